@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -402,9 +402,11 @@ class CoreIndex:
     def reinforce(
         self,
         recall: Recall | str,
-        cited: Iterable[str],
+        cited: Iterable[str] = (),
         *,
         rejected: Iterable[str] | None = None,
+        rating: Mapping[str, float] | float | None = None,
+        reason: Mapping[str, str] | str | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
@@ -419,9 +421,14 @@ class CoreIndex:
             Chunk ids. Citing all of many shown chunks teaches nothing.
         rejected : iterable of str, optional
             Chunks that were wrong.
+        rating : mapping of str to float in [-1, 1], or one float, optional
+            How good chunks were, by id: above 0 they count as cited, by so much, below 0 as
+            rejected. One float is for all that are named.
+        reason : mapping of str to str, or one str, optional
+            Why, by chunk id or for all that are named: ``"outdated"``, ``"wrong"``, ``"never for
+            this"``, or other short words. Reasons are kept and listed.
         shown : iterable of str, optional
-            The chunks in the prompt; by default, all hits of the recall. If others were cited,
-            those above them that were not lose a little.
+            The chunks in the prompt; by default, all hits of the recall.
         actor : str, optional
             Who gave the feedback. How far an actor is believed depends on what the actor cited
             so far; all feedback without a name counts as one actor's.
@@ -454,7 +461,7 @@ class CoreIndex:
         """
         self._check_exists()
         return self._teacher.reinforce(
-            self._resolve(recall), cited, rejected, shown, actor, trusted
+            self._resolve(recall), cited, rejected, shown, actor, trusted, rating, reason
         )
 
     @overload

@@ -584,6 +584,10 @@ class Feedback(BaseModel):
         Chunks that were cited or rejected, and not shown; their rank says nothing.
     cited, rejected : tuple of str
         Ids of chunks, shown or named.
+    ratings : dict of str to float, in [-1, 1]
+        How good those chunks were, by id, where somebody rated them. Others count in full.
+    reasons : dict of str to str
+        Why, by id, as it was given.
     cues : tuple of Cue
         Phrase keys of the query, and their weights.
     terms : tuple of (str, float)
@@ -612,6 +616,8 @@ class Feedback(BaseModel):
     named: tuple[ShownChunk, ...] = Field(default=(), repr=False)
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    ratings: dict[str, float] = Field(default_factory=dict)
+    reasons: dict[str, str] = Field(default_factory=dict)
     cues: tuple[Cue, ...] = Field(default=(), repr=False)
     terms: tuple[tuple[str, float], ...] = Field(default=(), repr=False)
     paths: tuple[tuple[PathStep, ...], ...] = Field(default=(), repr=False)
@@ -640,6 +646,8 @@ class LessonRecord(BaseModel):
         If questions are kept (``LearningSettings(store_queries=True)``).
     cited, rejected : tuple of str
         Chunk ids.
+    ratings : dict of str to float
+    reasons : dict of str to str
     shown : tuple of str
         Chunk ids, in the order of the recall.
     edges : int
@@ -662,6 +670,8 @@ class LessonRecord(BaseModel):
     question: str | None = None
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    ratings: dict[str, float] = Field(default_factory=dict)
+    reasons: dict[str, str] = Field(default_factory=dict)
     shown: tuple[str, ...] = ()
     edges: int = 0
     active: int = 0

@@ -8,7 +8,7 @@ import os
 import reprlib
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -22,6 +22,7 @@ from hebbgraph.inspection import ForgetPreview, Forgetting
 from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.learning.forgotten import Forgotten
+from hebbgraph.learning.judgements import said_of
 from hebbgraph.learning.memory import MIN_WEIGHT
 from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
@@ -69,13 +70,14 @@ class Teacher:
         shown: Iterable[str] | None,
         actor: str | None,
         trusted: bool,
+        rating: Mapping[str, float] | float | None = None,
+        reason: Mapping[str, str] | str | None = None,
     ) -> Feedback:
         """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
         recall = self._known(recall)
         feedback = feedback_of(
             recall,
-            cited,
-            rejected,
+            said_of(cited, rejected, rating, reason),
             shown,
             actor,
             trusted=trusted,
@@ -396,6 +398,8 @@ def _lesson(feedback: Feedback, edges: int, active: int, weight: float) -> Lesso
         question=feedback.query,
         cited=feedback.cited,
         rejected=feedback.rejected,
+        ratings=feedback.ratings,
+        reasons=feedback.reasons,
         shown=tuple(one.chunk_id for one in feedback.shown),
         edges=edges,
         active=active,

@@ -161,6 +161,8 @@ class ReinforceRequest(_Body):
     recall: Recall | Id
     cited: Ids = []
     rejected: Ids | None = None
+    rating: dict[str, float] | float | None = None
+    reason: dict[str, str] | str | None = None
     shown: Ids | None = None
     actor: Id | None = None
     trusted: bool = False

@@ -23,6 +23,8 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
             body.recall,
             body.cited,
             rejected=body.rejected,
+            rating=body.rating,
+            reason=body.reason,
             shown=body.shown,
             actor=actor,
             trusted=body.trusted,

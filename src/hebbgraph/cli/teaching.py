@@ -32,6 +32,13 @@ def cite(
     reject: Annotated[
         list[str] | None, typer.Option(help="Chunk that was wrong; repeatable.")
     ] = None,
+    rating: Annotated[
+        float | None,
+        typer.Option(help="How good the named chunks were, in [-1, 1]; below 0 rejects them."),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="Why: outdated, wrong, never for this, or other words.")
+    ] = None,
     actor: Annotated[str | None, typer.Option(help="Who gives this feedback.")] = None,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="Count it in full, whoever gives it.")
@@ -41,7 +48,13 @@ def cite(
     """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         kept = index.reinforce(
-            recall_id, chunk_ids or [], rejected=reject, actor=actor, trusted=trusted
+            recall_id,
+            chunk_ids or [],
+            rejected=reject,
+            rating=rating,
+            reason=reason,
+            actor=actor,
+            trusted=trusted,
         )
     if as_json:
         print_json(kept.model_dump(exclude={"vector"}, exclude_none=True))

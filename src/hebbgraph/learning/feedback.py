@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.cues import hash_term
+from hebbgraph.learning.judgements import Judgements, check_ratings, chunk_ids
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, Hit, Recall, ShownChunk, lesson_digest
 from hebbgraph.settings import LearningSettings
@@ -34,8 +35,7 @@ def feedback_digest(feedback: Feedback) -> bytes:
 
 def feedback_of(
     recall: Recall,
-    cited: Iterable[str],
-    rejected: Iterable[str] | None,
+    said: Judgements,
     shown: Iterable[str] | None,
     actor: str | None,
     *,
@@ -51,8 +51,10 @@ def feedback_of(
     Parameters
     ----------
     recall : Recall
-    cited, rejected, shown : iterables of str
-        Chunk ids. Without ``shown``, all hits were shown.
+    said : Judgements
+        What was cited, rejected and rated.
+    shown : iterable of str, optional
+        Chunk ids; all hits if left out.
     actor : str, optional
     trusted : bool
         Whether the application vouches for it.
@@ -86,14 +88,9 @@ def feedback_of(
         raise ParameterError(
             f"an actor is a printable str of at most {MAX_ID} characters, got {actor!r}"
         )
-    cited_ids = _ids("cited", cited)
-    rejected_ids = _ids("rejected", rejected or ())
-    if not cited_ids and not rejected_ids:
-        raise FeedbackError("nothing was cited and nothing rejected, so there is nothing to learn")
-    if both := sorted(set(cited_ids) & set(rejected_ids)):
-        raise FeedbackError(f"chunk {both[0]!r} is both cited and rejected")
+    cited_ids, rejected_ids = said.cited, said.rejected
     hits = {hit.chunk.id: hit for hit in recall.hits}
-    shown_ids = dict.fromkeys(hits) if shown is None else dict.fromkeys(_ids("shown", shown))
+    shown_ids = dict.fromkeys(hits) if shown is None else dict.fromkeys(chunk_ids("shown", shown))
     for id_ in shown_ids:
         if id_ not in hits:
             raise FeedbackError(
@@ -102,16 +99,16 @@ def feedback_of(
             )
     unseen = [id_ for id_ in (*cited_ids, *rejected_ids) if id_ not in shown_ids]
     named = _named(unseen, hits, hashes)
-    said, embedder = vector(recall)
-    half = None if said is None else _half(said)
-    if said is not None and half is None:
+    compared, embedder = vector(recall)
+    half = None if compared is None else _half(compared)
+    if compared is not None and half is None:
         raise FeedbackError(f"the vector of recall {recall.id!r} is not finite")
     order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
     every = [*order, *(chunk.chunk_id for chunk in named)]
     known_to_be_cited, known_to_be_rejected = set(cited_ids), set(rejected_ids)
     return Feedback(
         # The same in every process, so that whoever takes it back need not have given it.
-        id=lesson_digest(recall.id, actor, cited_ids, rejected_ids, order).hex(),
+        id=lesson_digest(recall.id, actor, *said.signed(), order).hex(),
         namespace=namespace,
         recall_id=recall.id,
         actor=actor,
@@ -135,6 +132,8 @@ def feedback_of(
         named=named,
         cited=tuple(id_ for id_ in every if id_ in known_to_be_cited),
         rejected=tuple(id_ for id_ in every if id_ in known_to_be_rejected),
+        ratings=said.ratings,
+        reasons=said.reasons,
         cues=_cues(recall),
         terms=hashed_terms(recall, terms),
         vector=half,
@@ -166,17 +165,6 @@ def _evidence(recall: Recall) -> tuple[float, ...]:
     evidence = tuple(hit.evidence for hit in recall.hits[:_MOST_EVIDENCE])
     known = tuple(one for one in evidence if one is not None)
     return known if len(known) == len(evidence) else ()
-
-
-def _ids(name: str, ids: Iterable[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise ParameterError(f"{name} takes a sequence of chunk ids, got one str; put it in a list")
-    if not isinstance(ids, Iterable):
-        raise ParameterError(f"{name} takes a sequence of chunk ids, got {type(ids).__name__}")
-    found = list(ids)
-    if not all(isinstance(id_, str) for id_ in found):
-        raise ParameterError(f"{name} takes chunk ids that are str")
-    return list(dict.fromkeys(found))
 
 
 def _cues(recall: Recall) -> tuple[Cue, ...]:
@@ -251,6 +239,9 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
             raise FeedbackError(f"line {number}: chunk {id_!r} was neither shown nor named")
     if set(feedback.cited) & set(feedback.rejected):
         raise FeedbackError(f"line {number}: a chunk is both cited and rejected")
+    check_ratings(feedback.ratings, f"line {number}: ")
+    if not {*feedback.ratings, *feedback.reasons}.issubset((*feedback.cited, *feedback.rejected)):
+        raise FeedbackError(f"line {number}: what is rated is neither cited nor rejected")
     weights = [cue.weight for cue in feedback.cues] + [weight for _, weight in feedback.terms]
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
         raise FeedbackError(f"line {number}: a weight is negative or not finite")

@@ -179,12 +179,13 @@ class Lessons:
     def _links(self, feedback: Feedback) -> list[tuple[int, float]]:
         hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}
         credit = shared_credit(len(feedback.cited), len(hashes))
-        cited = [(id_, credit) for id_ in feedback.cited[:_MAX_CITED] if credit]
-        rejected = [(id_, -1.0) for id_ in feedback.rejected[:_MAX_REJECTED]]
+        rated = feedback.ratings
+        cited = [(id_, credit * rated.get(id_, 1.0)) for id_ in feedback.cited[:_MAX_CITED]]
+        rejected = [(id_, rated.get(id_, -1.0)) for id_ in feedback.rejected[:_MAX_REJECTED]]
         return [
             (self.intern(chunk_node(id_, hashes[id_], rejected=credit < 0)), credit)
             for id_, credit in (*cited, *rejected)
-            if id_ in hashes
+            if id_ in hashes and credit
         ]
 
     def _shown(self, feedback: Feedback) -> list[tuple[int, float]]:

@@ -40,7 +40,7 @@ _PAGE = 500
 _CHUNKS = TypeAdapter(tuple[ShownChunk, ...])
 _BODY = (
     "trusted", "evidence", "dense_share", "dense_shift", "shown", "named", "cited", "rejected",
-    "cues", "terms", "paths", "embedder",
+    "ratings", "reasons", "cues", "terms", "paths", "embedder",
 )  # fmt: skip
 
 
@@ -444,6 +444,8 @@ class FeedbackLog:
             named=_CHUNKS.validate_python(body.get("named", ())),
             cited=tuple(body["cited"]),
             rejected=tuple(body["rejected"]),
+            ratings=body.get("ratings", {}),
+            reasons=body.get("reasons", {}),
             cues=tuple(Cue.model_construct(**cue) for cue in body["cues"]),
             terms=tuple((term, weight) for term, weight in body["terms"]),
             paths=tuple(
@@ -487,6 +489,8 @@ def without_chunk(feedback: Feedback, chunk_id: str) -> Feedback | None:
             "named": tuple(named for named in feedback.named if named.chunk_id != chunk_id),
             "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
             "rejected": tuple(id_ for id_ in feedback.rejected if id_ != chunk_id),
+            "ratings": {id_: one for id_, one in feedback.ratings.items() if id_ != chunk_id},
+            "reasons": {id_: one for id_, one in feedback.reasons.items() if id_ != chunk_id},
             "paths": tuple(
                 path
                 for path in feedback.paths

@@ -73,6 +73,57 @@ def test_a_rejected_chunk_falls(index):
     assert dict(ranking(index))[first] < score
 
 
+def test_ratings_count_by_how_good_they_are_and_reasons_are_kept(index):
+    def lifted(**said):
+        feedback = index.reinforce(index.recall(QUESTION, k=8), **said)
+        after = dict(ranking(index))
+        index.forget(feedback)
+        return after
+
+    before = dict(ranking(index))
+    little, much = lifted(rating={"knots": 0.3}), lifted(rating={"knots": 1.0})
+    assert before["knots"] < little["knots"] < much["knots"]
+    assert lifted(cited=["knots"], rating=0.3) == little
+    assert lifted(cited=["knots"]) == much
+    poor, bad = lifted(rating={"moss": -0.3}), lifted(rating={"moss": -1.0})
+    assert before["moss"] > poor["moss"] > bad["moss"]
+    assert dict(ranking(index)) == before
+    why = {"moss": "outdated"}
+    said = index.reinforce(
+        index.recall(QUESTION, k=8), rating={"bay": 0.5, "moss": -0.5, "vale": 0}, reason=why
+    )
+    assert (said.cited, said.rejected, said.reasons) == (("bay",), ("moss",), why)
+    [listed] = index.lessons()
+    assert (listed.ratings, listed.reasons) == ({"bay": 0.5, "moss": -0.5}, why)
+    index.forget(chunk="moss")
+    [left] = index.lessons()
+    assert (left.ratings, left.reasons, left.rejected) == ({"bay": 0.5}, {}, ())
+
+
+def test_another_rating_of_the_same_recall_takes_the_place_of_the_first(index):
+    recall = index.recall(QUESTION, k=8)
+    first = index.reinforce(recall, rating={"bay": 0.5}, actor="ann")
+    assert index.reinforce(recall, rating={"bay": 0.5}, actor="ann") == first
+    second = index.reinforce(recall, rating={"bay": -0.5}, reason="wrong", actor="ann")
+    assert [one.ratings for one in index.lessons()] == [{"bay": -0.5}] == [second.ratings]
+
+
+@pytest.mark.parametrize(
+    ("said", "match"),
+    [
+        ({"rating": {"bay": 1.5}}, "lies in \\[-1, 1\\], got 1.5 of 'bay'"),
+        ({"rating": {"bay": 0}}, "nothing to learn"),
+        ({"cited": ["bay"], "rating": {"bay": -1}}, "'bay' is cited and rated -1"),
+        ({"rejected": ["bay"], "rating": {"bay": 1}}, "'bay' is rejected and rated 1"),
+        ({"cited": ["bay"], "reason": {"moss": "wrong"}}, "a reason for 'moss'"),
+        ({"cited": ["bay"], "reason": "x" * 201}, "at most 200 characters"),
+    ],
+)
+def test_ratings_that_say_nothing_clear_are_refused(index, said, match):
+    with pytest.raises((FeedbackError, ParameterError), match=match):
+        index.reinforce(index.recall(QUESTION, k=8), **said)
+
+
 def test_other_questions_stay_as_they_are(index):
     before = ranking(index, "When does a bowline hold?")
     index.reinforce(index.recall(QUESTION, k=8), ["bay"])
