@@ -29,7 +29,7 @@ __all__ = [
     "write_json",
 ]
 
-_PACKAGES = ("numpy", "tantivy", "sqlalchemy", "bm25s", "sentence-transformers")
+_PACKAGES = ("numpy", "tantivy", "bm25s", "sentence-transformers")
 _HEADINGS = {"tokens": "tokens", "answer": "answer in context"}
 _Row = tuple[str, float | None, str]  # heading, figure, how it is shown
 

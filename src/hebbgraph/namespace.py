@@ -250,7 +250,9 @@ class Namespace:
             return
         self._exists = _settle(self.truth, self.settings, self.tagger)
         if not self._exists and (existing := self.truth.namespaces()):
-            raise NamespaceNotFoundError.of(self.name, existing)
+            if self.name not in existing:
+                raise NamespaceNotFoundError.of(self.name, existing)
+            self._exists = _settle(self.truth, self.settings, self.tagger)  # made just now
 
     def make(self) -> None:
         """Make the namespace, with the settings that it was opened with, unless it exists."""

@@ -114,7 +114,6 @@ from pathlib import Path
 from hebbgraph import HebbianIndex
 sys.path.insert(0, str(Path(sys.argv[2])))
 from test_erasing import QUESTION, SETTINGS, Embedder
-import sqlalchemy
 with HebbianIndex.open(sys.argv[1], embedder=Embedder(), settings=SETTINGS) as index:
     recall = index.recall(QUESTION, k=4, id="of-the-second")
     reading = None
@@ -123,7 +122,7 @@ with HebbianIndex.open(sys.argv[1], embedder=Embedder(), settings=SETTINGS) as i
         match line.strip():
             case "read":
                 reading = index.parts.database.read()
-                reading.__enter__().execute(sqlalchemy.text("SELECT * FROM chunks")).all()
+                reading.__enter__().execute("SELECT * FROM chunks").fetchall()
             case "release":
                 reading.__exit__(None, None, None)
             case "recall":

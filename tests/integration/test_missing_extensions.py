@@ -40,6 +40,11 @@ def test_a_vector_search_by_name(search: Any) -> None:
     HebbianIndex.open(":memory:", settings=settings).close()  # no vectors, no search of them
 
 
+def test_a_database_of_a_server() -> None:
+    with pytest.raises(MissingExtraError, match=r'PostgreSQL needs .* "hebbgraph\[postgres\]"'):
+        HebbianIndex.open("postgresql+psycopg://ida@host/boats")
+
+
 def test_workers(open_index: Callable[..., HebbianIndex]) -> None:
     index = open_index()
     with pytest.raises(MissingExtraError, match=r'pip install "hebbgraph\[scale\]"'):

@@ -15,11 +15,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-import sqlalchemy as sa
 from pg_server import PostgresServer
-from sqlalchemy import event
 
 import hebbgraph
 from hebbgraph import (
@@ -33,6 +30,10 @@ from hebbgraph import (
 )
 from hebbgraph.errors import ConnectionLostError, MissingExtraError
 from hebbgraph.store.history import NOTHING
+
+psycopg = pytest.importorskip("psycopg", reason="needs the extra hebbgraph[postgres]")
+postgresql = pytest.importorskip("hebbgraph_scale.postgresql")
+PostgresConnection, PostgresDriver = postgresql.PostgresConnection, postgresql.PostgresDriver
 
 OpenServer = Callable[..., HebbianIndex]
 
@@ -67,18 +68,20 @@ def _ids(index: HebbianIndex) -> set[str]:
 def _held_before_commit(index: HebbianIndex) -> Iterator[tuple[threading.Event, threading.Event]]:
     """Stop the next write of an index just before it commits."""
     arrived, go_on = threading.Event(), threading.Event()
+    driver = index.parts.database.driver
+    commit = driver.commit
 
-    def hold(connection: sa.Connection) -> None:
-        if connection.get_execution_options().get("writing"):
-            arrived.set()
-            assert go_on.wait(30)
+    def hold(connection: Any) -> None:
+        arrived.set()
+        assert go_on.wait(30)
+        commit(connection)
 
-    event.listen(index.parts.database.engine, "commit", hold)
+    driver.commit = hold  # type: ignore[method-assign]
     try:
         yield arrived, go_on
     finally:
         go_on.set()
-        event.remove(index.parts.database.engine, "commit", hold)
+        driver.commit = commit  # type: ignore[method-assign]
 
 
 def _in_thread(work: Callable[[], object]) -> threading.Thread:
@@ -116,17 +119,18 @@ def test_two_writers_interleaved_and_a_reader_that_skips_nothing(
         assert_like_rebuilt(index)
 
 
-def test_a_writer_that_fails_leaves_no_gap(open_server: OpenServer, corpus: list[Chunk]) -> None:
+def test_a_writer_that_fails_leaves_no_gap(
+    open_server: OpenServer, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = open_server("first"), open_server("second")
 
-    def fail(connection: sa.Connection) -> None:
-        if connection.get_execution_options().get("writing"):
-            raise psycopg.DataError("not today")
+    def fail(connection: Any) -> None:
+        raise psycopg.DataError("not today")
 
-    event.listen(first.parts.database.engine, "commit", fail)
-    with pytest.raises(psycopg.DataError):
-        first.add([corpus[0]])
-    event.remove(first.parts.database.engine, "commit", fail)
+    with monkeypatch.context() as patch:
+        patch.setattr(first.parts.database.driver, "commit", fail)
+        with pytest.raises(StorageError, match="not today"):
+            first.add([corpus[0]])
     assert second.add([corpus[1]]).generation == 1
     assert _ids(first) == _ids(second) == {corpus[1].id}
 
@@ -294,19 +298,25 @@ def _operations(index: HebbianIndex, chunk: Chunk) -> dict[str, Callable[[], obj
 
 
 def test_connections_cut_off_within_operations(
-    open_server: OpenServer, postgres: PostgresServer, corpus: list[Chunk]
+    open_server: OpenServer,
+    postgres: PostgresServer,
+    corpus: list[Chunk],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At each statement in turn, and at each commit: nothing is lost, nothing twice."""
     index = open_server("one")
     index.add(corpus[:4])
-    engine = index.parts.database.engine
     statements = cut_at = 0
 
-    def cut(*_: object) -> None:
-        nonlocal statements
-        statements += 1
-        if statements == cut_at:
-            postgres.cut_off_all()
+    def cut_before(work: Callable[..., Any]) -> Callable[..., Any]:
+        def cut(*arguments: Any) -> Any:
+            nonlocal statements
+            statements += 1
+            if statements == cut_at:
+                postgres.cut_off_all()
+            return work(*arguments)
+
+        return cut
 
     results: dict[str, list[object]] = {}
     for name in ("recall", "add", "reinforce", "forget", "delete", "compact"):
@@ -318,13 +328,14 @@ def test_connections_cut_off_within_operations(
                 work[prepared]()
             n_before = index.parts.log.count()
             statements = 0
-            event.listen(engine, "before_cursor_execute", cut)
-            event.listen(engine, "commit", cut)
-            try:
+            with monkeypatch.context() as patch:
+                for owner, method in (
+                    (PostgresConnection, "execute"),
+                    (PostgresConnection, "executemany"),
+                    (PostgresDriver, "commit"),
+                ):
+                    patch.setattr(owner, method, cut_before(getattr(owner, method)))
                 result = work[name]()
-            finally:
-                event.remove(engine, "before_cursor_execute", cut)
-                event.remove(engine, "commit", cut)
             if name == "reinforce":
                 assert index.parts.log.count() == n_before + 1
                 index.forget(everything=True)
@@ -344,8 +355,8 @@ def test_connections_cut_off_within_operations(
 @contextmanager
 def _answer_lost_after_commit(index: HebbianIndex) -> Iterator[None]:
     """Let one commit succeed, and lose the connection before its answer comes."""
-    dialect = index.parts.database.engine.dialect
-    commit = dialect.do_commit
+    driver = index.parts.database.driver
+    commit = driver.commit
     n_lost = 0
 
     def lose(connection: Any) -> None:
@@ -353,14 +364,14 @@ def _answer_lost_after_commit(index: HebbianIndex) -> Iterator[None]:
         commit(connection)
         if not n_lost:
             n_lost += 1
-            connection.driver_connection.close()
+            connection.raw.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    dialect.do_commit = lose  # type: ignore[method-assign]
+    driver.commit = lose  # type: ignore[method-assign]
     try:
         yield
     finally:
-        dialect.do_commit = commit  # type: ignore[method-assign]
+        driver.commit = commit  # type: ignore[method-assign]
     assert n_lost == 1
 
 
@@ -461,16 +472,21 @@ def test_ids_order_by_their_bytes(open_server: OpenServer) -> None:
 
 
 def test_compacting_has_deleted_rows_vacuumed(
-    open_server: OpenServer, corpus: list[Chunk], caplog: pytest.LogCaptureFixture
+    open_server: OpenServer,
+    corpus: list[Chunk],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index = open_server("one")
     index.add(corpus)
     statements: list[str] = []
-    event.listen(
-        index.parts.database.engine,
-        "before_cursor_execute",
-        lambda connection, cursor, statement, *rest: statements.append(statement),
-    )
+    execute = PostgresConnection.execute
+
+    def noted(connection: PostgresConnection, sql: str, *values: Any) -> Any:
+        statements.append(sql)
+        return execute(connection, sql, *values)
+
+    monkeypatch.setattr(PostgresConnection, "execute", noted)
     with caplog.at_level(logging.WARNING, logger="hebbgraph"):
         index.delete(["petrel"], erase=True)
     (vacuum,) = (one for one in statements if one.startswith("VACUUM"))

@@ -263,16 +263,17 @@ def test_a_database_that_goes_while_open_acknowledges_nothing(
 
 
 def test_a_database_that_goes_during_a_write_acknowledges_nothing(
-    make_index: Callable[..., HebbianIndex], tmp_path: Path
+    make_index: Callable[..., HebbianIndex], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlalchemy import event
-
     index = make_index()
-    event.listen(
-        index.parts.database.engine,
-        "commit",
-        lambda connection: (tmp_path / "index" / "truth.sqlite3").unlink(),
-    )
+    driver = index.parts.database.driver
+    commit = driver.commit
+
+    def without_file(connection: Any) -> None:
+        (tmp_path / "index" / "truth.sqlite3").unlink()
+        commit(connection)
+
+    monkeypatch.setattr(driver, "commit", without_file)
     with pytest.raises(StorageError, match="removed while it was open"):
         index.add(["Lost."])
 
@@ -412,8 +413,7 @@ def test_a_connection_that_fell_back_to_reading_is_not_kept(
 ) -> None:
     """SQLite opens a file for reading if it cannot open it for writing."""
     index = make_index()
-    with index.parts.database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA query_only=ON")
+    index.parts.database.ask("PRAGMA query_only=ON")
     with pytest.raises(ReadOnlyIndexError):
         index.add(["Refused."])
     assert index.add(["Kept."]).added == 1

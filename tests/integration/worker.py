@@ -15,11 +15,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.store import schema
-from hebbgraph.store.database import DATABASE_NAME
+from hebbgraph.store.database import DATABASE_NAME, Connection
 
 NAMES = ["Ada Fenn", "Brisk Hollow", "Corin Vale", "Dun Harrow", "Fenn Hollow", "Gull Rock"]
 UNIVERSE = 24
@@ -44,14 +42,14 @@ def make_step(rng: random.Random) -> dict[str, Any]:
     return {"add": [make_chunk(number, rng).model_dump() for number in numbers]}
 
 
-def older_step(connection: sa.Connection) -> None:
+def older_step(connection: Connection, types: schema.Types) -> None:
     """A migration that has something to do, and can be seen to have been cut short."""
-    connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS steps (half INTEGER)")
-    connection.exec_driver_sql("INSERT INTO steps VALUES (1)")
+    connection.execute("CREATE TABLE IF NOT EXISTS steps (half INTEGER)")
+    connection.execute("INSERT INTO steps VALUES (1)")
     for _ in range(20):
-        connection.exec_driver_sql("UPDATE chunks SET candidates = candidates || ' '")
-    connection.exec_driver_sql("UPDATE chunks SET candidates = trim(candidates)")
-    connection.exec_driver_sql("INSERT INTO steps VALUES (2)")
+        connection.execute("UPDATE chunks SET candidates = candidates || ' '")
+    connection.execute("UPDATE chunks SET candidates = trim(candidates)")
+    connection.execute("INSERT INTO steps VALUES (2)")
 
 
 def make_older(place: str) -> None:

@@ -40,7 +40,7 @@ BROUGHT = {
     "documents": "hebbgraph_documents, bs4, mammoth, markdownify, pypdfium2",
     "files": "hebbgraph_documents, bs4, mammoth, markdownify, pypdfium2",
     "sentence-transformers": "sentence_transformers",
-    "postgres": "psycopg",
+    "postgres": "hebbgraph_scale.postgresql",
     "papers": "hebbgraph_papers",
     "neural": "hebbgraph_papers.nakg.training, torch",
     "quantized": "numkong",

@@ -17,8 +17,6 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-import sqlalchemy as sa
-
 __all__ = ["PostgresServer"]
 
 _NOBODY = 65534
@@ -54,6 +52,8 @@ class PostgresServer:
         """Say why there is no server to be had; None if there is one."""
         if os.name != "posix":
             return "the server of the tests runs on POSIX systems"
+        if importlib.util.find_spec("hebbgraph_scale") is None:
+            return "hebbgraph-scale is not installed: pip install 'hebbgraph[postgres]'"
         if importlib.util.find_spec("psycopg") is None:
             return "psycopg is not installed: pip install 'hebbgraph[postgres]'"
         if not (_binaries() / "initdb").exists():
@@ -73,12 +73,14 @@ class PostgresServer:
                 start_new_session=True,
                 **self._as,
             )  # fmt: skip
+        import psycopg
+
         deadline = time.monotonic() + _START_SECONDS
         while True:
             try:
                 self.execute("SELECT 1")
                 return
-            except sa.exc.OperationalError:
+            except psycopg.OperationalError:
                 if time.monotonic() > deadline or self._server.poll() is not None:
                     raise
                 time.sleep(0.02)
@@ -111,12 +113,13 @@ class PostgresServer:
 
     def execute(self, statement: str) -> list[tuple[object, ...]]:
         """Run one statement beside all others, each time on a connection of its own."""
-        engine = sa.create_engine(
-            self.url(), poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT"
-        )
-        with engine.connect() as connection:
-            result = connection.exec_driver_sql(statement)
-            return [tuple(row) for row in result] if result.returns_rows else []
+        import psycopg
+
+        with psycopg.connect(
+            host=str(self._home), user="hebbgraph", dbname="postgres", autocommit=True
+        ) as connection:
+            cursor = connection.execute(statement)  # type: ignore[call-overload]
+            return cursor.fetchall() if cursor.description else []
 
     def cut_off_all(self) -> int:
         """End every other connection; return how many there were."""

@@ -23,13 +23,14 @@ from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 
 import numpy as np
-import sqlalchemy as sa
 from hebbgraph.embedders import passage_text
 from hebbgraph.errors import ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
+from hebbgraph.store.forks import Connection
+from hebbgraph.store.sqlite import SqliteDriver
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
@@ -302,24 +303,20 @@ def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:
 
 @contextmanager
 def _clocking_commits() -> Iterator[list[float]]:
-    """Gather the seconds from the start of each commit until its connection is given back."""
-    began: list[float] = []
+    """Gather the seconds that each commit takes."""
     seconds: list[float] = []
+    commit = SqliteDriver.commit
 
-    def committing(_: sa.Connection) -> None:
-        began.append(perf_counter())
+    def timed(driver: SqliteDriver, connection: Connection) -> None:
+        began = perf_counter()
+        commit(driver, connection)
+        seconds.append(perf_counter() - began)
 
-    def given_back(*_: object) -> None:
-        if began:
-            seconds.append(perf_counter() - began.pop())
-
-    sa.event.listen(sa.Engine, "commit", committing)
-    sa.event.listen(sa.Pool, "reset", given_back)
+    SqliteDriver.commit = timed  # type: ignore[assignment, method-assign]
     try:
         yield seconds
     finally:
-        sa.event.remove(sa.Engine, "commit", committing)
-        sa.event.remove(sa.Pool, "reset", given_back)
+        SqliteDriver.commit = commit  # type: ignore[method-assign]
 
 
 def _clocked(index: HebbianIndex, question: str, k: int) -> tuple[float, float]:

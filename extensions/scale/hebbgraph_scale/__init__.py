@@ -1,4 +1,4 @@
-"""hebbgraph on more than one core, and among many vectors.
+"""hebbgraph on more than one core, among many vectors, and in PostgreSQL.
 
 Installed with ``pip install "hebbgraph[scale]"``.
 
@@ -7,6 +7,7 @@ Installed with ``pip install "hebbgraph[scale]"``.
 ``commands``      ``hebbgraph build``
 ``ivf``           ``Settings(vector_search="ivf")``: approximate, from inverted lists
 ``quantized``     ``Settings(vector_search="quantized")``: exact, from eight-bit codes
+``postgresql``    an index at ``postgresql+psycopg://...``
 ``directions``    the principal directions that both searches turn vectors onto
 ================  =======================================================================
 

@@ -76,7 +76,7 @@ def _is_missing(db: str) -> bool:
         return not as_directory(db, "--db").exists()
     url = parse_url(db)
     file = url.database or ":memory:"
-    return url.get_backend_name() == "sqlite" and file != ":memory:" and not Path(file).exists()
+    return url.backend == "sqlite" and file != ":memory:" and not Path(file).exists()
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 ========================  ==============================================================
 :mod:`.schema`            the tables, and the steps from older versions
 :mod:`.database`          connections, transactions, retries, errors in our own words
-:mod:`.sqlite`            what is particular to SQLite, ...
-:mod:`.postgresql`        ... and to PostgreSQL
+:mod:`.sqlite`            the driver of SQLite; hebbgraph-scale has that of PostgreSQL
 :mod:`.places`            what users name as a place: a directory or a URL
 :mod:`.truth`             one namespace: settings, state, writes, changes since a commit
 :mod:`.chunks`            reading chunks by row and by id

@@ -12,19 +12,17 @@ import json
 import time
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import sqlalchemy as sa
 
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.graph.references import tag_key
 from hebbgraph.records import AnswerRecord, Credit, Recall
 from hebbgraph.store.chunks import pages
-from hebbgraph.store.database import Database, retried
+from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.packing import packed, unpacked
-from hebbgraph.store.schema import answer_names, answers
 from hebbgraph.store.seal import Seal
 
 __all__ = ["AnswerLog"]
@@ -37,24 +35,16 @@ _PRUNE_EVERY = 64
 _TURNS = 8
 _HALF = np.dtype("<f2")
 
-_BY_NAME = (
-    sa.select(answers)
-    .join(answer_names, answer_names.c.answer == answers.c.seq)
-    .where(
-        answer_names.c.namespace == sa.bindparam("mine"),
-        answer_names.c.name == sa.bindparam("name"),
-    )
-)
-_BY_CONVERSATION = (
-    sa.select(answers)
-    .where(
-        answers.c.namespace == sa.bindparam("mine"),
-        answers.c.conversation == sa.bindparam("conversation"),
-        answers.c.created_at >= sa.bindparam("since"),
-    )
-    .order_by(answers.c.seq.desc())
-    .limit(_TURNS)
-)
+_COLUMNS = "seq, created_at, outcome, body"
+_BY_NAME = f"""
+    SELECT {_COLUMNS} FROM answers JOIN answer_names ON answer_names.answer = answers.seq
+    WHERE answer_names.namespace = ? AND answer_names.name = ?
+"""
+_BY_CONVERSATION = f"""
+    SELECT {_COLUMNS} FROM answers WHERE namespace = ? AND conversation = ? AND created_at >= ?
+    ORDER BY seq DESC LIMIT {_TURNS}
+"""
+_WITH_BODY = f"SELECT {_COLUMNS} FROM answers WHERE namespace = ? AND body IS NOT NULL"
 
 
 class AnswerLog:
@@ -92,32 +82,25 @@ class AnswerLog:
         names = dict.fromkeys(
             [*record.names, *(one.teaches(good=good) for one in record.credits for good in _BOTH)]
         )
-        values = {
-            "namespace": self._namespace,
-            "created_at": record.created_at,
-            "outcome": record.outcome,
-            "conversation": None if record.conversation is None else _hash(record.conversation),
-            "body": _body(record),
-        }
+        conversation = None if record.conversation is None else _hash(record.conversation)
+        values = (record.created_at, record.outcome, conversation, _body(record))
         with self.database.write() as connection:
             number = self._replaced(connection, record.number, values)
             if number is None:
-                added = connection.execute(sa.insert(answers).values(**values))
-                [number] = added.inserted_primary_key or [0]
-            hashes = [_hash(name) for name in list(names)[:_MAX_NAMES]]
-            for page in pages(hashes):
                 connection.execute(
-                    sa.delete(answer_names).where(
-                        answer_names.c.namespace == self._namespace, answer_names.c.name.in_(page)
-                    )
+                    "INSERT INTO answers (namespace, created_at, outcome, conversation, body) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    (self._namespace, *values),
                 )
-            if hashes:
+                (number,) = connection.execute(self.database.driver.last_number).fetchone()
+            if hashes := [_hash(name) for name in list(names)[:_MAX_NAMES]]:
                 connection.execute(
-                    sa.insert(answer_names),
-                    [
-                        {"namespace": self._namespace, "name": name, "answer": number}
-                        for name in hashes
-                    ],
+                    f"DELETE FROM answer_names WHERE namespace = ? AND name IN ({marks(hashes)})",
+                    (self._namespace, *hashes),
+                )
+                connection.executemany(
+                    "INSERT INTO answer_names VALUES (?, ?, ?)",
+                    [(self._namespace, name, number) for name in hashes],
                 )
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
@@ -126,12 +109,14 @@ class AnswerLog:
         return record.model_copy(update={"number": number})
 
     def _replaced(
-        self, connection: sa.Connection, number: int | None, values: dict[str, Any]
+        self, connection: Connection, number: int | None, values: tuple[Any, ...]
     ) -> int | None:
         if number is None:
             return None
         changed = connection.execute(
-            sa.update(answers).where(self._mine(), answers.c.seq == number).values(**values)
+            "UPDATE answers SET created_at = ?, outcome = ?, conversation = ?, body = ? "
+            "WHERE namespace = ? AND seq = ?",
+            (*values, self._namespace, number),
         )
         return number if changed.rowcount else None
 
@@ -141,18 +126,13 @@ class AnswerLog:
         with self.database.write() as connection:
             self._prune(connection)
 
-    def _prune(self, connection: sa.Connection) -> None:
-        last = (
-            sa.select(answers.c.seq)
-            .where(self._mine())
-            .order_by(answers.c.seq.desc())
-            .offset(self._keep)
-            .limit(1)
-        )
-        oldest = connection.execute(last).scalar()
-        self._delete(
-            connection, sa.or_(answers.c.created_at < self._since(), answers.c.seq <= (oldest or 0))
-        )
+    def _prune(self, connection: Connection) -> None:
+        last = connection.execute(
+            "SELECT seq FROM answers WHERE namespace = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            (self._namespace, self._keep),
+        ).fetchone()
+        oldest = last[0] if last else 0
+        self._delete(connection, "created_at < ? OR seq <= ?", self._since(), oldest)
 
     def _since(self) -> float:
         return time.time() - self._days * _DAY
@@ -182,19 +162,22 @@ class AnswerLog:
         hashes = [_hash(name) for name in named]
         with self.database.write() as connection:
             if everything:
-                self._delete(connection, sa.true())
+                self._delete(connection, "1 = 1")
                 return
             for page in pages(hashes):
-                found = sa.select(answer_names.c.answer).where(
-                    answer_names.c.namespace == self._namespace, answer_names.c.name.in_(page)
+                self._delete(
+                    connection,
+                    "seq IN (SELECT answer FROM answer_names "
+                    f"WHERE namespace = ? AND name IN ({marks(page)}))",
+                    self._namespace,
+                    *page,
                 )
-                self._delete(connection, answers.c.seq.in_(found))
             if not unnamed and all(one is None for one in (actor, chunk, since, until)):
                 return
-            period = [answers.c.created_at >= since] if since is not None else []
-            period += [answers.c.created_at < until] if until is not None else []
+            bounds = {"created_at >= ?": since, "created_at < ?": until}
+            period = {term: bound for term, bound in bounds.items() if bound is not None}
             if actor is None and chunk is None and not unnamed:
-                self._delete(connection, sa.and_(*period))
+                self._delete(connection, " AND ".join(period), *period.values())
                 return
 
             def concerned(record: AnswerRecord) -> bool:
@@ -203,7 +186,7 @@ class AnswerLog:
                     chunk is None or _names(record, chunk)
                 )
 
-            self._delete_if(connection, concerned, *period)
+            self._delete_if(connection, concerned, period)
 
     def drop_phrases(self, gone: Callable[[set[str]], set[str]]) -> None:
         """Delete answers that name phrases which no chunk has any more.
@@ -220,69 +203,58 @@ class AnswerLog:
 
     def _delete_if(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         concerned: Callable[[AnswerRecord], bool],
-        *where: sa.ColumnElement[bool],
+        where: Mapping[str, Any] | None = None,
     ) -> None:
-        query = sa.select(answers).where(self._mine(), answers.c.body.is_not(None), *where)
-        numbers = [row.seq for row in connection.execute(query).all() if concerned(self._read(row))]
+        where = where or {}
+        terms = "".join(f" AND {term}" for term in where)
+        rows = connection.execute(f"{_WITH_BODY}{terms}", (self._namespace, *where.values()))
+        numbers = [row[0] for row in rows.fetchall() if concerned(self._read(row))]
         for page in pages(numbers):
-            self._delete(connection, answers.c.seq.in_(page))
+            self._delete(connection, f"seq IN ({marks(page)})", *page)
 
-    def _delete(self, connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
-        numbers = sa.select(answers.c.seq).where(self._mine(), which)
-        connection.execute(sa.delete(answer_names).where(answer_names.c.answer.in_(numbers)))
-        connection.execute(sa.delete(answers).where(self._mine(), which))
+    def _delete(self, connection: Connection, which: str, *values: Any) -> None:
+        mine, bound = f"namespace = ? AND ({which})", (self._namespace, *values)
+        connection.execute(
+            f"DELETE FROM answer_names WHERE answer IN (SELECT seq FROM answers WHERE {mine})",
+            bound,
+        )
+        connection.execute(f"DELETE FROM answers WHERE {mine}", bound)
 
     # -- reading --------------------------------------------------------------------
 
     def find(self, name: str) -> AnswerRecord | None:
         """Return the answer of this name, if it is kept."""
-        rows = self.database.ask(_BY_NAME, {"mine": self._namespace, "name": _hash(name)})
+        rows = self.database.ask(_BY_NAME, (self._namespace, _hash(name)))
         found = self._read(rows[0]) if rows else None
         return None if found is None or found.created_at < self._since() else found
 
-    @retried
     def earlier(self, conversation: str) -> list[Recall]:
         """Return what the latest turns of a conversation recalled, oldest first."""
-        bound = {
-            "mine": self._namespace,
-            "conversation": _hash(conversation),
-            "since": self._since(),
-        }
-        with self.database.read() as connection:
-            rows = connection.execute(_BY_CONVERSATION, bound).all()
+        bound = (self._namespace, _hash(conversation), self._since())
+        rows = self.database.ask(_BY_CONVERSATION, bound)
         turns = [self._read(row) for row in rows]
         recalls = {recall.id: recall for turn in reversed(turns) for recall in turn.recalls}
         return list(recalls.values())[-_TURNS:]
 
-    @retried
     def counts(self) -> dict[str, int]:
         """Count the answers that are kept, by outcome."""
         query = (
-            sa.select(answers.c.outcome, sa.func.count().label("n"))
-            .where(self._mine())
-            .group_by(answers.c.outcome)
-            .order_by(answers.c.outcome)
+            "SELECT outcome, count(*) FROM answers WHERE namespace = ? "
+            "GROUP BY outcome ORDER BY outcome"
         )
-        with self.database.read() as connection:
-            return {row.outcome: row.n for row in connection.execute(query)}
+        return dict(self.database.ask(query, (self._namespace,)))
 
-    @retried
     def _all(self) -> list[AnswerRecord]:
-        with self.database.read() as connection:
-            query = sa.select(answers).where(self._mine(), answers.c.body.is_not(None))
-            return [self._read(row) for row in connection.execute(query)]
-
-    def _mine(self) -> sa.ColumnElement[bool]:
-        return answers.c.namespace == self._namespace
+        return [self._read(row) for row in self.database.ask(_WITH_BODY, (self._namespace,))]
 
     def _read(self, row: Sequence[Any]) -> AnswerRecord:
-        number, _, created_at, outcome, _, body = row
+        number, created_at, outcome, body = row
         fields: dict[str, Any] = {}
         if body is not None:
             try:
-                fields = _fields(bytes(body), self._namespace)
+                fields = _fields(body, self._namespace)
                 fields["recalls"] = tuple(map(self._seal.put, fields["recalls"]))
             except (ValueError, LookupError, TypeError, zlib.error) as error:
                 raise DamagedIndexError(

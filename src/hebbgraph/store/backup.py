@@ -54,15 +54,14 @@ def back_up(database: Database, directory: Path) -> Path:
     StorageError
         If it cannot be written.
     """
-    if database.engine.url.get_backend_name() != "sqlite":
+    if database.driver.name != "sqlite":
         raise ParameterError(_NOT_SQLITE.format(place=database.place))
     with _translated(str(directory)):
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ParameterError(f"{directory} is there already; name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
         with whole_file(directory / DATABASE_NAME) as partial:
-            with database.read() as connection, closing(Connection(partial)) as copy:
-                source = connection.connection.driver_connection
+            with database.read() as source, closing(Connection(partial)) as copy:
                 assert isinstance(source, sqlite3.Connection)
                 source.backup(copy)
                 # A single file, readable in a read-only directory.

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from operator import lt
 from typing import Any, Final, NamedTuple, TypeVar
 
-import sqlalchemy as sa
 from pydantic_core import to_json
 
 from hebbgraph.errors import DamagedIndexError, InvalidChunkError
 from hebbgraph.held_json import read_json
 from hebbgraph.nesting import CutMetadata, read_metadata
 from hebbgraph.records import Chunk, text_hash
-from hebbgraph.store.database import Database, retried
+from hebbgraph.store.database import Database, marks
 from hebbgraph.store.facts import facts_of
-from hebbgraph.store.schema import chunks, documents, namespaces
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
 
 __all__ = [
+    "MINE_BY_ROW",
     "ROW_FIELDS",
     "ChunkReader",
     "Dated",
@@ -42,19 +40,11 @@ _T = TypeVar("_T")
 _PAGE = 500  # bound parameters per statement; every database allows that many
 _STEP = 20
 _DENSE = 2  # a page is read as a range if at least half of its rows are wanted
-_FIELDS = (
-    chunks.c.id,
-    chunks.c.document_id,
-    chunks.c.title,
-    chunks.c.metadata,
-    chunks.c.tags,
-    chunks.c.links,
-    chunks.c.validity,
-    chunks.c.version_of,
-    chunks.c.digest,
-)
+_FIELDS = "id, document_id, title, metadata, tags, links, validity, version_of, digest"
 _MOST_VERIFIED = 100_000
-_ID = chunks.c.id
+#: That a chunk looked up by row is of a namespace: an expression, so that no index of it is used.
+#: SQLite would otherwise walk through all chunks of the namespace instead of using the primary key.
+MINE_BY_ROW = "namespace || '' = ?"
 #: What a row holds of its chunk, in the order of :func:`row_of`.
 ROW_FIELDS = (
     "id",
@@ -71,16 +61,10 @@ ROW_FIELDS = (
     "version_of",
 )
 #: The dated chunks and old versions among some rows.
-_DATED = (
-    sa.select(chunks.c.row, chunks.c.id, chunks.c.title, chunks.c.validity, chunks.c.version_of)
-    .where(
-        chunks.c.namespace == sa.bindparam("namespace"),
-        chunks.c.validity.is_not(None),
-        chunks.c.row > sa.bindparam("after"),
-        chunks.c.row <= sa.bindparam("last"),
-    )
-    .order_by(chunks.c.row)
-)
+_DATED = """
+    SELECT row, id, title, validity, version_of FROM chunks
+    WHERE namespace = ? AND validity IS NOT NULL AND row > ? AND row <= ? ORDER BY row
+"""
 
 
 class Outline(NamedTuple):
@@ -111,24 +95,10 @@ class Dated(NamedTuple):
     version_of: str | None
 
 
-@cache
-def _by_row(count: int | None, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    """Return a query for ``count`` rows, bound as ``r0``, ``r1`` ..., or for a range of rows.
-
-    The namespace is an expression, so that no index of it is used: SQLite would otherwise
-    walk through all chunks of the namespace instead of looking up the primary key.
-    """
-    row = chunks.c.row
-    return (
-        sa.select(row, *columns)
-        .where(
-            row.between(sa.bindparam("first"), sa.bindparam("last"))
-            if count is None
-            else row.in_([sa.bindparam(f"r{at}") for at in range(count)]),
-            chunks.c.namespace.concat(sa.literal_column("''")) == sa.bindparam("namespace"),
-        )
-        .order_by(row)
-    )
+def by_rows(columns: str, count: int | None) -> str:
+    """Return a query for ``count`` rows, or for a range of rows, of a namespace."""
+    which = "row BETWEEN ? AND ?" if count is None else f"row IN ({marks(range(count))})"
+    return f"SELECT row, {columns} FROM chunks WHERE {which} AND {MINE_BY_ROW} ORDER BY row"
 
 
 class ChunkReader:
@@ -146,52 +116,38 @@ class ChunkReader:
         #: The hash of each row that was found to have its digest. Rows never change.
         self._verified: dict[int, int] = {}
 
-    @retried
     def saved_settings(self) -> dict[str, Any] | None:
         """Return the build settings of the namespace, or None if it is new."""
-        query = sa.select(namespaces.c.build_settings).where(
-            namespaces.c.namespace == self.namespace
+        rows = self.database.ask(
+            "SELECT build_settings FROM namespaces WHERE namespace = ?", (self.namespace,)
         )
-        with self.database.read() as connection:
-            saved = connection.execute(query).scalar()
-        return None if saved is None else dict(read_json(saved, dict, "build settings"))
+        return dict(read_json(rows[0][0], dict, "build settings")) if rows else None
 
-    @retried
     def count(self) -> int:
         """Return the number of chunks."""
-        with self.database.read() as connection:
-            query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
-            return connection.execute(query).scalar_one()
+        ((count,),) = self._ask("SELECT count(*) FROM chunks WHERE namespace = ?")
+        return int(count)
 
-    def _mine(self) -> sa.ColumnElement[bool]:
-        return chunks.c.namespace == self.namespace
+    def _ask(self, sql: str, *values: Any) -> list[Any]:
+        """Ask for rows of this namespace, whose mark comes first."""
+        return self.database.ask(sql, (self.namespace, *values))
 
-    def mine_by_row(self) -> sa.ColumnElement[bool]:
-        """Return the condition that a chunk is of this namespace, for rows looked up by number.
-
-        An expression: else SQLite may walk through all chunks of the namespace for each page.
-        """
-        return chunks.c.namespace.concat(sa.literal_column("''")) == self.namespace
-
-    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
+    def _select(self, rows: Iterable[int], columns: str) -> Iterator[Sequence[Any]]:
         for page in pages(map(int, rows)):
             first, last = min(page), max(page)
             dense = last - first < _DENSE * len(page)
             if dense:
-                bound: dict[str, Any] = {"first": first, "last": last}
-                query = _by_row(None, *columns)
+                query, bound = by_rows(columns, None), [first, last]
             else:
                 # Few different queries: each is compiled once.
                 count = min(-(-len(page) // _STEP) * _STEP, _PAGE)
-                bound = {f"r{at}": row for at, row in enumerate(page)}
-                bound |= {f"r{at}": last for at in range(len(page), count)}
-                query = _by_row(count, *columns)
-            found = self.database.ask(query, bound | {"namespace": self.namespace})
+                query, bound = by_rows(columns, count), page + [last] * (count - len(page))
+            found = self.database.ask(query, (*bound, self.namespace))
             if dense:  # a damaged page may tell the rows of another
-                self.check_order([held[0] for held in found])
+                self.check_order([row[0] for row in found])
             if dense and last - first + 1 > len(page):
-                asked = set(page)
-                found = [held for held in found if held[0] in asked]
+                wanted = set(page)
+                found = [row for row in found if row[0] in wanted]
             yield found
 
     def check_order(self, rows: Sequence[int]) -> None:
@@ -202,14 +158,9 @@ class ChunkReader:
                 "order; restore a backup"
             )
 
-    @retried
-    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
-        with self.database.read() as connection:
-            return connection.execute(query).all()
-
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending."""
-        for page in self._select(rows, chunks.c.id, chunks.c.candidates):
+        for page in self._select(rows, "id, candidates"):
             for row, id_, held in page:
                 yield row, id_, read_json(held, dict, "candidates of a chunk")
 
@@ -220,29 +171,31 @@ class ChunkReader:
 
     def texts_and_facts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
         """Yield (row, title, text, facts), ascending; see :mod:`.facts`."""
-        held = self._texts(rows, chunks.c.document_id, chunks.c.metadata)
+        held = self._texts(rows, ", document_id, metadata")
         for row, title, text, document_id, metadata in held:
             yield row, title, text, facts_of(document_id, metadata)
 
-    def _texts(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[tuple[Any, ...]]:
+    def _texts(self, rows: Iterable[int], more: str = "") -> Iterator[tuple[Any, ...]]:
         store = self.text_store
-        for page in self._select(rows, chunks.c.id, chunks.c.title, store.column, *columns):
+        for page in self._select(rows, f"id, title, {store.column}{more}"):
             checked = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
             for (row, _, title, _, *rest), one in zip(page, checked, strict=True):
                 yield row, title, one.text, *rest
 
     def addresses(self) -> Iterator[tuple[str, list[str]]]:
         """Yield (document id, or the chunk's own id, addresses) of chunks that have any."""
-        query = sa.select(sa.func.coalesce(chunks.c.document_id, chunks.c.id), chunks.c.links)
-        for document, links in self._ask(query.where(self._mine(), chunks.c.links.is_not(None))):
+        query = (
+            "SELECT coalesce(document_id, id), links FROM chunks "
+            "WHERE namespace = ? AND links IS NOT NULL"
+        )
+        for document, links in self._ask(query):
             yield document, read_json(links, dict, "links of a chunk").get("addresses", [])
 
     def dated(self, after: int, last: int) -> list[Dated]:
         """Return the dated chunks and old versions whose rows lie above one and up to another."""
-        bound = {"namespace": self.namespace, "after": after, "last": last}
         return [
             Dated(row, id_, title, **_validity(validity), version_of=version_of)
-            for row, id_, title, validity, version_of in self.database.ask(_DATED, bound)
+            for row, id_, title, validity, version_of in self._ask(_DATED, after, last)
         ]
 
     def versions_of(self, ids: Iterable[str]) -> dict[int, Chunk]:
@@ -253,53 +206,52 @@ class ChunkReader:
         """Return the rows of these chunks and of their old versions."""
         rows: list[int] = []
         for page in pages(ids):
-            query = sa.select(chunks.c.row).where(
-                self._mine(), sa.or_(chunks.c.id.in_(page), chunks.c.version_of.in_(page))
+            some = marks(page)
+            query = (
+                "SELECT row FROM chunks WHERE namespace = ? "
+                f"AND (id IN ({some}) OR version_of IN ({some}))"
             )
-            rows += (row for (row,) in self._ask(query))
+            rows += (row for (row,) in self._ask(query, *page, *page))
         return rows
 
     def documents_held(self, names: Iterable[str]) -> set[str]:
         """Return those documents of which there is a chunk or a fingerprint."""
         found: set[str] = set()
         for page in pages(sorted(names)):
-            for table in (chunks, documents):
+            for table in ("chunks", "documents"):
                 query = (
-                    sa.select(table.c.document_id)
-                    .where(table.c.namespace == self.namespace, table.c.document_id.in_(page))
-                    .distinct()
+                    f"SELECT DISTINCT document_id FROM {table} "
+                    f"WHERE namespace = ? AND document_id IN ({marks(page)})"
                 )
-                found.update(name for (name,) in self._ask(query))
+                found.update(name for (name,) in self._ask(query, *page))
         return found
 
     def named_after(self, row: int, limit: int) -> list[Named]:
         """Return the names of the chunks in the first rows above one."""
         query = (
-            sa.select(chunks.c.row, chunks.c.document_id, chunks.c.id, chunks.c.version_of)
-            .where(self.mine_by_row(), chunks.c.row > row)
-            .order_by(chunks.c.row)
-            .limit(limit)
+            f"SELECT row, document_id, id, version_of FROM chunks WHERE {MINE_BY_ROW} AND row > ? "
+            "ORDER BY row LIMIT ?"
         )
-        return [Named(*held) for held in self._ask(query)]
+        return [Named(*names) for names in self._ask(query, row, limit)]
 
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
         return {
             row: text_hash(title, held) if store.here else hash_in(held)
-            for page in self._select(rows, chunks.c.title, store.column)
+            for page in self._select(rows, f"title, {store.column}")
             for row, title, held in page
         }
 
     def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
         """Yield (row, id, document_id, metadata as JSON), ascending."""
-        for page in self._select(rows, chunks.c.id, chunks.c.document_id, chunks.c.metadata):
+        for page in self._select(rows, "id, document_id, metadata"):
             for row in page:
                 yield tuple(row)
 
     def ids(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the id of each row."""
-        return {row: held for page in self._select(rows, _ID) for row, held in page}
+        return {row: held for page in self._select(rows, "id") for row, held in page}
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
         """Return the chunk of each row."""
@@ -316,7 +268,7 @@ class ChunkReader:
             If a chunk has another digest than when it was written; not without ``verify``.
         """
         store = self.text_store
-        for page in self._select(rows, *_FIELDS, store.column):
+        for page in self._select(rows, f"{_FIELDS}, {store.column}"):
             checked = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
             for told, (text, state) in zip(page, checked, strict=True):
                 row, *fields, written, _ = told
@@ -334,7 +286,7 @@ class ChunkReader:
             As :meth:`fetch_checked`, but where texts are elsewhere.
         """
         store, outlines = self.text_store, {}
-        for page in self._select(rows, *_FIELDS, store.column):
+        for page in self._select(rows, f"{_FIELDS}, {store.column}"):
             for told in page:
                 row, *fields, written, held = told
                 chunk = _chunk(*fields, text=held if store.here else "")
@@ -368,7 +320,7 @@ class ChunkReader:
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the row of each id held."""
-        return self._by_id(ids, chunks.c.row)
+        return self._by_id(ids, "row")
 
     def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
         """Return (chunk, digest) of chunks not held with the same content."""
@@ -378,21 +330,19 @@ class ChunkReader:
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the :func:`digest` of each chunk held."""
-        return self._by_id(ids, chunks.c.digest)
+        return self._by_id(ids, "digest")
 
-    def _by_id(self, ids: Iterable[str], column: sa.Column[Any]) -> dict[str, Any]:
+    def _by_id(self, ids: Iterable[str], column: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        query = f"SELECT id, {column} FROM chunks WHERE namespace = ? AND id IN"
         for page in pages(ids):
-            query = sa.select(chunks.c.id, column).where(self._mine(), chunks.c.id.in_(page))
-            found.update(self._ask(query))
+            found.update(self._ask(f"{query} ({marks(page)})", *page))
         return found
 
-    @retried
     def ids_of_document(self, document_id: str) -> set[str]:
         """Return the ids of a document's chunks."""
-        with self.database.read() as connection:
-            query = sa.select(chunks.c.id).where(self._mine(), chunks.c.document_id == document_id)
-            return set(connection.execute(query).scalars())
+        query = "SELECT id FROM chunks WHERE namespace = ? AND document_id = ?"
+        return {id_ for (id_,) in self._ask(query, document_id)}
 
     def rows_by_id(self) -> Iterator[int]:
         """Yield all rows in the order of their ids, a page at a time."""
@@ -407,17 +357,12 @@ class ChunkReader:
 
     def ids_after(self, last: str, limit: int) -> list[tuple[str, int]]:
         """Return the first ids above one, and their rows."""
-        query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id > last)
-        return [(id_, row) for id_, row in self._ask(query.order_by(chunks.c.id).limit(limit))]
+        query = "SELECT id, row FROM chunks WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?"
+        return self._ask(query, last, limit)
 
-    @retried
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document that was read from a file."""
-        with self.database.read() as connection:
-            query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
-                documents.c.namespace == self.namespace
-            )
-            return dict(connection.execute(query).all())
+        return dict(self._ask("SELECT document_id, fingerprint FROM documents WHERE namespace = ?"))
 
 
 _NO_LINKS: dict[str, Any] = {"addresses": (), "references": ()}

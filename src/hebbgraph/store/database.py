@@ -11,33 +11,37 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-from urllib.parse import quote
-
-import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from hebbgraph.errors import (
     ConnectionLostError,
     DiskFullError,
     HebbgraphError,
-    MissingExtraError,
     NewerVersionError,
     NotAnIndexError,
     ParameterError,
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.extras import load_plugin
 from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
-from hebbgraph.store.places import masked, parse_url
-from hebbgraph.store.postgresql import PostgresDialect
-from hebbgraph.store.sqlite import SqliteDialect
+from hebbgraph.store.places import Url, masked, parse_url
+from hebbgraph.store.sqlite import SqliteDriver
 
-__all__ = ["DATABASE_NAME", "Database", "retried", "translate_os", "translated_os"]
+__all__ = [
+    "DATABASE_NAME",
+    "Connection",
+    "Database",
+    "Driver",
+    "marks",
+    "retried",
+    "translate_os",
+    "translated_os",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -48,29 +52,72 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
-_DATABASE_ID = sa.select(schema.meta.c.value).where(schema.meta.c.key == sa.bindparam("wanted"))
+_META = "SELECT value FROM meta WHERE key = ?"
+_ADD_META = "INSERT INTO meta VALUES (?, ?)"
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class Dialect(Protocol):
-    """What differs between database systems."""
+class Cursor(Protocol):
+    """What a statement returned."""
 
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection in a transaction. Parameters stand as ``?``, rows are tuples."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Cursor: ...
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
+    def rollback(self) -> None: ...
+
+
+class Driver(Protocol):
+    """What differs between database systems; the statements are the same.
+
+    Attributes
+    ----------
+    name, place : str
+        Of the system, and of this database in messages.
+    owns_whole_database : bool
+        Whether tables of another application are refused.
+    errors : tuple of type
+        What the driver raises.
+    types : mapping
+        See :data:`hebbgraph.store.schema.Types`.
+    tables, last_number : str
+        Queries: the names of all tables, and the number of the row inserted last.
+    for_update : str
+        Ends a query whose rows no other writer may change.
+    """
+
+    name: str
+    place: str
+    read_only: bool
+    wait_seconds: float
     owns_whole_database: bool
+    errors: tuple[type[Exception], ...]
+    types: schema.Types
+    tables: str
+    last_number: str
+    for_update: str
 
-    def engine(self, url: sa.URL) -> sa.Engine: ...
-    def reading(self, engine: sa.Engine) -> sa.Engine: ...
-    def ask(
-        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
-    ) -> Sequence[Any]: ...
-    def begin_writing(self, connection: sa.Connection) -> None: ...
-    def exclude_others(self, connection: sa.Connection) -> None: ...
+    def transaction(self, *, writing: bool) -> contextlib.AbstractContextManager[Any]: ...
+    def commit(self, connection: Any) -> None: ...
+    def ask(self, sql: str, values: Sequence[Any]) -> list[Any]: ...
+    def exclude_others(self, connection: Any) -> None: ...
     def translate(self, error: Exception) -> StorageError | None: ...
-    def vacuum(self, engine: sa.Engine) -> None: ...
-    def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
     def is_refused(self, error: ConnectionLostError) -> bool: ...
     def check_place(self, *, written: bool = False) -> None: ...
+    def vacuum(self, tables: Sequence[str]) -> None: ...
+    def problems(self, connection: Any) -> list[str]: ...
+    def disconnect(self) -> None: ...
+    def dispose(self) -> None: ...
 
 
 class _HasDatabase(Protocol):
@@ -78,6 +125,17 @@ class _HasDatabase(Protocol):
 
 
 _Self = TypeVar("_Self", bound=_HasDatabase)
+
+
+def marks(values: Sequence[Any]) -> str:
+    """Return as many marks for parameters as there are values.
+
+    Examples
+    --------
+    >>> marks(["a", "b", "c"])
+    '?, ?, ?'
+    """
+    return ", ".join("?" * len(values))
 
 
 def retried(
@@ -96,37 +154,29 @@ def retried(
 
 
 class Database:
-    """Connections and transactions over SQLite or any SQLAlchemy URL.
+    """Connections and transactions over SQLite or PostgreSQL.
 
     Parameters
     ----------
-    url : sqlalchemy.URL
-    place : str
-        Its name in messages.
-    read_only : bool
-    wait_seconds : float
-        How long a writer waits for another one.
+    driver : Driver
     """
 
-    def __init__(self, url: sa.URL, *, place: str, read_only: bool, wait_seconds: float) -> None:
-        self.place = place
-        self.read_only = read_only
-        self.wait_seconds = wait_seconds
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.place = driver.place
+        self.read_only = driver.read_only
         self._id: str | None = None
+        self._errors: tuple[type[Exception], ...] = (*driver.errors, UnicodeEncodeError)
         #: Whether the connection was lost and not found again.
         self._is_away = False
-        name = url.get_backend_name()
-        if name not in _DIALECTS:
-            raise ParameterError(
-                f"{place}: an index lies in SQLite or PostgreSQL, got {name!r}; "
-                "write postgresql+psycopg://user@host/database"
-            )
-        self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
-        self.engine = self.dialect.engine(url)
-        self._reading = self.dialect.reading(self.engine)
-        in_memory = name == "sqlite" and not url.database
+        in_memory = isinstance(driver, SqliteDriver) and driver.path is None
         self._memory_lock = threading.RLock() if in_memory else None
         disconnect_before_forks(self)
+        try:
+            self.retrying(self._bring_up_to_date, unless=driver.is_refused)
+        except BaseException:
+            self.dispose()
+            raise
 
     @classmethod
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
@@ -144,96 +194,67 @@ class Database:
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
-        if read_only:
-            # In a read-only directory, a database without a -wal file can only be read as
-            # immutable: SQLite would have to create shared memory.
-            query = {"mode": "ro", "uri": "true"}
-            if not path.with_name(path.name + "-wal").exists():
-                query["immutable"] = "1"
-            name = quote(str(path.absolute()))  # in a URI, ? and # would end the path
-            url = sa.URL.create("sqlite", database=f"file:{name}", query=query)
-        else:
+        if not read_only:
             # Earlier versions kept a checksum here, which would no longer fit.
             path.with_name(f"{DATABASE_NAME}.sum").unlink(missing_ok=True)
-            url = sa.URL.create("sqlite", database=str(path))
-        database = cls(url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
-        return database._prepared()
+        return cls(
+            SqliteDriver(path, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
+        )
 
     @classmethod
     def in_memory(cls) -> Database:
         """Open a database in memory."""
-        url = sa.URL.create("sqlite")
-        return cls(url, place=":memory:", read_only=False, wait_seconds=0.0)._prepared()
+        return cls(SqliteDriver(None, place=":memory:", read_only=False, wait_seconds=0.0))
 
     @classmethod
-    def at_url(cls, url: str, *, wait_seconds: float) -> Database:
-        """Open the database that an SQLAlchemy URL names."""
-        parsed = parse_url(url)
-        place = masked(parsed)
-        if parsed.drivername == "postgresql":  # the driver that the extra brings
-            parsed = parsed.set(drivername="postgresql+psycopg")
-        try:
-            database = cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)
-            return database._prepared()
-        except HebbgraphError:
-            raise
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(
-                f"the driver for {parsed.drivername} is not installed ({error}); "
-                "pip install 'hebbgraph[postgres]'"
-            ) from error
-        except (NoSuchModuleError, ArgumentError, ValueError, TypeError) as error:
-            # Without its text: drivers quote what they were given.
-            raise ParameterError(
-                f"{place}: the driver refuses this URL ({type(error).__name__}); write "
-                "postgresql+psycopg://user@host:5432/database"
-            ) from None
-
-    def _prepared(self) -> Database:
-        try:
-            self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
-        except BaseException:
-            self.dispose()
-            raise
-        return self
+    def at_url(cls, location: str, *, wait_seconds: float) -> Database:
+        """Open the database that a URL names."""
+        url = parse_url(location)
+        return cls(_driver(url, masked(url), wait_seconds))
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[sa.Connection]:
+    def read(self) -> Iterator[Connection]:
         """One consistent view of the database."""
         with (
             connection_in_use(),
             self._serialised(),
             self._translated(),
-            self._reading.connect() as connection,
+            self.driver.transaction(writing=False) as connection,
         ):
-            self.dialect.check_place()
+            self.driver.check_place()
             yield connection
 
-    def ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return all rows of one query, with minimal overhead.
 
         Parameters
         ----------
-        query : sqlalchemy.Select
-            A module constant: its SQL is cached.
-        bound : mapping
-            All of its parameters.
+        sql : str
+        values : sequence
+            One for each mark.
         """
 
-        def work() -> Sequence[Any]:
-            self.dialect.check_place()
+        def work() -> list[Any]:
+            self.driver.check_place()
             with connection_in_use(), self._serialised():
-                try:  # twice a recall: entering a generator would take longer
-                    return self.dialect.ask(self._reading, query, bound)
-                except (SQLAlchemyError, UnicodeEncodeError) as error:
-                    with self._translated():
-                        raise error from error.__cause__
+                try:  # several times a recall: entering a generator would take longer
+                    return self.driver.ask(sql, values)
+                except self._errors as error:
+                    raise self._ours(error) from error
 
         return self.retrying(work)
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[sa.Connection]:
+    def write(self) -> Iterator[Connection]:
         """One transaction: committed on leaving, rolled back on an error."""
+        with self._writing() as connection:
+            version = connection.execute(_META, ("schema_version",)).fetchone()
+            if version is not None:
+                self._check_version(int(version[0]))
+            yield connection
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
         if self.read_only:
             raise ReadOnlyIndexError(
                 f"{self.place} is read-only; reading works, writing needs a writable directory"
@@ -245,44 +266,16 @@ class Database:
                 connection_in_use(),
                 self._serialised(),
                 self._translated(),
-                self.engine.connect() as connection,
+                self.driver.transaction(writing=True) as connection,
             ):
-                connection = connection.execution_options(writing=True)
-                with connection.begin():
-                    self.dialect.check_place()
-                    self.dialect.begin_writing(connection)
-                    yield connection
-                    committing = True
-                self.dialect.check_place(written=True)
+                self.driver.check_place()
+                yield connection
+                committing = True
+                self.driver.commit(connection)
+                self.driver.check_place(written=True)
         except ConnectionLostError as error:
             error.maybe_kept = committing
             raise
-
-    def insert(
-        self,
-        connection: sa.Connection,
-        table: sa.Table,
-        columns: tuple[str, ...],
-        rows: Sequence[tuple[Any, ...]],
-    ) -> None:
-        """Insert many rows, with minimal overhead.
-
-        Parameters
-        ----------
-        connection : sqlalchemy.Connection
-            In a writing transaction.
-        table : sqlalchemy.Table
-        columns : tuple of str
-            In the order of the table; rows hold their values in that order.
-        rows : sequence of tuple
-            Numbers, strings, bytes and None, which the driver takes as they are.
-        """
-        sql, by_position = _insert_sql(self.engine.dialect, table, columns)
-        if by_position:
-            connection.exec_driver_sql(sql, list(rows))
-        else:
-            named = [dict(zip(columns, row, strict=True)) for row in rows]
-            connection.exec_driver_sql(sql, named)
 
     def retrying(
         self, work: Callable[[], _R], *, unless: Callable[[ConnectionLostError], bool] | None = None
@@ -295,7 +288,7 @@ class Database:
         unless : callable, optional
             Whether an error will not pass by itself, and is raised at once.
         """
-        deadline = time.monotonic() + self.wait_seconds
+        deadline = time.monotonic() + self.driver.wait_seconds
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -305,7 +298,7 @@ class Database:
                     raise
                 if not self._is_away:  # said once, however often and by however many it is tried
                     self._is_away = True
-                    logger.warning("%s: trying again for %g s", error, self.wait_seconds)
+                    logger.warning("%s: trying again for %g s", error, self.driver.wait_seconds)
             else:
                 if self._is_away:
                     self._is_away = False
@@ -322,106 +315,98 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
-            translated = self.translate(error)
-            if isinstance(translated, ReadOnlyIndexError) and not self.read_only:
-                # SQLite opens a file for reading if opening it for writing failed, for lack of
-                # file descriptors, say; kept, that connection would refuse writes for ever.
-                self.engine.dispose()
-            raise translated from error
-        except UnicodeEncodeError as error:
-            raise ParameterError(
-                f"{error.object!r:.80} holds half a surrogate pair, which no database can hold"
-            ) from error
+        except self._errors as error:
+            raise self._ours(error) from error
 
-    def translate(self, error: SQLAlchemyError) -> StorageError:
-        """Translate an error of the database into ours."""
-        cause = getattr(error, "orig", None) or error
-        return self.dialect.translate(error) or StorageError(f"{self.place}: {cause}")
+    def _ours(self, error: Exception) -> HebbgraphError:
+        if isinstance(error, UnicodeEncodeError):
+            return ParameterError(
+                f"{error.object!r:.80} holds half a surrogate pair, which no database can hold"
+            )
+        return self.driver.translate(error) or StorageError(f"{self.place}: {error}")
 
     def _bring_up_to_date(self) -> None:
         with self.read() as connection:
             version = self._version(connection)
         if version == schema.SCHEMA_VERSION:
             return
-        with self.write() as connection:
+        with self._writing() as connection:
             self._migrate(connection)
 
-    def _version(self, connection: sa.Connection) -> int | None:
+    def _check_version(self, version: int) -> None:
+        if version > schema.SCHEMA_VERSION:
+            raise NewerVersionError(
+                f"{self.place} was written by a newer hebbgraph (schema {version}, this one "
+                f"knows up to {schema.SCHEMA_VERSION}); upgrade hebbgraph to open it"
+            )
+
+    def _version(self, connection: Connection) -> int | None:
         """Return the schema version, or None for an empty database."""
-        inspector = sa.inspect(connection)
-        tables = inspector.get_table_names()
-        if schema.meta.name not in tables:
-            if tables and self.dialect.owns_whole_database:
+        tables = {name for (name,) in connection.execute(self.driver.tables).fetchall()}
+        if "meta" not in tables:
+            if tables and self.driver.owns_whole_database:
                 raise NotAnIndexError(f"{self.place} holds another application's database")
-            if taken := sorted(schema.METADATA.tables.keys() & tables):
+            if taken := sorted(schema.TABLES.keys() & tables):
                 raise NotAnIndexError(
                     f"{self.place} has tables of another application under the names that "
                     f"hebbgraph needs: {', '.join(taken)}; give the index a schema of its own: "
                     "?options=-csearch_path%3DSCHEMA"
                 )
             return None
-        columns = {column["name"] for column in inspector.get_columns(schema.meta.name)}
-        query = sa.select(schema.meta.c.key, schema.meta.c.value)
-        found = dict(connection.execute(query).all()) if {"key", "value"} <= columns else {}
+        cursor: Any = connection.execute("SELECT * FROM meta")
+        names = {column[0] for column in cursor.description}
+        rows = cursor.fetchall()
+        found = dict(rows) if names == {"key", "value"} else {}
         if found.get("application") != _APPLICATION:
             raise NotAnIndexError(f"{self.place} holds another application's database")
         version = int(found["schema_version"])
-        if version > schema.SCHEMA_VERSION:
-            raise NewerVersionError(
-                f"{self.place} was written by a newer hebbgraph (schema {version}, this one "
-                f"reads up to {schema.SCHEMA_VERSION}); upgrade hebbgraph to open it"
-            )
+        self._check_version(version)
         return version
 
-    def _migrate(self, connection: sa.Connection) -> None:
-        self.dialect.exclude_others(connection)
+    def _migrate(self, connection: Connection) -> None:
+        self.driver.exclude_others(connection)
         # Again, as another process may have migrated while we waited.
         version = self._version(connection)
         if version is None:
-            for statement in schema.creation(connection.dialect):
-                connection.exec_driver_sql(statement)
-            connection.execute(
-                sa.insert(schema.meta),
+            for statement in schema.creation(self.driver.types):
+                connection.execute(statement)
+            connection.executemany(
+                _ADD_META,
                 [
-                    {"key": "application", "value": _APPLICATION},
-                    {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
-                    {"key": "database_id", "value": schema.new_database_id()},
-                    {"key": "recall_key", "value": secrets.token_hex(32)},
+                    ("application", _APPLICATION),
+                    ("schema_version", str(schema.SCHEMA_VERSION)),
+                    ("database_id", schema.new_database_id()),
+                    ("recall_key", secrets.token_hex(32)),
                 ],
             )
             return
         for step in range(version, schema.SCHEMA_VERSION):
-            schema.MIGRATIONS[step](connection)
+            schema.MIGRATIONS[step](connection, self.driver.types)
         connection.execute(
-            sa.update(schema.meta)
-            .where(schema.meta.c.key == "schema_version")
-            .values(value=str(schema.SCHEMA_VERSION))
+            "UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(schema.SCHEMA_VERSION),)
         )
 
     @property
     def id(self) -> str:
         """The random id of this database."""
         if self._id is None:
-            ((value,),) = self.ask(_DATABASE_ID, {"wanted": "database_id"})
+            ((value,),) = self.ask(_META, ("database_id",))
             self._id = str(value)
         return self._id
 
     @property
     def recall_key(self) -> bytes | None:
         """The key that recalls are sealed with; None if it can be neither read nor made."""
-        query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "recall_key")
-        with self.read() as connection:
-            held = connection.execute(query).scalar()
-        if held is None and not self.read_only:
-            made = {"key": "recall_key", "value": secrets.token_hex(32)}
+        rows = self.ask(_META, ("recall_key",))
+        if not rows and not self.read_only:
             with self.write() as connection:
                 # Another process may have been first.
-                self.dialect.exclude_others(connection)
-                if (held := connection.execute(query).scalar()) is None:
-                    connection.execute(sa.insert(schema.meta), [made])
-                    held = made["value"]
-        return None if held is None else bytes.fromhex(held)
+                self.driver.exclude_others(connection)
+                rows = connection.execute(_META, ("recall_key",)).fetchall()
+                if not rows:
+                    rows = [(secrets.token_hex(32),)]
+                    connection.execute(_ADD_META, ("recall_key", rows[0][0]))
+        return bytes.fromhex(rows[0][0]) if rows else None
 
     def vacuum(self) -> None:
         """Free the space of deleted rows.
@@ -429,17 +414,16 @@ class Database:
         In SQLite no byte of them remains, or IndexLockedError is raised.
         """
         with connection_in_use(), self._serialised(), self._translated():
-            self.dialect.vacuum(self.engine)
+            self.driver.vacuum(sorted(schema.TABLES))
 
     def disconnect(self) -> None:
-        """Close the connections to a file that are not in use; the next use connects again."""
-        if self.dialect.owns_whole_database and self._memory_lock is None:
-            self.engine.dispose()
+        """Close the connections that are not in use; the next use connects again."""
+        self.driver.disconnect()
 
     def dispose(self) -> None:
         """Close every connection, though one in memory only when no thread uses it."""
         with connection_in_use(), self._serialised():
-            self.engine.dispose()
+            self.driver.dispose()
 
 
 _NOTHING = contextlib.nullcontext()
@@ -452,20 +436,23 @@ def _whole(lock: threading.RLock) -> Iterator[None]:
         yield
 
 
-_DIALECTS: dict[str, Callable[..., Dialect]] = {
-    "sqlite": SqliteDialect,
-    "postgresql": PostgresDialect,
-}
-
-
-@functools.lru_cache(maxsize=64)
-def _insert_sql(dialect: sa.Dialect, table: sa.Table, columns: tuple[str, ...]) -> tuple[str, bool]:
-    """Return the SQL of an insert, and whether its parameters go by position."""
-    statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
-    compiled: Any = statement.compile(dialect=dialect, column_keys=columns)
-    if compiled.positional and tuple(compiled.positiontup) != columns:
-        raise ValueError(f"columns of {table.name} in another order: {columns}")
-    return str(compiled), bool(compiled.positional)
+def _driver(url: Url, place: str, wait_seconds: float) -> Driver:
+    if url.backend == "sqlite":
+        if url.query:
+            raise ParameterError(
+                f"{place}: an SQLite URL takes no parameters; write sqlite:///FILE"
+            )
+        path = Path(url.database) if url.database not in ("", ":memory:") else None
+        return SqliteDriver(path, place=place, read_only=False, wait_seconds=wait_seconds)
+    if url.backend != "postgresql" or url.scheme not in ("postgresql", "postgresql+psycopg"):
+        raise ParameterError(
+            f"{place}: an index lies in SQLite or PostgreSQL, got {url.scheme!r}; "
+            "write postgresql+psycopg://user@host/database"
+        )
+    connect: Callable[..., Driver] = load_plugin(
+        "hebbgraph.databases", "postgresql", extra="postgres", purpose="an index in PostgreSQL"
+    )
+    return connect(url, place=place, wait_seconds=wait_seconds)
 
 
 def _found(directory: Path, path: Path) -> bool:

@@ -7,28 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-import sqlalchemy as sa
-
 from hebbgraph.errors import DamagedIndexError, SettingsMismatchError
 from hebbgraph.held_json import read_json
-from hebbgraph.store.chunks import ChunkReader, pages
-from hebbgraph.store.database import retried
+from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
+from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.history import Commit, new_mark
-from hebbgraph.store.schema import chunks, namespaces
 from hebbgraph.store.texts import content_key_of
 
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
-_MINE: sa.BindParameter[str] = sa.bindparam("mine")
 #: One statement, as that is one view; an index answers it without reading chunks.
-_COUNT = sa.select(
-    namespaces.c.generation,
-    namespaces.c.mark,
-    sa.select(sa.func.count())
-    .select_from(chunks)
-    .where(chunks.c.namespace == _MINE, chunks.c.vector_epoch == sa.bindparam("epoch"))
-    .scalar_subquery(),
-).where(namespaces.c.namespace == _MINE)
+_COUNT = """
+    SELECT generation, mark,
+        (SELECT count(*) FROM chunks WHERE namespace = ? AND vector_epoch = ?)
+    FROM namespaces WHERE namespace = ?
+"""
+_LACKS = "(vector_epoch IS NULL OR vector_epoch <> ?)"
 
 
 class EmbeddingState(NamedTuple):
@@ -65,13 +59,15 @@ def parse_embedding(saved: str | None) -> EmbeddingState | None:
 class Embeddings(ChunkReader):
     """Reads and writes vectors."""
 
-    def _state(self, connection: sa.Connection, *, writing: bool = False) -> EmbeddingState | None:
-        query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
-        if writing:  # it is written back changed
-            query = query.with_for_update()
-        return parse_embedding(connection.execute(query).scalar())
+    def _state(self, connection: Connection, *, writing: bool = False) -> EmbeddingState | None:
+        # For writing: it is written back changed.
+        end = self.database.driver.for_update if writing else ""
+        row = connection.execute(
+            f"SELECT embedding FROM namespaces WHERE namespace = ?{end}", (self.namespace,)
+        ).fetchone()
+        return parse_embedding(row[0] if row else None)
 
-    def settle(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
+    def settle(self, connection: Connection, wanted: EmbeddingState) -> None:
         """Check, within a transaction, that the vectors are of this model, or set it."""
         held = self._state(connection)
         if held is None:
@@ -86,11 +82,10 @@ class Embeddings(ChunkReader):
                 f"numbers), got {wanted.name!r} ({wanted.dimension}); open the index again"
             )
 
-    def _save(self, connection: sa.Connection, state: EmbeddingState) -> None:
+    def _save(self, connection: Connection, state: EmbeddingState) -> None:
         connection.execute(
-            sa.update(namespaces)
-            .where(namespaces.c.namespace == self.namespace)
-            .values(embedding=state.saved())
+            "UPDATE namespaces SET embedding = ? WHERE namespace = ?",
+            (state.saved(), self.namespace),
         )
 
     @retried
@@ -104,58 +99,43 @@ class Embeddings(ChunkReader):
             self._save(connection, state)
         return state
 
-    @retried
     def rows_to_embed(self, epoch: int, limit: int, *, after: int = 0) -> list[int]:
         """Return rows above ``after`` that have no vector of this epoch, ascending."""
-        with self.database.read() as connection:
-            query = (
-                sa.select(chunks.c.row)
-                .where(
-                    self.mine_by_row(),
-                    chunks.c.row > after,
-                    chunks.c.vector_epoch.is_distinct_from(epoch),
-                )
-                .order_by(chunks.c.row)
-                .limit(limit)
-            )
-            return list(connection.execute(query).scalars())
+        query = f"SELECT row FROM chunks WHERE {MINE_BY_ROW} AND row > ? AND {_LACKS} ORDER BY row"
+        rows = self.database.ask(f"{query} LIMIT ?", (self.namespace, after, epoch, limit))
+        return [row for (row,) in rows]
 
     def without_vector(self, rows: Iterable[int], epoch: int) -> set[int]:
         """Return which of these rows have no vector of this epoch."""
         lacking: set[int] = set()
+        query = f"SELECT row FROM chunks WHERE {MINE_BY_ROW} AND {_LACKS} AND row IN"
         for page in pages(rows):
-            query = sa.select(chunks.c.row).where(
-                self.mine_by_row(),
-                chunks.c.row.in_(page),
-                chunks.c.vector_epoch.is_distinct_from(epoch),
-            )
-            lacking.update(row for (row,) in self._ask(query))
+            found = self.database.ask(f"{query} ({marks(page)})", (self.namespace, epoch, *page))
+            lacking.update(row for (row,) in found)
         return lacking
 
     @retried
     def by_content(self, ids: Iterable[str], epoch: int) -> dict[bytes, bytes]:
         """Return the vectors of this epoch of some chunks, by the key of their content."""
-        held: dict[bytes, bytes] = {}
-        columns = (chunks.c.title, chunks.c.text, chunks.c.imprint, chunks.c.vector)
+        vectors: dict[bytes, bytes] = {}
+        query = (
+            "SELECT title, text, imprint, vector FROM chunks "
+            "WHERE namespace = ? AND vector_epoch = ? AND id IN"
+        )
         with self.database.read() as connection:
             for page in pages(ids):
-                query = sa.select(*columns).where(
-                    self._mine(), chunks.c.id.in_(page), chunks.c.vector_epoch == epoch
-                )
-                for title, text, imprint, vector in connection.execute(query):
-                    held[content_key_of(title, text, imprint)] = bytes(vector)
-        return held
+                bound = (self.namespace, epoch, *page)
+                for title, text, imprint, vector in connection.execute(
+                    f"{query} ({marks(page)})", bound
+                ):
+                    vectors[content_key_of(title, text, imprint)] = vector
+        return vectors
 
-    @retried
     def count_to_embed(self, epoch: int) -> int:
         """Return how many rows have no vector of this epoch."""
-        with self.database.read() as connection:
-            query = (
-                sa.select(sa.func.count())
-                .select_from(chunks)
-                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
-            )
-            return connection.execute(query).scalar_one()
+        query = f"SELECT count(*) FROM chunks WHERE namespace = ? AND {_LACKS}"
+        ((count,),) = self.database.ask(query, (self.namespace, epoch))
+        return int(count)
 
     @retried
     def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
@@ -172,23 +152,21 @@ class Embeddings(ChunkReader):
                 raise SettingsMismatchError(
                     f"{self.database.place}: another model took over meanwhile; open it again"
                 )
-            connection.execute(
-                sa.update(chunks)
-                .where(chunks.c.row == sa.bindparam("at"))
-                .values(vector=sa.bindparam("new"), vector_epoch=epoch),
-                [{"at": row, "new": vector} for row, vector in vectors.items()],
+            connection.executemany(
+                "UPDATE chunks SET vector = ?, vector_epoch = ? WHERE row = ?",
+                [(vector, epoch, row) for row, vector in vectors.items()],
             )
             self._save(connection, held._replace(revision=held.revision + 1, mark=new_mark()))
 
     def count_vectors(self, epoch: int, at: Commit) -> int | None:
         """Return the number of vectors of this epoch; None if another commit came since."""
-        bound = {"mine": self.namespace, "epoch": epoch}
+        bound = (self.namespace, epoch, self.namespace)
         ((generation, mark, count),) = self.database.ask(_COUNT, bound)
         return int(count) if (generation, mark) == at else None
 
     def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
         """Yield (row, vector) of this epoch, ascending; rows without one are omitted."""
-        for page in self._select(rows, chunks.c.vector, chunks.c.vector_epoch):
+        for page in self._select(rows, "vector, vector_epoch"):
             for row, vector, held in page:
                 if held == epoch and vector is not None:
                     yield row, vector

@@ -13,18 +13,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import sqlalchemy as sa
 from pydantic import TypeAdapter
-from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.held_json import read_json
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.store.chunks import pages
-from hebbgraph.store.database import Database, retried
+from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.schema import feedback as log
-from hebbgraph.store.schema import namespaces
 
 __all__ = [
     "FeedbackLog",
@@ -84,29 +80,31 @@ class Removed(NamedTuple):
         return Removed(feedback, {**self.row, "body": _body(feedback), "query": feedback.query})
 
 
-#: Statements of the hot path are built once.
-_COUNT = (
-    sa.update(namespaces)
-    .where(namespaces.c.namespace == sa.bindparam("mine"))
-    .values(
-        feedback_added=namespaces.c.feedback_added + sa.bindparam("more"),
-        feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
-        feedback_mark=sa.bindparam("new_mark"),
-    )
-)
-#: Also by id: feedback that lost a chunk keeps its id, while its digest differs from that of
-#: an exported copy.
-_HELD = [  # two queries, as SQLite would scan the whole log for an OR of them
-    sa.select(log).where(
-        log.c.namespace == sa.bindparam("mine"),
-        column.in_(sa.bindparam("values", expanding=True)),
-    )
-    for column in (log.c.digest, log.c.id)
-]
-_INSERT = sa.insert(log)
-_ID_AT = sa.select(log.c.id).where(
-    log.c.seq == sa.bindparam("seq"), log.c.namespace == sa.bindparam("mine")
-)
+class _Row(NamedTuple):
+    """A row of the table."""
+
+    seq: int
+    namespace: str
+    id: str
+    digest: bytes
+    recall_id: str
+    actor: str | None
+    origin: str
+    created_at: float
+    query: str | None
+    body: str
+    vector: bytes | None
+
+
+_COLUMNS = _Row._fields[1:]
+_COUNT = """
+    UPDATE namespaces SET feedback_added = feedback_added + ?,
+        feedback_removed = feedback_removed + ?, feedback_mark = ?
+    WHERE namespace = ?
+"""
+_INSERT = f"INSERT INTO feedback ({', '.join(_COLUMNS)}) VALUES ({marks(_COLUMNS)})"
+_SELECT = f"SELECT seq, {', '.join(_COLUMNS)} FROM feedback WHERE namespace = ?"
+_DELETE = "DELETE FROM feedback WHERE namespace = ? AND id IN"
 
 
 class FeedbackLog:
@@ -138,7 +136,7 @@ class FeedbackLog:
             replaced = False
             for page in pages(entries):
                 held, by_id = self._held(connection, page)
-                fresh: dict[str, dict[str, Any]] = {}
+                fresh: dict[str, tuple[Any, ...]] = {}
                 gone: list[str] = []
                 for feedback, digest in page:
                     before = by_id.get(feedback.id) or held.get(digest)
@@ -151,10 +149,10 @@ class FeedbackLog:
                     held[digest] = by_id[feedback.id] = feedback
                     fresh[feedback.id] = self._values(feedback, digest)
                 if gone:
-                    connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(gone)))
+                    connection.execute(f"{_DELETE} ({marks(gone)})", (self._namespace, *gone))
                     replaced = True
                 if fresh:
-                    connection.execute(_INSERT, list(fresh.values()))
+                    connection.executemany(_INSERT, list(fresh.values()))
             if replaced:
                 self._count(connection, log_removed=1)
             if not any(added for _, added in outcome):
@@ -165,60 +163,56 @@ class FeedbackLog:
         """Add one feedback without looking first, as most are new; False if it was there."""
         with self.database.write() as connection:
             self._count(connection, log_added=1)
-            try:
-                connection.execute(_INSERT, self._values(feedback, digest))
-            except IntegrityError:
+            added = connection.execute(
+                f"{_INSERT} ON CONFLICT DO NOTHING", self._values(feedback, digest)
+            )
+            if not added.rowcount:
                 connection.rollback()
                 return False
         return True
 
-    def _count(
-        self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
-    ) -> None:
-        bound = {
-            "mine": self._namespace,
-            "more": log_added,
-            "less": log_removed,
-            "new_mark": new_mark(),
-        }
-        connection.execute(_COUNT, bound)
+    def _count(self, connection: Connection, *, log_added: int = 0, log_removed: int = 0) -> None:
+        connection.execute(_COUNT, (log_added, log_removed, new_mark(), self._namespace))
 
     def _held(
-        self, connection: sa.Connection, entries: Sequence[tuple[Feedback, bytes]]
+        self, connection: Connection, entries: Sequence[tuple[Feedback, bytes]]
     ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
-        """Return the entries that the log holds, by digest and by id."""
-        values = ([digest for _, digest in entries], [one.id for one, _ in entries])
-        rows = [
-            row
-            for query, some in zip(_HELD, values, strict=True)
-            for row in connection.execute(query, {"mine": self._namespace, "values": some})
-        ]
+        """Return the entries that the log holds, by digest and by id.
+
+        Also by id: feedback that lost a chunk keeps its id, while its digest differs from that of
+        an exported copy.
+        """
+        some = marks(entries)
+        # Two queries, as SQLite would scan the whole log for an OR of them.
+        rows = self._rows(connection, f" AND digest IN ({some})", [two for _, two in entries])
+        rows += self._rows(connection, f" AND id IN ({some})", [one.id for one, _ in entries])
         held = {row.digest: self._read(row) for row in rows}
         return held, {one.id: one for one in held.values()}
 
-    def _values(self, feedback: Feedback, digest: bytes) -> dict[str, Any]:
+    def _values(self, feedback: Feedback, digest: bytes) -> tuple[Any, ...]:
+        """Return a row in the order of ``_COLUMNS``."""
         vector = feedback.vector
-        return {
-            "namespace": self._namespace,
-            "id": feedback.id,
-            "digest": digest,
-            "recall_id": feedback.recall_id,
-            "actor": feedback.actor,
-            "origin": feedback.origin,
-            "created_at": feedback.created_at,
+        return (
+            self._namespace,
+            feedback.id,
+            digest,
+            feedback.recall_id,
+            feedback.actor,
+            feedback.origin,
+            feedback.created_at,
             # PostgreSQL keeps no NUL in a text.
-            "query": None if feedback.query is None else feedback.query.replace("\0", " "),
-            "body": _body(feedback),
-            "vector": None if vector is None else np.array(vector, np.float16).tobytes(),
-        }
+            None if feedback.query is None else feedback.query.replace("\0", " "),
+            _body(feedback),
+            None if vector is None else np.array(vector, np.float16).tobytes(),
+        )
 
     def remove(self, selection: Selection) -> list[Removed]:
         """Delete feedback and return it."""
 
-        def erase(connection: sa.Connection) -> list[Removed]:
+        def erase(connection: Connection) -> list[Removed]:
             found = list(self._select(connection, selection))
             for page in pages(one.feedback.id for one in found):
-                connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(page)))
+                connection.execute(f"{_DELETE} ({marks(page)})", (self._namespace, *page))
             return found
 
         return self._erasing(erase)
@@ -250,11 +244,15 @@ class FeedbackLog:
                 )
                 for feedback, row in page:
                     if (now := held.get(row["digest"])) is None and feedback.id not in by_id:
-                        connection.execute(_INSERT, row)
+                        names = ("seq", *_COLUMNS)
+                        connection.execute(
+                            f"INSERT INTO feedback ({', '.join(names)}) VALUES ({marks(names)})",
+                            [row[name] for name in names],
+                        )
                     elif now is not None and now.id == feedback.id:  # it had lost a chunk
-                        mine = sa.and_(self._mine(), log.c.id == feedback.id)
-                        values = {name: row[name] for name in ("body", "query")}
-                        connection.execute(sa.update(log).where(mine).values(values))
+                        self._update(
+                            connection, feedback.id, {name: row[name] for name in ("body", "query")}
+                        )
                     else:
                         continue
                     restored += 1
@@ -295,21 +293,20 @@ class FeedbackLog:
     ) -> list[Removed]:
         """Change the columns of feedback, or delete it; return the feedback as it was."""
 
-        def erase(connection: sa.Connection) -> list[Removed]:
+        def erase(connection: Connection) -> list[Removed]:
             found = [
                 one for one in self._select(connection, selection) if is_concerned(one.feedback)
             ]
             for feedback, _ in found:
-                row = sa.and_(self._mine(), log.c.id == feedback.id)
                 if (values := rest(feedback)) is not None:
-                    connection.execute(sa.update(log).where(row).values(values))
+                    self._update(connection, feedback.id, values)
                 else:
-                    connection.execute(sa.delete(log).where(row))
+                    connection.execute(f"{_DELETE} (?)", (self._namespace, feedback.id))
             return found
 
         return self._erasing(erase)
 
-    def _erasing(self, erase: Callable[[sa.Connection], list[Removed]]) -> list[Removed]:
+    def _erasing(self, erase: Callable[[Connection], list[Removed]]) -> list[Removed]:
         """Erase in one transaction; return the feedback affected."""
         touched: dict[str, Removed] = {}  # including a commit whose answer was lost
 
@@ -324,14 +321,21 @@ class FeedbackLog:
 
         return self.database.retrying(attempt)
 
+    def _update(self, connection: Connection, id_: str, values: Mapping[str, Any]) -> None:
+        changes = ", ".join(f"{name} = ?" for name in values)
+        connection.execute(
+            f"UPDATE feedback SET {changes} WHERE namespace = ? AND id = ?",
+            (*values.values(), self._namespace, id_),
+        )
+
     @retried
     def expire_queries(self, before: float) -> int:
         """Delete the text of questions asked before a time; return how many."""
         with self.database.write() as connection:
             done = connection.execute(
-                sa.update(log)
-                .where(self._mine(), log.c.query.is_not(None), log.c.created_at < before)
-                .values(query=None)
+                "UPDATE feedback SET query = NULL "
+                "WHERE namespace = ? AND query IS NOT NULL AND created_at < ?",
+                (self._namespace, before),
             )
             return done.rowcount
 
@@ -341,40 +345,28 @@ class FeedbackLog:
         """Yield (sequence number, feedback) after ``seq``, in order."""
         full = True
         while full:
-            page = self._page_after(seq)
+            page = self._asked(f" AND seq > ? ORDER BY seq LIMIT {_PAGE}", seq)
             full = len(page) == _PAGE
             for row in page:
                 seq = row.seq
                 yield seq, self._read(row)
 
-    @retried
-    def _page_after(self, seq: int) -> Sequence[sa.Row[Any]]:
-        with self.database.read() as connection:
-            query = (
-                sa.select(log).where(self._mine(), log.c.seq > seq).order_by(log.c.seq).limit(_PAGE)
-            )
-            return connection.execute(query).all()
-
-    @retried
     def size(self, *, until: int) -> int:
         """Return how many characters all feedback up to a sequence number takes."""
-        query = sa.select(sa.func.sum(sa.func.length(log.c.body)))
-        with self.database.read() as connection:
-            found = connection.execute(query.where(self._mine(), log.c.seq <= until)).scalar()
-        return int(found or 0)
+        query = "SELECT sum(length(body)) FROM feedback WHERE namespace = ? AND seq <= ?"
+        ((size,),) = self.database.ask(query, (self._namespace, until))
+        return int(size or 0)
 
-    @retried
     def latest(self, n: int, *, until: int) -> list[Feedback]:
         """Return the last n feedbacks up to a sequence number, in order."""
-        query = sa.select(log).where(self._mine(), log.c.seq <= until)
-        with self.database.read() as connection:
-            rows = connection.execute(query.order_by(log.c.seq.desc()).limit(n)).all()
+        rows = self._asked(" AND seq <= ? ORDER BY seq DESC LIMIT ?", until, n)
         return [self._read(row) for row in reversed(rows)]
 
     def id_at(self, seq: int) -> str | None:
         """Return the id of the feedback with a sequence number, if there is one."""
-        held = self.database.ask(_ID_AT, {"mine": self._namespace, "seq": seq})
-        return str(held[0][0]) if held else None
+        query = "SELECT id FROM feedback WHERE seq = ? AND namespace = ?"
+        rows = self.database.ask(query, (seq, self._namespace))
+        return str(rows[0][0]) if rows else None
 
     @retried
     def select(self, selection: Selection) -> list[Feedback]:
@@ -382,40 +374,39 @@ class FeedbackLog:
         with self.database.read() as connection:
             return [one.feedback for one in self._select(connection, selection)]
 
-    @retried
     def count(self, *, until: int | None = None) -> int:
         """Return the number of feedbacks, up to a sequence number if one is given."""
-        with self.database.read() as connection:
-            query = sa.select(sa.func.count()).select_from(log).where(self._mine())
-            if until is not None:
-                query = query.where(log.c.seq <= until)
-            return connection.execute(query).scalar_one()
+        query = "SELECT count(*) FROM feedback WHERE namespace = ?"
+        bound = [] if until is None else [until]
+        up_to = " AND seq <= ?" if bound else ""
+        ((count,),) = self.database.ask(query + up_to, (self._namespace, *bound))
+        return int(count)
 
-    def _select(self, connection: sa.Connection, selection: Selection) -> Iterator[Removed]:
-        query = sa.select(log).where(self._mine()).order_by(log.c.seq)
-        if selection.actor is not None:
-            query = query.where(log.c.actor == selection.actor)
-        if selection.unnamed:
-            query = query.where(log.c.actor.is_(None))
-        if selection.recall is not None:
-            query = query.where(log.c.recall_id == selection.recall)
-        if selection.since is not None:
-            query = query.where(log.c.created_at >= selection.since)
-        if selection.until is not None:
-            query = query.where(log.c.created_at < selection.until)
-        if selection.ids is None:
-            yield from map(self._whole, connection.execute(query).all())
-            return
-        for page in pages(selection.ids):
-            yield from map(self._whole, connection.execute(query.where(log.c.id.in_(page))).all())
+    def _select(self, connection: Connection, selection: Selection) -> Iterator[Removed]:
+        conditions = {
+            "actor = ?": selection.actor,
+            "recall_id = ?": selection.recall,
+            "created_at >= ?": selection.since,
+            "created_at < ?": selection.until,
+        }
+        given = {term: value for term, value in conditions.items() if value is not None}
+        terms = [*given, *(["actor IS NULL"] if selection.unnamed else [])]
+        where = "".join(f" AND {term}" for term in terms)
+        for page in [None] if selection.ids is None else pages(selection.ids):
+            ids = "" if page is None else f" AND id IN ({marks(page)})"
+            bound = [*given.values(), *(page or ())]
+            for row in self._rows(connection, f"{where}{ids} ORDER BY seq", bound):
+                yield Removed(self._read(row), row._asdict())
 
-    def _whole(self, row: sa.Row[Any]) -> Removed:
-        return Removed(self._read(row), dict(row._mapping))
+    def _rows(self, connection: Connection, rest: str, values: Sequence[Any]) -> list[_Row]:
+        rows = connection.execute(_SELECT + rest, (self._namespace, *values)).fetchall()
+        return [_Row(*row) for row in rows]
 
-    def _mine(self) -> sa.ColumnElement[bool]:
-        return log.c.namespace == self._namespace
+    def _asked(self, rest: str, *values: Any) -> list[_Row]:
+        rows = self.database.ask(_SELECT + rest, (self._namespace, *values))
+        return [_Row(*row) for row in rows]
 
-    def _read(self, row: sa.Row[Any]) -> Feedback:
+    def _read(self, row: _Row) -> Feedback:
         try:
             return self._parsed(row)
         except (LookupError, TypeError, ValueError) as error:
@@ -424,7 +415,7 @@ class FeedbackLog:
                 "restore a backup"
             ) from error
 
-    def _parsed(self, row: sa.Row[Any]) -> Feedback:
+    def _parsed(self, row: _Row) -> Feedback:
         body = read_json(row.body, dict, "a feedback")
         vector = row.vector
         # It was validated when it was added.

@@ -11,16 +11,11 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-import sqlalchemy as sa
-
-from hebbgraph.store.database import Database
-from hebbgraph.store.schema import commits
+from hebbgraph.store.database import Connection, Database
 
 __all__ = ["NEVER", "NOTHING", "Commit", "History", "new_mark"]
 
-_MARK = sa.select(commits.c.mark).where(
-    commits.c.namespace == sa.bindparam("mine"), commits.c.generation == sa.bindparam("number")
-)
+_MARK = "SELECT mark FROM commits WHERE namespace = ? AND generation = ?"
 
 
 class Commit(NamedTuple):
@@ -72,25 +67,17 @@ class History:
 
     def knows(self, commit: Commit) -> bool:
         """Return whether a commit led to the present truth."""
-        bound = {"mine": self._namespace, "number": commit.generation}
-        return _matches(commit, [mark for (mark,) in self._database.ask(_MARK, bound)])
+        return _matches(commit, self._database.ask(_MARK, (self._namespace, commit.generation)))
 
-    def knew(self, connection: sa.Connection, commit: Commit) -> bool:
+    def knew(self, connection: Connection, commit: Commit) -> bool:
         """Return the same within a transaction."""
-        bound = {"mine": self._namespace, "number": commit.generation}
-        return _matches(commit, list(connection.execute(_MARK, bound).scalars()))
+        marks = connection.execute(_MARK, (self._namespace, commit.generation)).fetchall()
+        return _matches(commit, marks)
 
-    def record(self, connection: sa.Connection, commit: Commit) -> None:
+    def record(self, connection: Connection, commit: Commit) -> None:
         """Add a commit, within its own transaction."""
-        connection.execute(
-            sa.insert(commits),
-            {
-                "namespace": self._namespace,
-                "generation": commit.generation,
-                "mark": commit.mark,
-            },
-        )
+        connection.execute("INSERT INTO commits VALUES (?, ?, ?)", (self._namespace, *commit))
 
 
-def _matches(commit: Commit, marks: list[int]) -> bool:
-    return commit == NOTHING or marks == [commit.mark]
+def _matches(commit: Commit, marks: list[tuple[int]]) -> bool:
+    return commit == NOTHING or marks == [(commit.mark,)]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-
-import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote
 
 from hebbgraph.errors import ParameterError
 
 __all__ = [
     "BUILDS_ELSEWHERE",
     "BUILD_FOLDER",
+    "Url",
     "as_directory",
     "is_url",
     "masked",
@@ -35,7 +36,31 @@ _SECRET = re.compile("password|passwd|secret|token", re.IGNORECASE)
 _URL_WITHOUT_SLASH = re.compile(
     r"([a-z][a-z0-9+.-]+):(?=/)|((?:postgres(?:ql)?|sqlite)(?:\+\w+)?):", re.IGNORECASE
 )
+_URL = re.compile(
+    r"(?P<scheme>[\w+]+)://"
+    r"(?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?"
+    r"(?P<host>\[[^/?]+\]|[^/:?]*)(?::(?P<port>\d*))?"
+    r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?",
+    re.DOTALL,
+)
 _EXAMPLE = "write postgresql+psycopg://user@host:5432/database"
+
+
+class Url(NamedTuple):
+    """A database URL in parts, unquoted; what it does not name is empty."""
+
+    scheme: str
+    user: str
+    password: str
+    host: str
+    port: str
+    database: str
+    query: Mapping[str, str]
+
+    @property
+    def backend(self) -> str:
+        """The database system, without the driver."""
+        return self.scheme.partition("+")[0]
 
 
 def is_url(location: object) -> bool:
@@ -43,7 +68,7 @@ def is_url(location: object) -> bool:
     return isinstance(location, str) and "://" in location
 
 
-def parse_url(location: str) -> sa.URL:
+def parse_url(location: str) -> Url:
     """Parse a database URL.
 
     Raises
@@ -53,23 +78,36 @@ def parse_url(location: str) -> sa.URL:
     """
     try:
         location.encode()
-        return sa.make_url(location)
-    except (ArgumentError, ValueError):
-        # Without its cause, which quotes what stood in the wrong place.
-        raise ParameterError(f"not the URL of a database; {_EXAMPLE}") from None
+    except UnicodeEncodeError:
+        matched = None
+    else:
+        matched = _URL.fullmatch(location)
+    if matched is None:
+        raise ParameterError(f"not the URL of a database; {_EXAMPLE}")
+    *parts, query = (part or "" for part in matched.groups())
+    scheme, user, password, host, port, database = map(unquote, parts)
+    return Url(scheme, user, password, host, port, database, dict(parse_qsl(query)))
 
 
-def masked(url: sa.URL) -> str:
+def masked(url: Url) -> str:
     """Return a URL as text, with stars in place of every password.
 
     Examples
     --------
-    >>> masked(sa.make_url("postgresql://ida:knot@db/boats?sslpassword=bowline"))
+    >>> masked(parse_url("postgresql://ida:knot@db/boats?sslpassword=bowline"))
     'postgresql://ida:***@db/boats?sslpassword=***'
     """
-    secret = {name: _MASK for name in url.query if _SECRET.search(name)}
-    shown = url.update_query_dict(secret).render_as_string(hide_password=True)
-    return shown.replace(_MASK.replace("*", "%2A"), _MASK)
+    who = quote(url.user, safe=" +") + (f":{_MASK}" if url.password else "")
+    where = url.host + (f":{url.port}" if url.port else "")
+    shown = {
+        name: _MASK if _SECRET.search(name) else quote(value, safe="")
+        for name, value in url.query.items()
+    }
+    rest = "&".join(f"{quote(name, safe='')}={value}" for name, value in shown.items())
+    return (
+        f"{url.scheme}://{f'{who}@' if who else ''}{where}"
+        f"{f'/{url.database}' if url.database else ''}{f'?{rest}' if rest else ''}"
+    )
 
 
 def as_directory(location: object, what: str = "location") -> Path:

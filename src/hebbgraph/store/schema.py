@@ -1,292 +1,200 @@
 """Tables of the truth, and migrations from older versions.
 
 The database holds only settings, feedback, and what depends on one chunk alone; what depends
-on the whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its namespace.
+on the whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its namespace. The
+statements are the same for every database; ``{bytes}`` and the like name what it calls its types.
 """
 
 from __future__ import annotations
 
-import functools
 import secrets
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-from sqlalchemy.schema import CreateIndex, CreateTable
+if TYPE_CHECKING:
+    from hebbgraph.store.database import Connection
 
-__all__ = [
-    "METADATA",
-    "MIGRATIONS",
-    "SCHEMA_VERSION",
-    "answer_names",
-    "answers",
-    "chunks",
-    "commits",
-    "creation",
-    "documents",
-    "feedback",
-    "meta",
-    "namespaces",
-    "new_database_id",
-    "tag_answers",
-    "tag_corrections",
-    "tombstones",
-]
+__all__ = ["MIGRATIONS", "SCHEMA_VERSION", "TABLES", "Types", "creation", "new_database_id"]
 
 SCHEMA_VERSION = 8
 
-METADATA = sa.MetaData()
+#: How a database spells ``row`` (a number that is never used twice), ``bytes``, ``real``,
+#: ``bytewise`` (strings that sort as in Python) and ``compact`` (a table that is its own index).
+Types = Mapping[str, str]
 
+_TAG_ANSWERS = """CREATE TABLE tag_answers (
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    tagger VARCHAR(256) {bytewise} NOT NULL,
+    content {bytes} NOT NULL,
+    tags TEXT NOT NULL,
+    PRIMARY KEY (namespace, tagger, content)
+)"""
+_COMMITS = """CREATE TABLE commits (
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    generation BIGINT NOT NULL,
+    mark BIGINT NOT NULL,
+    PRIMARY KEY (namespace, generation)
+) {compact}"""
+_TAG_CORRECTIONS = """CREATE TABLE tag_corrections (
+    seq {row},
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    id VARCHAR(64) {bytewise} NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    actor VARCHAR(512) {bytewise},
+    created_at {real} NOT NULL,
+    body TEXT NOT NULL,
+    CONSTRAINT uq_tag_corrections_namespace_id UNIQUE (namespace, id)
+)"""
+_ANSWERS = """CREATE TABLE answers (
+    seq {row},
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    created_at {real} NOT NULL,
+    outcome VARCHAR(64) NOT NULL,
+    conversation {bytes},
+    body {bytes}
+)"""
+_ANSWER_NAMES = """CREATE TABLE answer_names (
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    name {bytes} NOT NULL,
+    answer BIGINT NOT NULL,
+    PRIMARY KEY (namespace, name)
+)"""
 
-def _name(length: int) -> sa.String:
-    """A string that sorts by its bytes on any server, as in SQLite and Python."""
-    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
+#: Each table, in the order in which they are made.
+TABLES: Mapping[str, str] = {
+    # Facts about the database: schema_version, application, database_id, recall_key.
+    "meta": """CREATE TABLE meta (
+    key VARCHAR(64) NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (key)
+)""",
+    # One row per tenant. ``generation`` counts commits; updating it is the first statement of a
+    # write, so that generations follow commit order on every database. ``floor`` is the oldest
+    # generation from which small steps are possible. ``embedding`` is the model of the vectors
+    # (EmbeddingState as JSON). After feedback was added a reader goes on with what is new, after
+    # it was removed it starts over. The marks are random for each generation and each change of
+    # the feedback log, as a database restored from a copy reaches the same numbers again.
+    "namespaces": """CREATE TABLE namespaces (
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    generation BIGINT NOT NULL,
+    floor BIGINT NOT NULL,
+    build_settings TEXT NOT NULL,
+    embedding TEXT,
+    feedback_added BIGINT DEFAULT 0 NOT NULL,
+    feedback_removed BIGINT DEFAULT 0 NOT NULL,
+    mark BIGINT DEFAULT 0 NOT NULL,
+    feedback_mark BIGINT DEFAULT 0 NOT NULL,
+    PRIMARY KEY (namespace)
+)""",
+    # Every generation of a namespace and its mark (hebbgraph.store.history).
+    "commits": _COMMITS,
+    # ``row`` is never used twice: a replaced chunk gets a new one. ``imprint`` belongs to a text
+    # kept elsewhere, ``version_of`` to an old version: the id of its chunk. ``links`` and
+    # ``validity`` are NULL without any. The vector comes last, so that reading other columns
+    # skips it; its epoch tells vectors of the present model from those not yet re-embedded.
+    "chunks": """CREATE TABLE chunks (
+    "row" {row},
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    id VARCHAR(512) {bytewise} NOT NULL,
+    document_id VARCHAR(512) {bytewise},
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    candidates TEXT NOT NULL,
+    digest {bytes} NOT NULL,
+    generation BIGINT NOT NULL,
+    imprint {bytes},
+    links TEXT,
+    validity TEXT,
+    version_of VARCHAR(512) {bytewise},
+    vector_epoch INTEGER,
+    vector {bytes},
+    CONSTRAINT uq_chunks_namespace_id UNIQUE (namespace, id)
+)""",
+    # Deleted rows, without their content.
+    "tombstones": """CREATE TABLE tombstones (
+    "row" BIGINT NOT NULL,
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    generation BIGINT NOT NULL,
+    PRIMARY KEY ("row")
+)""",
+    # Fingerprints of files that were read, so that unchanged ones are skipped.
+    "documents": """CREATE TABLE documents (
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    document_id VARCHAR(512) {bytewise} NOT NULL,
+    fingerprint VARCHAR(512) NOT NULL,
+    PRIMARY KEY (namespace, document_id)
+)""",
+    # What was cited. ``seq`` follows commit order within a namespace, as it is drawn under the
+    # lock on the namespace's row. ``digest`` identifies recall, citation and actor, so that the
+    # same feedback counts once. ``body`` (JSON) and ``vector`` hold all that learning reads;
+    # ``query`` is kept only on request.
+    "feedback": """CREATE TABLE feedback (
+    seq {row},
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    id VARCHAR(64) {bytewise} NOT NULL,
+    digest {bytes} NOT NULL,
+    recall_id VARCHAR(512) {bytewise} NOT NULL,
+    actor VARCHAR(512) {bytewise},
+    origin VARCHAR(512) NOT NULL,
+    created_at {real} NOT NULL,
+    query TEXT,
+    body TEXT NOT NULL,
+    vector {bytes},
+    CONSTRAINT uq_feedback_namespace_digest UNIQUE (namespace, digest),
+    CONSTRAINT uq_feedback_namespace_id UNIQUE (namespace, id)
+)""",
+    # Answers that a learner has read (hebbgraph.store.answers), bounded in number and age: what
+    # links a later verdict, or a later turn of the conversation, to its lessons. ``body`` is NULL
+    # where nothing can follow. Conversations and names are hashed.
+    "answers": _ANSWERS,
+    # What an answer may be called: ids of runs and of recalls.
+    "answer_names": _ANSWER_NAMES,
+    # A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
+    # deleted with its chunk.
+    "tag_answers": _TAG_ANSWERS,
+    # What users say about tags. ``seq`` follows commit order within a namespace; ``body`` (JSON)
+    # holds the tags, what stands in their place, and the chunks of a split.
+    "tag_corrections": _TAG_CORRECTIONS,
+}
 
-
-#: Facts about the database itself: ``schema_version``, ``application``, ``database_id``.
-meta = sa.Table(
-    "meta",
-    METADATA,
-    sa.Column("key", sa.String(64), primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-
-#: One row per tenant. ``generation`` counts commits; updating it is the first statement of a
-#: write, so that generations follow commit order on every database. ``floor`` is the oldest
-#: generation from which small steps are possible.
-namespaces = sa.Table(
-    "namespaces",
-    METADATA,
-    sa.Column("namespace", _name(256), primary_key=True),
-    sa.Column("generation", sa.BigInteger, nullable=False),
-    sa.Column("floor", sa.BigInteger, nullable=False),
-    sa.Column("build_settings", sa.Text, nullable=False),
-    # The model of the vectors (EmbeddingState as JSON); NULL before the first.
-    sa.Column("embedding", sa.Text),
-    # How often feedback was added and removed: after the one a reader continues with what
-    # is new, after the other it starts over.
-    sa.Column("feedback_added", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("feedback_removed", sa.BigInteger, nullable=False, server_default="0"),
-    # Random for each generation and each change of the feedback log, as a database restored
-    # from a copy reaches the same numbers again.
-    sa.Column("mark", sa.BigInteger, nullable=False, server_default="0"),
-    sa.Column("feedback_mark", sa.BigInteger, nullable=False, server_default="0"),
-)
-
-#: Every generation of a namespace and its mark (hebbgraph.store.history).
-commits = sa.Table(
-    "commits",
-    METADATA,
-    sa.Column("namespace", _name(256), primary_key=True),
-    sa.Column("generation", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("mark", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-_ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
-
-#: ``row`` is never used twice: a replaced chunk gets a new one.
-chunks = sa.Table(
-    "chunks",
-    METADATA,
-    sa.Column("row", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", _name(256), nullable=False),
-    sa.Column("id", _name(512), nullable=False),
-    sa.Column("document_id", _name(512)),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("metadata", sa.Text, nullable=False),
-    sa.Column("tags", sa.Text, nullable=False),
-    sa.Column("candidates", sa.Text, nullable=False),
-    sa.Column("digest", sa.LargeBinary(16), nullable=False),
-    sa.Column("generation", sa.BigInteger, nullable=False),
-    # Of a text kept elsewhere (hebbgraph.store.texts).
-    sa.Column("imprint", sa.LargeBinary(24)),
-    # Addresses and references as JSON; NULL without any.
-    sa.Column("links", sa.Text),
-    # When the text holds and what it supersedes, as JSON; NULL without any of it.
-    sa.Column("validity", sa.Text),
-    # Of an old version that is kept: the id of the chunk.
-    sa.Column("version_of", _name(512)),
-    # Last, so that reading other columns skips it. The epoch distinguishes vectors of the
-    # present model from those not yet re-embedded.
-    sa.Column("vector_epoch", sa.Integer),
-    sa.Column("vector", sa.LargeBinary),
-    sa.UniqueConstraint("namespace", "id", name="uq_chunks_namespace_id"),
-    sa.Index("ix_chunks_namespace_generation", "namespace", "generation"),
-    sa.Index("ix_chunks_namespace_document", "namespace", "document_id"),
-    sqlite_autoincrement=True,
-)
-
+_BY_RECALL = "CREATE INDEX ix_feedback_namespace_recall ON feedback (namespace, recall_id)"
+_BY_CONTENT = "CREATE INDEX ix_tag_answers_namespace_content ON tag_answers (namespace, content)"
 #: Counts vectors without reading chunks; empty without vectors.
-_vectors_index = sa.Index(
-    "ix_chunks_namespace_vector_epoch",
-    chunks.c.namespace,
-    chunks.c.vector_epoch,
-    sqlite_where=chunks.c.vector_epoch.is_not(None),
-    postgresql_where=chunks.c.vector_epoch.is_not(None),
+_BY_EPOCH = (
+    "CREATE INDEX ix_chunks_namespace_vector_epoch ON chunks (namespace, vector_epoch) "
+    "WHERE vector_epoch IS NOT NULL"
 )
-
 #: Finds dated chunks and old versions without reading chunks; empty without them.
-_dated_indexes = (
-    sa.Index(
-        "ix_chunks_namespace_dated",
-        chunks.c.namespace,
-        chunks.c.row,
-        sqlite_where=chunks.c.validity.is_not(None),
-        postgresql_where=chunks.c.validity.is_not(None),
-    ),
-    sa.Index(
-        "ix_chunks_namespace_version_of",
-        chunks.c.namespace,
-        chunks.c.version_of,
-        sqlite_where=chunks.c.version_of.is_not(None),
-        postgresql_where=chunks.c.version_of.is_not(None),
-    ),
+_BY_DATE = (
+    'CREATE INDEX ix_chunks_namespace_dated ON chunks (namespace, "row") '
+    "WHERE validity IS NOT NULL",
+    "CREATE INDEX ix_chunks_namespace_version_of ON chunks (namespace, version_of) "
+    "WHERE version_of IS NOT NULL",
 )
-
-#: Deleted rows, without their content.
-tombstones = sa.Table(
-    "tombstones",
-    METADATA,
-    sa.Column("row", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("namespace", _name(256), nullable=False),
-    sa.Column("generation", sa.BigInteger, nullable=False),
-    sa.Index("ix_tombstones_namespace_generation", "namespace", "generation"),
+_OF_ANSWERS = (
+    "CREATE INDEX ix_answers_namespace_seq ON answers (namespace, seq)",
+    "CREATE INDEX ix_answers_namespace_conversation ON answers (namespace, conversation, seq)",
+    "CREATE INDEX ix_answer_names_answer ON answer_names (answer)",
 )
-
-#: Fingerprints of files that were read, so that unchanged ones are skipped.
-documents = sa.Table(
-    "documents",
-    METADATA,
-    sa.Column("namespace", _name(256), primary_key=True),
-    sa.Column("document_id", _name(512), primary_key=True),
-    sa.Column("fingerprint", sa.String(512), nullable=False),
-)
-
-#: What was cited. ``seq`` follows commit order within a namespace, as it is drawn under the
-#: lock on the namespace's row. ``digest`` identifies recall, citation and actor, so that the
-#: same feedback counts once. ``body`` (JSON) and ``vector`` hold all that learning reads;
-#: ``query`` is kept only on request.
-feedback = sa.Table(
-    "feedback",
-    METADATA,
-    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", _name(256), nullable=False),
-    sa.Column("id", _name(64), nullable=False),
-    sa.Column("digest", sa.LargeBinary(16), nullable=False),
-    sa.Column("recall_id", _name(512), nullable=False),
-    sa.Column("actor", _name(512)),
-    sa.Column("origin", sa.String(512), nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("query", sa.Text),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("vector", sa.LargeBinary),
-    sa.UniqueConstraint("namespace", "digest", name="uq_feedback_namespace_digest"),
-    sa.UniqueConstraint("namespace", "id", name="uq_feedback_namespace_id"),
-    sa.Index("ix_feedback_namespace_seq", "namespace", "seq"),
-    sqlite_autoincrement=True,
-)
-
-#: Answers that a learner has read (hebbgraph.store.answers), bounded in number and age: what
-#: links a later verdict, or a later turn of the conversation, to its lessons. ``body`` is NULL
-#: where nothing can follow. Conversations and names are hashed.
-answers = sa.Table(
-    "answers",
-    METADATA,
-    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", _name(256), nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("outcome", sa.String(64), nullable=False),
-    sa.Column("conversation", sa.LargeBinary(16)),
-    sa.Column("body", sa.LargeBinary),
-    sa.Index("ix_answers_namespace_seq", "namespace", "seq"),
-    sa.Index("ix_answers_namespace_conversation", "namespace", "conversation", "seq"),
-    sqlite_autoincrement=True,
-)
-
-#: What an answer may be called: ids of runs and of recalls.
-answer_names = sa.Table(
-    "answer_names",
-    METADATA,
-    sa.Column("namespace", _name(256), primary_key=True),
-    sa.Column("name", sa.LargeBinary(16), primary_key=True),
-    sa.Column("answer", sa.BigInteger, nullable=False),
-    sa.Index("ix_answer_names_answer", "answer"),
-)
-
-_recall_index = sa.Index("ix_feedback_namespace_recall", feedback.c.namespace, feedback.c.recall_id)
-
-#: A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
-#: deleted with its chunk.
-tag_answers = sa.Table(
-    "tag_answers",
-    METADATA,
-    sa.Column("namespace", _name(256), primary_key=True),
-    sa.Column("tagger", _name(256), primary_key=True),
-    sa.Column("content", sa.LargeBinary(16), primary_key=True),
-    sa.Column("tags", sa.Text, nullable=False),
-    sa.Index("ix_tag_answers_namespace_content", "namespace", "content"),
+_INDEXES = (
+    "CREATE INDEX ix_chunks_namespace_generation ON chunks (namespace, generation)",
+    "CREATE INDEX ix_chunks_namespace_document ON chunks (namespace, document_id)",
+    "CREATE INDEX ix_tombstones_namespace_generation ON tombstones (namespace, generation)",
+    "CREATE INDEX ix_feedback_namespace_seq ON feedback (namespace, seq)",
+    _BY_RECALL,
+    _BY_CONTENT,
+    _BY_EPOCH,
+    *_BY_DATE,
+    *_OF_ANSWERS,
 )
 
 
-#: What users say about tags. ``seq`` follows commit order within a namespace; ``body`` (JSON)
-#: holds the tags, what stands in their place, and the chunks of a split.
-tag_corrections = sa.Table(
-    "tag_corrections",
-    METADATA,
-    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", _name(256), nullable=False),
-    sa.Column("id", _name(64), nullable=False),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("actor", _name(512)),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.UniqueConstraint("namespace", "id", name="uq_tag_corrections_namespace_id"),
-    sqlite_autoincrement=True,
-)
-
-
-def _add_tag_corrections(connection: sa.Connection) -> None:
-    tag_corrections.create(connection)
-
-
-def _add_tag_answers(connection: sa.Connection) -> None:
-    tag_answers.create(connection)
-
-
-def _add_answers(connection: sa.Connection) -> None:
-    answers.create(connection)
-    answer_names.create(connection)
-    _recall_index.create(connection)
-
-
-def _add_column(column: sa.Column[Any]) -> Callable[[sa.Connection], None]:
-    def add(connection: sa.Connection) -> None:
-        kind = column.type.compile(connection.dialect)
-        connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN {column.name} {kind}"))
-
-    return add
-
-
-def _add_validity(connection: sa.Connection) -> None:
-    for column in (chunks.c.validity, chunks.c.version_of):
-        _add_column(column)(connection)
-    for index in _dated_indexes:
-        index.create(connection)
-
-
-@functools.lru_cache(maxsize=4)
-def creation(dialect: sa.Dialect) -> tuple[str, ...]:
-    """Return the statements that make every table; ``create_all`` compiles them each time."""
-    tables = METADATA.sorted_tables
-    indexes = [index for table in tables for index in table.indexes]
-    statements: list[sa.schema.ExecutableDDLElement] = [
-        *(CreateTable(table, if_not_exists=True) for table in tables),
-        *(CreateIndex(index, if_not_exists=True) for index in indexes),
-    ]
-    return tuple(str(statement.compile(dialect=dialect)) for statement in statements)
+def creation(types: Types) -> list[str]:
+    """Return the statements that make every table and index."""
+    return [*(table.format_map(types) for table in TABLES.values()), *_INDEXES]
 
 
 def new_database_id() -> str:
@@ -294,37 +202,40 @@ def new_database_id() -> str:
     return uuid.uuid4().hex
 
 
-def _add_history(connection: sa.Connection) -> None:
-    for column in (namespaces.c.mark, namespaces.c.feedback_mark):
-        kind = column.type.compile(connection.dialect)
-        connection.execute(
-            sa.text(f"ALTER TABLE namespaces ADD COLUMN {column.name} {kind} NOT NULL DEFAULT 0")
-        )
-    commits.create(connection)
-    _vectors_index.create(connection)
-    held = connection.execute(
-        sa.select(namespaces.c.namespace, namespaces.c.generation).where(
-            namespaces.c.generation > 0
-        )
-    )
-    for name, generation in held.all():
+def _step(*statements: str) -> Callable[[Connection, Types], None]:
+    def run(connection: Connection, types: Types) -> None:
+        for statement in statements:
+            connection.execute(statement.format_map(types))
+
+    return run
+
+
+def _add_history(connection: Connection, types: Types) -> None:
+    for column in ("mark", "feedback_mark"):
+        connection.execute(f"ALTER TABLE namespaces ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0")
+    connection.execute(_COMMITS.format_map(types))
+    connection.execute(_BY_EPOCH)
+    states = connection.execute(
+        "SELECT namespace, generation FROM namespaces WHERE generation > 0"
+    ).fetchall()
+    for name, generation in states:
         mark = secrets.randbits(62) + 1
-        connection.execute(
-            sa.update(namespaces).where(namespaces.c.namespace == name).values(mark=mark)
-        )
-        connection.execute(
-            sa.insert(commits).values(namespace=name, generation=generation, mark=mark)
-        )
-    connection.execute(sa.insert(meta).values(key="database_id", value=new_database_id()))
+        connection.execute("UPDATE namespaces SET mark = ? WHERE namespace = ?", (mark, name))
+        connection.execute("INSERT INTO commits VALUES (?, ?, ?)", (name, generation, mark))
+    connection.execute("INSERT INTO meta VALUES ('database_id', ?)", (new_database_id(),))
 
 
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
-MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
-    1: _add_tag_answers,
-    2: _add_column(chunks.c.imprint),
+MIGRATIONS: Mapping[int, Callable[[Connection, Types], None]] = {
+    1: _step(_TAG_ANSWERS, _BY_CONTENT),
+    2: _step("ALTER TABLE chunks ADD COLUMN imprint {bytes}"),
     3: _add_history,
-    4: _add_column(chunks.c.links),
-    5: _add_tag_corrections,
-    6: _add_answers,
-    7: _add_validity,
+    4: _step("ALTER TABLE chunks ADD COLUMN links TEXT"),
+    5: _step(_TAG_CORRECTIONS),
+    6: _step(_ANSWERS, _ANSWER_NAMES, *_OF_ANSWERS, _BY_RECALL),
+    7: _step(
+        "ALTER TABLE chunks ADD COLUMN validity TEXT",
+        "ALTER TABLE chunks ADD COLUMN version_of VARCHAR(512) {bytewise}",
+        *_BY_DATE,
+    ),
 }

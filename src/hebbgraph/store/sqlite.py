@@ -1,4 +1,4 @@
-"""What is particular to SQLite: pragmas, transactions, erasing and errors."""
+"""SQLite: connections, pragmas, transactions, erasing and errors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ import contextlib
 import errno
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
-
-import sqlalchemy as sa
-from sqlalchemy import event
-from sqlalchemy.dialects import registry
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import StaticPool
-from sqlalchemy.util import LRUCache
+from urllib.parse import quote
 
 from hebbgraph.errors import (
     DamagedIndexError,
@@ -28,101 +20,162 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.forks import Connection
 
-__all__ = ["SqliteDialect", "scrub"]
+__all__ = ["SqliteDriver", "scrub"]
+
+#: Connections that wait to be used again: as many threads as seldom ask at once.
+_KEPT = 5
 
 
-class _Driver(SQLiteDialect_pysqlite):
-    """SQLAlchemy's driver, equal to every other of its kind.
+class SqliteDriver:
+    """See :class:`hebbgraph.store.database.Driver`.
 
-    SQLAlchemy keys compiled statements by driver, and each engine makes one of its own.
-    As equals, all engines of the process share them: compiling afresh for each took
-    half the time of opening a small index.
+    Parameters
+    ----------
+    path : Path, optional
+        The file; None is a database in memory, over one connection.
+    place : str
+        Its name in messages.
+    read_only : bool
+    wait_seconds : float
+        How long a writer waits for another one.
     """
 
-    supports_statement_cache = True
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _Driver
-
-    def __hash__(self) -> int:
-        return hash(_Driver)
-
-
-registry.register("sqlite.hebbgraph", __name__, _Driver.__name__)
-_COMPILED: LRUCache[Any, Any] = LRUCache(500)
-#: SQL and the order of parameters of queries that are asked again and again.
-_PREPARED: dict[sa.Select[Any], tuple[str, tuple[str, ...]]] = {}
-
-
-class SqliteDialect:
-    """See :class:`hebbgraph.store.database.Dialect`."""
-
+    name = "sqlite"
     #: A file with tables of another application is refused.
     owns_whole_database = True
+    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    types: Mapping[str, str] = {
+        "row": "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+        "bytes": "BLOB",
+        "real": "DOUBLE",
+        "bytewise": "",
+        "compact": "WITHOUT ROWID",
+    }
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    last_number = "SELECT last_insert_rowid()"
+    for_update = ""
 
-    def __init__(self, place: str, *, read_only: bool, wait_seconds: float) -> None:
+    def __init__(
+        self, path: Path | None, *, place: str, read_only: bool, wait_seconds: float
+    ) -> None:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
-        self._path: Path | None = None
-        self._file_name: str | None = None
+        self.path = path
+        self._file_name = None if path is None else str(path)
         self._file: tuple[int, int] | None = None  # device and inode
         self._has_log = False
-        #: A connection for :meth:`ask`, two if threads asked at once: taking one from the pool
-        #: and giving it back would take longer than most answers.
-        self._idle: list[sa.PoolProxiedConnection] = []
+        self._is_closed = False
+        self._idle: list[Connection] = []
 
-    def engine(self, url: sa.URL) -> sa.Engine:
-        """Create the engine."""
-        options: dict[str, Any] = {
-            "connect_args": {
-                "timeout": self.wait_seconds,
-                "check_same_thread": False,
-                "factory": Connection,
-            },
-            "execution_options": {"compiled_cache": _COMPILED},
-        }
-        if url.database:
-            name = url.database.removeprefix("file:")
-            self._path = Path(name if name is url.database else unquote(name))
-            self._file_name = str(self._path)  # a Path spells itself out at each use
-        else:
-            options["poolclass"] = StaticPool
-        engine = sa.create_engine(url.set(drivername="sqlite+hebbgraph"), **options)
-        event.listen(engine, "connect", self._configure)
-        event.listen(engine, "begin", self._begin)
-        event.listen(engine, "engine_disposed", self._disposed)
-        return engine
+    # -- connections ----------------------------------------------------------------
 
-    def reading(self, engine: sa.Engine) -> sa.Engine:
-        """Return the engine for readers: in WAL mode any transaction is one view."""
-        return engine
-
-    def _configure(self, connection: Any, record: Any) -> None:
-        connection.isolation_level = None  # transactions are begun by _begin
-        cursor = connection.cursor()
-        if not self.read_only:
-            self._has_log = cursor.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
-            # An acknowledged batch survives a power cut, not only a kill.
-            cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA cache_size=-32768")
-        cursor.execute("PRAGMA secure_delete=ON")  # deleting erases
-        cursor.close()
+    def _connect(self) -> Connection:
+        self.check_place()  # or SQLite would make another file
+        name, uri = self._file_name or ":memory:", False
+        if self.path is not None and self.read_only:
+            # In a read-only directory, a database without a -wal file can only be read as
+            # immutable: SQLite would have to create shared memory.
+            has_log = self.path.with_name(f"{self.path.name}-wal").exists()
+            # In a URI, ? and # would end the path.
+            name = f"file:{quote(str(self.path.absolute()))}?mode=ro"
+            name, uri = name + ("" if has_log else "&immutable=1"), True
+        connection = Connection(
+            name,
+            timeout=self.wait_seconds,
+            isolation_level=None,  # transactions are begun by hand
+            check_same_thread=False,
+            uri=uri,
+        )
+        try:
+            if not self.read_only:
+                journal = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+                self._has_log = journal == ("wal",)
+                # An acknowledged batch survives a power cut, not only a kill.
+                connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA cache_size=-32768")
+            connection.execute("PRAGMA secure_delete=ON")  # deleting erases
+        except BaseException:
+            connection.close()
+            raise
         if self._file is None:
             self._file = self._file_there()
+        return connection
 
-    def _disposed(self, engine: sa.Engine) -> None:
+    def _take(self) -> Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+    def _give_back(self, connection: Connection) -> None:
+        if self._is_closed or len(self._idle) >= _KEPT:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _discard(self, connection: Connection) -> None:
+        """Undo what a connection began. One to a file is not used again: it may be what broke."""
+        if self.path is not None:
+            connection.close()
+        else:
+            connection.rollback()
+            self._give_back(connection)
+
+    def disconnect(self) -> None:
+        """Close the connections to a file that are not in use."""
+        while self.path is not None and self._idle:
+            self._idle.pop().close()
+
+    def dispose(self) -> None:
+        """Close every connection, those in use when they are given back."""
+        self._is_closed = True
         while self._idle:
-            self._idle.pop().invalidate()
+            self._idle.pop().close()
+
+    # -- transactions ---------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self, *, writing: bool) -> Iterator[Connection]:
+        """Begin a transaction; unless it was committed, it is rolled back in the end."""
+        connection = self._take()
+        try:
+            connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+            yield connection
+            connection.rollback()
+        except BaseException:
+            self._discard(connection)
+            raise
+        self._give_back(connection)
+
+    def commit(self, connection: Connection) -> None:
+        """Commit, unless it was rolled back."""
+        connection.commit()
+
+    def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """Return all rows of one query: one statement is one view without a transaction."""
+        connection = self._take()
+        try:
+            rows = connection.execute(sql, values).fetchall()
+        except BaseException:
+            self._discard(connection)
+            raise
+        self._give_back(connection)
+        return rows
+
+    def exclude_others(self, connection: Connection) -> None:
+        """Do nothing: there is one writer at a time."""
+
+    # -- the file -------------------------------------------------------------------
 
     def _file_there(self) -> tuple[int, int] | None:
         if self._file_name is None:
             return None
         try:
-            found = os.stat(self._file_name)
+            status = os.stat(self._file_name)
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def check_place(self, *, written: bool = False) -> None:
         """Raise StorageError if the files that are open are no longer there.
@@ -134,12 +187,12 @@ class SqliteDialect:
         written : bool
             Whether something was, so that there is a write-ahead log.
         """
-        if self._path is None or self._file is None:
+        if self.path is None or self._file is None:
             return
         there = self._file_there()
         # SQLite keeps its log beside the file that a link leads to.
         gone = (
-            written and self._has_log and not os.path.exists(f"{os.path.realpath(self._path)}-wal")
+            written and self._has_log and not os.path.exists(f"{os.path.realpath(self.path)}-wal")
         )
         if there != self._file or gone:
             what = "removed" if there is None or gone else "replaced"
@@ -148,53 +201,10 @@ class SqliteDialect:
                 "count: open the index again"
             )
 
-    def _begin(self, connection: sa.Connection) -> None:
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-    def ask(
-        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
-    ) -> Sequence[Any]:
-        """Return all rows of one query, by the driver directly: a tenth of the time.
-
-        One statement is one view without a transaction.
-        """
-        prepared = _PREPARED.get(query)
-        if prepared is None:
-            compiled: Any = query.compile(engine)
-            prepared = _PREPARED[query] = (str(compiled), tuple(compiled.positiontup))
-        statement, names = prepared
-        values = [bound[name] for name in names]
-        try:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = engine.raw_connection()
-            try:
-                raw: Any = connection.driver_connection
-                held: list[Any] = raw.execute(statement, values).fetchall()
-            except BaseException:
-                connection.close()
-                raise
-            if self._idle:
-                connection.close()
-            else:
-                self._idle.append(connection)
-        except sqlite3.Error as error:
-            raise DBAPIError(statement, None, error) from error
-        return held
-
-    def begin_writing(self, connection: sa.Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE has waited for other writers."""
-
-    def exclude_others(self, connection: sa.Connection) -> None:
-        """Do nothing: there is one writer at a time."""
-
     def translate(self, error: Exception) -> StorageError | None:
         """Return our error for it, if there is one."""
-        cause = error.orig if isinstance(error, DBAPIError) else None
-        message = str(cause or error)
-        name = getattr(cause, "sqlite_errorname", "")
+        message = str(error)
+        name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return IndexLockedError(
                 f"{self.place}: another writer held the index for more than "
@@ -205,6 +215,10 @@ class SqliteDialect:
                 errno.ENOSPC, f"{self.place}: no space left; nothing of this batch was kept"
             )
         if name.startswith("SQLITE_READONLY"):
+            if not self.read_only:
+                # SQLite opens a file for reading if opening it for writing failed, for lack of
+                # file descriptors, say; kept, such connections would refuse writes for ever.
+                self.disconnect()
             return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
             return DamagedIndexError(
@@ -212,26 +226,25 @@ class SqliteDialect:
             )
         return None
 
-    def vacuum(self, engine: sa.Engine) -> None:
-        """Free the space of deleted rows, and leave no byte of them."""
-        path = Path(engine.url.database) if engine.url.database else None
-        with engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            try:
-                scrub(raw, path, self.wait_seconds)
-            except sqlite3.Error as error:
-                raise DBAPIError("VACUUM", None, error) from error
-
     def is_refused(self, error: Exception) -> bool:
         """Return False: there is no server."""
         return False
 
+    def vacuum(self, tables: Sequence[str]) -> None:
+        """Free the space of deleted rows, and leave no byte of them."""
+        connection = self._take()
+        try:
+            scrub(connection, self.path, self.wait_seconds)
+        except BaseException:
+            self._discard(connection)
+            raise
+        self._give_back(connection)
+
     @staticmethod
-    def ask_quick_check(connection: sa.Connection) -> list[str]:
+    def problems(connection: Connection) -> list[str]:
         """Return what SQLite's check finds: of pages, and of indexes against their tables."""
-        with contextlib.closing(connection.exec_driver_sql("PRAGMA integrity_check(20)")) as found:
-            return [message for (message,) in found if message != "ok"]
+        messages = connection.execute("PRAGMA integrity_check(20)").fetchall()
+        return [message for (message,) in messages if message != "ok"]
 
 
 def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float) -> None:

@@ -6,14 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunks import ChunkReader, as_json, pages
-from hebbgraph.store.database import retried
-from hebbgraph.store.schema import chunks, namespaces, tag_answers
+from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.texts import content_key, content_key_of
 
 __all__ = ["TagAnswers"]
@@ -55,16 +52,19 @@ class TagAnswers(ChunkReader):
 
     @retried
     def _save(self, tagger: str, replace: bool) -> None:
-        mine = namespaces.c.namespace == self.namespace
-        query = sa.select(namespaces.c.build_settings).where(mine).with_for_update()
+        query = "SELECT build_settings FROM namespaces WHERE namespace = ?"
         with self.database.write() as connection:
             # Read again under the lock, as two may come first at once.
-            held = dict(
-                read_json(connection.execute(query).scalar() or "{}", dict, "build settings")
-            )
+            row = connection.execute(
+                query + self.database.driver.for_update, (self.namespace,)
+            ).fetchone()
+            held = dict(read_json(row[0] if row else "{}", dict, "build settings"))
             if not self._compared(held, tagger, replace):
                 changed = json.dumps(held | {"tagger": tagger}, sort_keys=True)
-                connection.execute(sa.update(namespaces).where(mine).values(build_settings=changed))
+                connection.execute(
+                    "UPDATE namespaces SET build_settings = ? WHERE namespace = ?",
+                    (changed, self.namespace),
+                )
 
     @retried
     def get(self, tagger: str, wanted: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
@@ -73,12 +73,12 @@ class TagAnswers(ChunkReader):
         held: dict[bytes, str] = {}
         with self.database.read() as connection:
             for page in pages(dict.fromkeys(keys)):
-                query = sa.select(tag_answers.c.content, tag_answers.c.tags).where(
-                    tag_answers.c.namespace == self.namespace,
-                    tag_answers.c.tagger == tagger,
-                    tag_answers.c.content.in_(page),
+                rows = connection.execute(
+                    "SELECT content, tags FROM tag_answers "
+                    f"WHERE namespace = ? AND tagger = ? AND content IN ({marks(page)})",
+                    (self.namespace, tagger, *page),
                 )
-                held.update((bytes(key), tags) for key, tags in connection.execute(query))
+                held.update(rows.fetchall())
         return {
             at: tuple(read_json(held[key], list, "a stored answer"))
             for at, key in enumerate(keys)
@@ -94,58 +94,35 @@ class TagAnswers(ChunkReader):
         with self.database.write() as connection:
             # The row of the namespace is every writer's lock.
             connection.execute(
-                sa.select(namespaces.c.namespace)
-                .where(namespaces.c.namespace == self.namespace)
-                .with_for_update()
+                "SELECT 1 FROM namespaces WHERE namespace = ?" + self.database.driver.for_update,
+                (self.namespace,),
+            ).fetchall()
+            connection.executemany(
+                "INSERT INTO tag_answers VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (namespace, tagger, content) DO UPDATE SET tags = excluded.tags",
+                [(self.namespace, tagger, key, tags) for key, tags in rows.items()],
             )
-            for page in pages(rows):
-                connection.execute(
-                    sa.delete(tag_answers).where(
-                        tag_answers.c.namespace == self.namespace,
-                        tag_answers.c.tagger == tagger,
-                        tag_answers.c.content.in_(page),
-                    )
-                )
-                connection.execute(
-                    sa.insert(tag_answers),
-                    [
-                        {
-                            "namespace": self.namespace,
-                            "tagger": tagger,
-                            "content": key,
-                            "tags": rows[key],
-                        }
-                        for key in page
-                    ],
-                )
 
-    @retried
     def n_kept(self) -> int:
         """Return the number of stored answers."""
-        with self.database.read() as connection:
-            query = (
-                sa.select(sa.func.count())
-                .select_from(tag_answers)
-                .where(tag_answers.c.namespace == self.namespace)
-            )
-            return connection.execute(query).scalar_one()
+        ((count,),) = self._ask("SELECT count(*) FROM tag_answers WHERE namespace = ?")
+        return int(count)
 
     def forget(
-        self, connection: sa.Connection, rows: Iterable[int], replaced_by: Iterable[Chunk]
+        self, connection: Connection, rows: Iterable[int], replaced_by: Iterable[Chunk]
     ) -> None:
         """Delete, within a transaction, the answers about rows that will be deleted."""
-        some = sa.select(tag_answers.c.content).where(tag_answers.c.namespace == self.namespace)
-        if connection.execute(some.limit(1)).first() is None:
+        some = "SELECT 1 FROM tag_answers WHERE namespace = ? LIMIT 1"
+        if connection.execute(some, (self.namespace,)).fetchone() is None:
             return
         stay = {content_key(chunk.title, chunk.text) for chunk in replaced_by}
         for page in pages(sorted(rows)):
-            query = sa.select(chunks.c.title, chunks.c.text, chunks.c.imprint)
-            held = connection.execute(query.where(chunks.c.row.in_(page)))
-            gone = {content_key_of(*one) for one in held} - stay
-            for some_gone in pages(gone):
+            contents = connection.execute(
+                f"SELECT title, text, imprint FROM chunks WHERE row IN ({marks(page)})", page
+            )
+            gone = [*({content_key_of(*content) for content in contents} - stay)]
+            if gone:
                 connection.execute(
-                    sa.delete(tag_answers).where(
-                        tag_answers.c.namespace == self.namespace,
-                        tag_answers.c.content.in_(some_gone),
-                    )
+                    f"DELETE FROM tag_answers WHERE namespace = ? AND content IN ({marks(gone)})",
+                    (self.namespace, *gone),
                 )

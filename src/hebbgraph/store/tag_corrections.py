@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import sqlalchemy as sa
-
 from hebbgraph.held_json import read_json
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.store.chunks import as_json
-from hebbgraph.store.database import Database, retried
+from hebbgraph.store.database import Connection, Database, retried
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.schema import tag_corrections as log
 
 __all__ = ["TagCorrections"]
 
-_Advance: TypeAlias = Callable[[sa.Connection, int], int]
+_Advance: TypeAlias = Callable[[Connection, int], int]
 
 
 class TagCorrections:
@@ -36,7 +33,6 @@ class TagCorrections:
 
     def __init__(self, database: Database, namespace: str, advance: _Advance) -> None:
         self.database = database
-        self._mine = log.c.namespace == namespace
         self._namespace = namespace
         self._advance = advance
 
@@ -45,48 +41,52 @@ class TagCorrections:
         """Add a correction; one that was added before, by its id, is left as it is."""
         with self.database.write() as connection:
             self._advance(connection, new_mark())
-            same = sa.select(log.c.seq).where(self._mine, log.c.id == correction.id)
-            if connection.execute(same).first() is not None:  # the answer to a commit was lost
-                connection.rollback()
-                return
-            connection.execute(
-                sa.insert(log).values(
-                    namespace=self._namespace,
-                    id=correction.id,
-                    kind=correction.kind,
-                    actor=correction.actor,
-                    created_at=correction.created_at,
-                    body=as_json(correction.model_dump(include={"tags", "into", "chunks"})),
-                )
+            added = connection.execute(
+                "INSERT INTO tag_corrections (namespace, id, kind, actor, created_at, body) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    self._namespace,
+                    correction.id,
+                    correction.kind,
+                    correction.actor,
+                    correction.created_at,
+                    as_json(correction.model_dump(include={"tags", "into", "chunks"})),
+                ),
             )
+            if not added.rowcount:  # the answer to a commit was lost
+                connection.rollback()
 
     @retried
     def remove(self, correction_id: str) -> bool:
         """Delete a correction; return whether it was there."""
         with self.database.write() as connection:
             self._advance(connection, new_mark())
-            done = connection.execute(sa.delete(log).where(self._mine, log.c.id == correction_id))
+            done = connection.execute(
+                "DELETE FROM tag_corrections WHERE namespace = ? AND id = ?",
+                (self._namespace, correction_id),
+            )
             if not done.rowcount:
                 connection.rollback()
             return bool(done.rowcount)
 
-    @retried
     def all(self) -> tuple[TagCorrection, ...]:
         """Return all corrections, the oldest first."""
-        with self.database.read() as connection:
-            query = sa.select(log).where(self._mine).order_by(log.c.seq)
-            return tuple(map(_read, connection.execute(query).all()))
+        query = (
+            "SELECT id, kind, actor, created_at, body FROM tag_corrections "
+            "WHERE namespace = ? ORDER BY seq"
+        )
+        return tuple(_read(*row) for row in self.database.ask(query, (self._namespace,)))
 
 
-def _read(row: sa.Row[Any]) -> TagCorrection:
-    body = read_json(row.body, dict, "a correction of tags")
+def _read(id_: str, kind: Any, actor: str | None, created_at: float, held: str) -> TagCorrection:
+    body = read_json(held, dict, "a correction of tags")
     # It was validated when it was added.
     return TagCorrection.model_construct(
-        id=row.id,
-        kind=row.kind,
+        id=id_,
+        kind=kind,
         tags=tuple(body["tags"]),
         into=body["into"],
         chunks=tuple(body["chunks"]),
-        actor=row.actor,
-        created_at=row.created_at,
+        actor=actor,
+        created_at=created_at,
     )

@@ -14,13 +14,11 @@ from enum import Enum
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
 from pydantic_core import to_json
 
 from hebbgraph.errors import TextSourceError
 from hebbgraph.protocols import TextSource
 from hebbgraph.records import Chunk, Hit, storable, text_hash
-from hebbgraph.store.schema import chunks
 
 __all__ = [
     "CheckedText",
@@ -98,7 +96,7 @@ class TextStore:
     #: Whether the database has the texts, so that derived parts may hold them too.
     here = True
     #: The column of :attr:`Passage.held`.
-    column: sa.Column[Any] = chunks.c.text
+    column = "text"
 
     def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
         """Return what is stored of a chunk's text: the text and its imprint."""
@@ -131,7 +129,7 @@ class TextsElsewhere(TextStore):
     """
 
     here = False
-    column = chunks.c.imprint
+    column = "imprint"
 
     def __init__(self, source: TextSource | None, place: str) -> None:
         self._source = source

@@ -11,25 +11,21 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
-import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.errors import (
     ConnectionLostError,
     DamagedIndexError,
     SettingsMismatchError,
-    StorageError,
 )
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, Finding
-from hebbgraph.store.chunks import ROW_FIELDS, ChunkReader, digest, pages, row_of
-from hebbgraph.store.database import Database, retried
+from hebbgraph.store.chunks import MINE_BY_ROW, ROW_FIELDS, ChunkReader, digest, pages, row_of
+from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
-from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.tag_corrections import TagCorrections
 from hebbgraph.store.texts import TextState, TextStore, some_of
@@ -45,39 +41,35 @@ __all__ = [
     "Truth",
 ]
 
-#: Statements of the hot path are built once.
-_STATE = sa.select(
-    namespaces.c.generation,
-    namespaces.c.floor,
-    namespaces.c.embedding,
-    namespaces.c.feedback_added,
-    namespaces.c.feedback_removed,
-    namespaces.c.mark,
-    namespaces.c.feedback_mark,
-).where(namespaces.c.namespace == sa.bindparam("namespace"))
-
-
-_MINE: sa.BindParameter[str] = sa.bindparam("mine")
-_NEWEST: sa.BindParameter[int] = sa.bindparam("newest")
+_STATE = """
+    SELECT generation, floor, embedding, feedback_added, feedback_removed, mark, feedback_mark
+    FROM namespaces WHERE namespace = ?
+"""
 #: States that no write can lead to.
-_IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
-    "chunks of no or a future generation": sa.select(sa.func.count())
-    .select_from(chunks)
-    .where(
-        chunks.c.namespace == _MINE,
-        sa.or_(chunks.c.generation > _NEWEST, chunks.c.generation < 1),
+_IMPOSSIBLE = {
+    "chunks of no or a future generation": (
+        "SELECT count(*) FROM chunks WHERE namespace = ? AND (generation > ? OR generation < 1)"
     ),
-    "tombstones of a future generation": sa.select(sa.func.count())
-    .select_from(tombstones)
-    .where(tombstones.c.namespace == _MINE, tombstones.c.generation > _NEWEST),
-    "rows both live and deleted": sa.select(sa.func.count())
-    .select_from(chunks.join(tombstones, chunks.c.row == tombstones.c.row))
-    .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
+    "tombstones of a future generation": (
+        "SELECT count(*) FROM tombstones WHERE namespace = ? AND generation > ?"
+    ),
+    "rows both live and deleted": (
+        "SELECT count(*) FROM chunks JOIN tombstones ON chunks.row = tombstones.row "
+        "WHERE chunks.namespace = ? AND ? >= 0"
+    ),
 }
 
 #: The columns of a chunk but ``row``, which the database assigns.
-_WRITTEN = tuple(column.name for column in chunks.c if column is not chunks.c.row)
 _PLACE = ROW_FIELDS.index("digest") + 1  # of the generation, among the fields of a chunk
+_WRITTEN = (
+    "namespace",
+    *ROW_FIELDS[:_PLACE],
+    "generation",
+    *ROW_FIELDS[_PLACE:],
+    "vector_epoch",
+    "vector",
+)
+_INSERT = f"INSERT INTO chunks ({', '.join(_WRITTEN)}) VALUES ({marks(_WRITTEN)})"
 
 _BECAME = {
     TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
@@ -236,24 +228,19 @@ class Truth(ChunkReader):
     @retried
     def _make_namespace(self, build_settings: Mapping[str, Any]) -> None:
         with self.database.write() as connection:
-            self.database.dialect.exclude_others(connection)
-            query = sa.select(namespaces.c.namespace).where(
-                namespaces.c.namespace == self.namespace
-            )
-            if connection.execute(query).scalar() is None:
+            self.database.driver.exclude_others(connection)
+            query = "SELECT 1 FROM namespaces WHERE namespace = ?"
+            if connection.execute(query, (self.namespace,)).fetchone() is None:
                 self._check_orphans(connection)
                 connection.execute(
-                    sa.insert(namespaces).values(
-                        namespace=self.namespace,
-                        generation=0,
-                        floor=0,
-                        build_settings=json.dumps(dict(build_settings), sort_keys=True),
-                    )
+                    "INSERT INTO namespaces (namespace, generation, floor, build_settings) "
+                    "VALUES (?, 0, 0, ?)",
+                    (self.namespace, json.dumps(dict(build_settings), sort_keys=True)),
                 )
 
-    def _check_orphans(self, connection: sa.Connection) -> None:
-        orphans = sa.select(chunks.c.row).where(self._mine()).limit(1)
-        if connection.execute(orphans).scalar() is not None:
+    def _check_orphans(self, connection: Connection) -> None:
+        orphans = "SELECT row FROM chunks WHERE namespace = ? LIMIT 1"
+        if connection.execute(orphans, (self.namespace,)).fetchone() is not None:
             raise DamagedIndexError(
                 f"{self.database.place}: namespace {self.namespace!r} has chunks, and its "
                 "own row is gone; restore a backup"
@@ -261,8 +248,8 @@ class Truth(ChunkReader):
 
     def namespaces(self) -> list[str]:
         """Return the names of all namespaces of the database, sorted."""
-        query = sa.select(namespaces.c.namespace).order_by(namespaces.c.namespace)
-        return [name for (name,) in self._ask(query)]
+        rows = self.database.ask("SELECT namespace FROM namespaces ORDER BY namespace")
+        return [name for (name,) in rows]
 
     def generation(self) -> int:
         """Return the number of the last commit."""
@@ -270,7 +257,10 @@ class Truth(ChunkReader):
 
     def state(self) -> State:
         """Return the state of the namespace."""
-        return _state(self.database.ask(_STATE, {"namespace": self.namespace}))
+        return _state(self._ask(_STATE))
+
+    def _state(self, connection: Connection) -> State:
+        return _state(connection.execute(_STATE, (self.namespace,)).fetchall())
 
     # -- writing --------------------------------------------------------------------
 
@@ -402,7 +392,7 @@ class Truth(ChunkReader):
         epochs = [epoch if vector else None for vector in vectors]
         columns = list(zip(*rows, strict=True))
 
-        def attempt() -> NDArray[np.int64]:
+        def attempt() -> NDArray[np.int64] | None:
             mark = new_mark()
             with self.database.write() as connection:
                 generation = self._advance(connection, mark)
@@ -411,61 +401,59 @@ class Truth(ChunkReader):
                 mine, now = (repeat(of_all, len(rows)) for of_all in (self.namespace, generation))
                 placed = (mine, *columns[:_PLACE], now, *columns[_PLACE:], epochs, vectors)
                 for page in pages(zip(*placed, strict=True)):
-                    self.database.insert(connection, chunks, _WRITTEN, page)
+                    added = connection.executemany(f"{_INSERT} ON CONFLICT DO NOTHING", page)
+                    if added.rowcount < len(page):
+                        connection.rollback()
+                        return None
                 self._write_fingerprints(connection, (), fingerprints or {})
                 found = self._rows_of_generation(connection, generation)
             self._note(Commit(generation, mark))
             return found
 
-        try:
-            return self.database.retrying(attempt)
-        except StorageError as error:
-            if isinstance(error.__cause__, IntegrityError):
-                return None
-            raise
+        return self.database.retrying(attempt)
 
-    def _rows_of_generation(self, connection: sa.Connection, generation: int) -> NDArray[np.int64]:
+    def _rows_of_generation(self, connection: Connection, generation: int) -> NDArray[np.int64]:
         """Return the rows that one commit wrote, ascending: as they were written."""
-        row, of_it = chunks.c.row, (self._mine(), chunks.c.generation == generation)
-        bounds = sa.select(sa.func.min(row), sa.func.max(row), sa.func.count()).where(*of_it)
-        first, last, count = connection.execute(bounds).one()
+        of_it = "FROM chunks WHERE namespace = ? AND generation = ?"
+        bound = (self.namespace, generation)
+        first, last, count = connection.execute(
+            f"SELECT min(row), max(row), count(*) {of_it}", bound
+        ).fetchone()
         if count and last - first + 1 == count:  # nobody else wrote in between
             return np.arange(first, last + 1)
-        found = connection.execute(sa.select(row).where(*of_it).order_by(row)).scalars().all()
-        return np.array(found, dtype=np.int64)
+        found = connection.execute(f"SELECT row {of_it} ORDER BY row", bound)
+        return np.array([row for (row,) in found], dtype=np.int64)
 
-    def _write(self, connection: sa.Connection, mark: int, batch: _Batch) -> Outcome:
+    def _write(self, connection: Connection, mark: int, batch: _Batch) -> Outcome:
         # First the counter: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
         writes, instead_of = batch.writes, batch.instead_of
         if batch.embedding is not None:
             self.embeddings.settle(connection, batch.embedding)
         if (standing := batch.standing) is not None:
-            rows = self._found(connection, chunks.c.row, chunks.c.id, standing.ids)
-            rows |= self._found(connection, chunks.c.row, chunks.c.version_of, standing.ids)
+            rows = self._found(connection, "row", "id", standing.ids)
+            rows |= self._found(connection, "row", "version_of", standing.ids)
             if rows != standing.rows:
                 raise OvertakenError
-        replaced = self._found(connection, chunks.c.row, chunks.c.id, [w.chunk.id for w in writes])
+        replaced = self._found(connection, "row", "id", [w.chunk.id for w in writes])
         if instead_of is not None:
             writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
             replaced = {instead_of[write.chunk.id] for write in writes}
-        deleted = self._found(connection, chunks.c.row, chunks.c.id, batch.ids)
-        deleted |= self._found(connection, chunks.c.row, chunks.c.document_id, batch.documents)
-        whole = {*batch.ids, *self._found(connection, chunks.c.id, chunks.c.row, deleted)}
-        deleted |= self._found(connection, chunks.c.row, chunks.c.version_of, whole)
+        deleted = self._found(connection, "row", "id", batch.ids)
+        deleted |= self._found(connection, "row", "document_id", batch.documents)
+        whole = {*batch.ids, *self._found(connection, "id", "row", deleted)}
+        deleted |= self._found(connection, "row", "version_of", whole)
         deleted -= replaced
         if gone := replaced | deleted:
             self.answers.forget(connection, gone, [write.chunk for write in writes])
-        touched = self._found(connection, chunks.c.document_id, chunks.c.row, deleted)
+        touched = self._found(connection, "document_id", "row", deleted)
         self._remove(connection, gone, generation)
         for page in pages(writes):
             written = [self._values(write, generation, batch.embedding) for write in page]
-            self.database.insert(connection, chunks, _WRITTEN, written)
+            connection.executemany(_INSERT, written)
         self.text_store.remember([write.chunk for write in writes], generation)
         # Of a document without chunks neither name nor fingerprint is kept.
-        emptied = touched - self._found(
-            connection, chunks.c.document_id, chunks.c.document_id, touched
-        )
+        emptied = touched - self._found(connection, "document_id", "document_id", touched)
         self._write_fingerprints(connection, [*batch.documents, *emptied], batch.fingerprints)
         if not (writes or deleted or batch.documents or batch.fingerprints):
             connection.rollback()
@@ -483,42 +471,35 @@ class Truth(ChunkReader):
             self.ids_of_document(document) - wanted.keys() for document in batch.documents
         )
 
-    def _advance(self, connection: sa.Connection, mark: int) -> int:
+    def _advance(self, connection: Connection, mark: int) -> int:
         connection.execute(
-            sa.update(namespaces)
-            .where(namespaces.c.namespace == self.namespace)
-            .values(generation=namespaces.c.generation + 1, mark=mark)
+            "UPDATE namespaces SET generation = generation + 1, mark = ? WHERE namespace = ?",
+            (mark, self.namespace),
         )
-        query = sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
-        generation = int(connection.execute(query).scalar_one())
+        query = "SELECT generation FROM namespaces WHERE namespace = ?"
+        generation = int(connection.execute(query, (self.namespace,)).fetchone()[0])
         self.history.record(connection, Commit(generation, mark))
         return generation
 
     def _found(
-        self,
-        connection: sa.Connection,
-        wanted: sa.Column[Any],
-        column: sa.Column[Any],
-        values: Iterable[Any],
+        self, connection: Connection, wanted: str, column: str, values: Iterable[Any]
     ) -> set[Any]:
         """Return one column of the chunks with some values in another."""
         found: set[Any] = set()
+        # Rows are found fastest by themselves.
+        mine = MINE_BY_ROW if column == "row" else "namespace = ?"
+        query = f"SELECT DISTINCT {wanted} FROM chunks WHERE {mine} AND {column} IN"
         for page in pages(sorted(values)):
-            query = sa.select(wanted).where(column.in_(page)).distinct()
-            if column is not chunks.c.row:  # rows are unique, and found fastest by themselves
-                query = query.where(self._mine())
-            found.update(connection.execute(query).scalars())
+            rows = connection.execute(f"{query} ({marks(page)})", (self.namespace, *page))
+            found.update(value for (value,) in rows)
         return found - {None}
 
-    def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
+    def _remove(self, connection: Connection, rows: set[int], generation: int) -> None:
         for page in pages(sorted(rows)):
-            connection.execute(sa.delete(chunks).where(chunks.c.row.in_(page)))
-            connection.execute(
-                sa.insert(tombstones),
-                [
-                    {"row": row, "namespace": self.namespace, "generation": generation}
-                    for row in page
-                ],
+            connection.execute(f"DELETE FROM chunks WHERE row IN ({marks(page)})", page)
+            connection.executemany(
+                "INSERT INTO tombstones VALUES (?, ?, ?)",
+                [(row, self.namespace, generation) for row in page],
             )
 
     def _values(
@@ -535,49 +516,39 @@ class Truth(ChunkReader):
         return (self.namespace, *row[:_PLACE], generation, *row[_PLACE:], epoch, vector)
 
     def _write_fingerprints(
-        self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
+        self, connection: Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
     ) -> None:
         for page in pages([*doomed, *fingerprints]):
             connection.execute(
-                sa.delete(documents).where(
-                    documents.c.namespace == self.namespace, documents.c.document_id.in_(page)
-                )
+                f"DELETE FROM documents WHERE namespace = ? AND document_id IN ({marks(page)})",
+                (self.namespace, *page),
             )
         if fingerprints:
-            connection.execute(
-                sa.insert(documents),
-                [
-                    {"namespace": self.namespace, "document_id": key, "fingerprint": value}
-                    for key, value in fingerprints.items()
-                ],
+            connection.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?)",
+                [(self.namespace, *pair) for pair in fingerprints.items()],
             )
 
     @retried
     def drop_tombstones(self) -> None:
         """Forget which rows were deleted; older copies will start from nothing."""
         with self.database.write() as connection:
-            connection.execute(
-                sa.update(namespaces)
-                .where(namespaces.c.namespace == self.namespace)
-                .values(floor=namespaces.c.generation)
-            )
-            connection.execute(
-                sa.delete(tombstones).where(tombstones.c.namespace == self.namespace)
-            )
+            mine = (self.namespace,)
+            connection.execute("UPDATE namespaces SET floor = generation WHERE namespace = ?", mine)
+            connection.execute("DELETE FROM tombstones WHERE namespace = ?", mine)
 
     # -- checking -------------------------------------------------------------------
 
     def problems(self) -> Iterator[Finding]:
         """Yield what is wrong with the database itself and with the texts."""
         with self.database.read() as connection:
-            for problem in self.database.dialect.ask_quick_check(connection):
-                yield Finding(part="database", problem=problem)
-            held = connection.execute(_STATE, {"namespace": self.namespace}).all()
-            newest = _state(held).commit.generation
-            bound = {"mine": self.namespace, "newest": newest}
+            told = self.database.driver.problems(connection)
+            newest = self._state(connection).commit.generation
             for what, query in _IMPOSSIBLE.items():
-                if count := connection.execute(query, bound).scalar():
-                    yield Finding(part="database", problem=f"{count} {what}")
+                (count,) = connection.execute(query, (self.namespace, newest)).fetchone()
+                told += [f"{count} {what}"] if count else []
+        for problem in told:
+            yield Finding(part="database", problem=problem)
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         unread = 0
         for page in pages(self.rows_by_id()):
@@ -609,7 +580,7 @@ class Truth(ChunkReader):
     def changes_since(self, commit: Commit) -> Changes:
         """Return the rows added and removed after a commit."""
         with self.database.read() as connection:
-            state = _state(connection.execute(_STATE, {"namespace": self.namespace}).all())
+            state = self._state(connection)
             nothing = np.empty(0, dtype=np.int64)
             if commit == state.commit:
                 return Changes(state, nothing, nothing)
@@ -617,19 +588,13 @@ class Truth(ChunkReader):
                 self.history.knew(connection, commit)
             )
             since = commit.generation if complete else -1
-            added = connection.execute(
-                sa.select(chunks.c.row)
-                .where(self._mine(), chunks.c.generation > since)
-                .order_by(chunks.c.row)
-            ).scalars()
-            gone = connection.execute(
-                sa.select(tombstones.c.row)
-                .where(
-                    tombstones.c.namespace == self.namespace,
-                    tombstones.c.generation > since,
-                )
-                .order_by(tombstones.c.row)
-            ).scalars()
+            since_then = "WHERE namespace = ? AND generation > ? ORDER BY row"
+            added, gone = (
+                connection.execute(
+                    f"SELECT row FROM {table} {since_then}", (self.namespace, since)
+                ).fetchall()
+                for table in ("chunks", "tombstones")
+            )
             return Changes(
                 state,
                 self._ascending(added),
@@ -637,8 +602,8 @@ class Truth(ChunkReader):
                 complete,
             )
 
-    def _ascending(self, found: Iterable[int]) -> IntArray:
-        rows = list(found)
+    def _ascending(self, found: Sequence[tuple[int]]) -> IntArray:
+        rows = [row for (row,) in found]
         self.check_order(rows)
         return np.array(rows, dtype=np.int64)
 

@@ -250,7 +250,7 @@ def test_the_key_outlives_the_process_and_serves_databases_of_earlier_versions(t
         assert index.parts.database.recall_key == key
         index.reinforce(recall, [recall.hits[0].chunk.id])
         with index.parts.database.write() as connection:
-            connection.exec_driver_sql("DELETE FROM meta WHERE key = 'recall_key'")
+            connection.execute("DELETE FROM meta WHERE key = 'recall_key'")
     with HebbianIndex.open(tmp_path) as index:
         made = index.recall(QUESTION, k=3)
         assert index.reinforce(made, [made.hits[0].chunk.id], actor="ann").actor == "ann"

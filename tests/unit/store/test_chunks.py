@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hebbgraph import HebbianIndex
 from hebbgraph.records import Chunk
-from hebbgraph.store.chunks import _by_row
+from hebbgraph.store.chunks import by_rows
 from hebbgraph.store.database import Database
-from hebbgraph.store.schema import chunks
 from hebbgraph.store.truth import ChunkWrite, Truth
 
 
@@ -40,13 +38,8 @@ def test_rows_are_read_alike_in_ranges_and_one_by_one(truths: tuple[Truth, Truth
 def test_rows_are_found_by_the_primary_key(truths: tuple[Truth, Truth], count: int | None) -> None:
     """Whatever SQLite expects of a namespace: reading all of it for a page would be n squared."""
     ours, _ = truths
-    query = _by_row(count, chunks.c.text)
-    values: dict[str, Any] = {"namespace": "ours", "first": 1, "last": 500}
-    values |= {f"r{at}": at for at in range(500)}
-    with ours.database.read() as connection:
-        compiled = query.compile(connection)
-        bound = tuple(values[name] for name in compiled.positiontup or ())
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", bound).all()
+    values = [1, 500] if count is None else range(count)
+    plan = ours.database.ask(f"EXPLAIN QUERY PLAN {by_rows('text', count)}", [*values, "ours"])
     assert [step[3].split(" (")[0] for step in plan] == ["SEARCH chunks USING INTEGER PRIMARY KEY"]
 
 
