@@ -11,7 +11,9 @@ import random
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ __all__ = [
     "embed_passages",
     "embed_question",
     "embedder_name",
+    "given_vectors",
     "passage_text",
 ]
 
@@ -42,6 +45,7 @@ _LASTING = (
     ImportError, MemoryError, HebbgraphError,
 )  # fmt: skip
 _LONGEST_WAIT = 60.0
+_GIVEN: ContextVar[Mapping[str, Any]] = ContextVar("hebbgraph_given_vectors")
 _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "model_name_or_path", "name")
 
 
@@ -106,7 +110,36 @@ def embed_in_batches(embedder: Embedder, chunks: list[Chunk]) -> Iterator[NDArra
     size = embedder.batch_size if isinstance(embedder, ApiEmbedder) else max(len(texts), 1)
     for start in range(0, len(texts), size):
         some = texts[start : start + size]
-        yield _asked(embedder, "embed_documents", some, len(some))
+        if not (given := _GIVEN.get({})):
+            yield _asked(embedder, "embed_documents", some, len(some))
+            continue
+        if missing := list(dict.fromkeys(text for text in some if text not in given)):
+            fresh = _asked(embedder, "embed_documents", missing, len(missing))
+            given = {**given, **dict(zip(missing, fresh, strict=True))}
+        yield _unit([given[text] for text in some], len(some), "vectors that were given")
+
+
+@contextmanager
+def given_vectors(vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
+    """Take these vectors for these texts, as :func:`passage_text` writes them: none is embedded.
+
+    Examples
+    --------
+    >>> class Loud:
+    ...     def embed_documents(self, texts):
+    ...         print("embedding", texts)
+    ...         return [[3.0, 4.0] for _ in texts]
+    ...     def embed_query(self, text): ...
+    >>> with given_vectors({"Owls hunt.": [1.0, 0.0]}):
+    ...     embed_passages(Loud(), [Chunk(text="Owls hunt."), Chunk(text="Bread rises.")]).tolist()
+    embedding ['Bread rises.']
+    [[1.0, 0.0], [0.6000000238418579, 0.800000011920929]]
+    """
+    token = _GIVEN.set({**_GIVEN.get({}), **vectors})
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
 
 
 def embed_question(embedder: Embedder, query: str) -> NDArray[np.float32]:

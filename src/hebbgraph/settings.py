@@ -212,9 +212,10 @@ class Settings(_Frozen):
         Whether a chunk that is added again under its id, or that its document no longer has,
         leaves its old version as history (``docs/time.md``). Deleting erases all versions.
         Takes ``keep_text``; may differ at each open.
-    time_fields : (str, str, str)
+    time_fields : (str, str, str), optional
         Metadata fields that say ``valid_from``, ``valid_until`` and ``supersedes`` for chunks
         that do not say it themselves, such as those of the adapters; may differ at each open.
+        By default none: a column that happens to have such a name means nothing.
     edges : tuple of str
         Build setting. Metadata fields whose values join chunks: two chunks by the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
@@ -276,7 +277,7 @@ class Settings(_Frozen):
     text_tags: StrictBool = True
     keep_text: StrictBool = True
     keep_versions: StrictBool = False
-    time_fields: tuple[str, str, str] = ("valid_from", "valid_until", "supersedes")
+    time_fields: tuple[str, str, str] | None = None
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     glossary: _Glossary = {}

@@ -67,13 +67,13 @@ def check_versioned(chunk: Chunk) -> None:
         )
 
 
-def dated(chunk: Chunk, fields: tuple[str, str, str]) -> Chunk:
+def dated(chunk: Chunk, fields: tuple[str, str, str] | None) -> Chunk:
     """Return a chunk that says itself what fields of its metadata say about time.
 
     Parameters
     ----------
     chunk : Chunk
-    fields : (valid_from, valid_until, supersedes)
+    fields : (valid_from, valid_until, supersedes), optional
         Names of metadata fields, for what the chunk leaves out.
 
     Raises
@@ -87,6 +87,8 @@ def dated(chunk: Chunk, fields: tuple[str, str, str]) -> Chunk:
     >>> dated(Chunk(text="x", metadata={"published": "2024-05-17"}), names).valid_from.year
     2024
     """
+    if fields is None:
+        return chunk
     own = (chunk.valid_from, chunk.valid_until, chunk.supersedes)
     said = {
         name: value

@@ -8,6 +8,7 @@ which process does this.
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -55,6 +56,14 @@ MEDIA_TYPES = {
     ".docx": _DOCX,
 }
 """Supported suffixes, in lower case."""
+
+#: Suffixes of what programs read, where a line that begins with # is no heading.
+_CODE = frozenset({
+    ".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".js", ".jsx", ".ts", ".tsx", ".java",
+    ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs", ".rb", ".php", ".pl",
+    ".lua", ".r", ".jl", ".swift", ".sql", ".toml", ".ini", ".cfg", ".conf", ".yaml", ".yml",
+    ".json", ".xml", ".css", ".tex",
+})  # fmt: skip
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -165,19 +174,40 @@ def markdown_document(text: str, *, title: str = "") -> Document:
     return _finish(Converted(text, title), "text/markdown", "")
 
 
-def text_document(text: str, *, path: str | os.PathLike[str]) -> Document:
+def text_document(text: str, *, path: str | os.PathLike[str], title: str = "") -> Document:
     r"""Make a Document from the text of a file that somebody else has read.
 
-    reStructuredText if the path ends in ``.rst``, Markdown otherwise; plain text is Markdown too.
+    reStructuredText if the path ends in ``.rst``, source code and notebooks by their suffixes (a
+    comment in a script is no heading), Markdown otherwise; plain text is Markdown too.
 
     Examples
     --------
     >>> [heading.text for heading in text_document("Fees\n====\n\nTen.", path="a.rst").headings]
     ['Fees']
     """
-    if Path(path).suffix.lower() == ".rst":
-        return _finish(Converted(text), "text/x-rst", "")
-    return markdown_document(text)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".rst":
+        return _finish(Converted(text, title), "text/x-rst", "")
+    if suffix == ".ipynb":
+        return markdown_document(_notebook(text), title=title)
+    if suffix in _CODE:
+        return _finish(Converted(text, named=title or Path(path).name), "text/x-code", "")
+    return markdown_document(text, title=title)
+
+
+def _notebook(text: str) -> str:
+    """Return a Jupyter notebook as Markdown: its cells in order, those with code fenced."""
+    try:
+        held = json.loads(text)
+        cells = [(one["cell_type"], "".join(one["source"]).strip()) for one in held["cells"]]
+        language = (held.get("metadata") or {}).get("kernelspec", {}).get("language", "python")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return text  # it is something else, or cut off
+    return "\n\n".join(
+        f"```{language}\n{source}\n```" if kind == "code" else source
+        for kind, source in cells
+        if source
+    )
 
 
 def _finish(converted: Converted, media_type: str, stem: str) -> Document:
@@ -190,7 +220,8 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
         if media_type == "text/x-rst":
             headings, marks = rst_headings(text), usable(rst_marks(text))
         else:
-            headings = () if media_type == "text/plain" else markdown_headings(text)
+            plain = media_type in ("text/plain", "text/x-code")
+            headings = () if plain else markdown_headings(text)
     if media_type == "text/markdown":
         marks = markdown_marks(text)
     if not text.strip():

@@ -379,7 +379,7 @@ def _texts(
         block.body,
         count_tokens=count_labelled,
         tokens=(least, most),
-        markdown=media_type not in ("text/plain", "text/x-rst"),
+        markdown=media_type not in ("text/plain", "text/x-rst", "text/x-code"),
     ):
         here: list[Mark] = []
         while marks and marks[0].offset < stop:

@@ -335,6 +335,24 @@ class RecallingRetriever(Closing, BaseRetriever):
         """Copy the retriever; the index is one, and shared."""
         return self.model_copy()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where the index lies, and how it is asked; another process opens it again."""
+        if not self._lies_somewhere:
+            raise ParameterError(
+                "a retriever is pickled if its index is a directory, with no store or pool "
+                f"beneath; this one searches {self.index!r}"
+            )
+        own = {name: getattr(self, name) for name in self.model_fields_set - {"index"}}
+        opening = {**self.lc_attributes, "embedding": self.index.parts.embedder}
+        if opening["embedding"] is None:
+            del opening["embedding"]
+        return _reopened, (type(self), {**opening, **own})
+
+    @property
+    def _lies_somewhere(self) -> bool:
+        over = self.options.seed_source is not None or self.options.namespaces is not None
+        return not over and Path(self.index.parts.database.place).is_dir()
+
     @classmethod
     def is_lc_serializable(cls) -> bool:
         """Say that ``dumps`` can write it: where the index lies, not what is in it."""
@@ -359,10 +377,11 @@ class RecallingRetriever(Closing, BaseRetriever):
 
         An embedding that cannot be written is left out; hand it to the index again.
         """
-        over = self.options.seed_source is not None or self.options.namespaces is not None
-        if over or not Path(self.index.parts.database.place).is_dir():
-            return self.to_json_not_implemented()
-        return super().to_json()
+        return super().to_json() if self._lies_somewhere else self.to_json_not_implemented()
+
+
+def _reopened(kind: type[RecallingRetriever], arguments: dict[str, Any]) -> RecallingRetriever:
+    return kind(**arguments)
 
 
 def turns_of(history: Sequence[Any]) -> Sequence[Any]:

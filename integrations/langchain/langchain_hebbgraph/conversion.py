@@ -15,9 +15,9 @@ What comes back equals what went in, as JSON can say it (:mod:`hebbgraph.plain_v
     Lists of str: where others find the document (path, URL with anchor, message id,
     ``[[wiki name]]``, symbols), and what it links to. Recalls follow them.
     :class:`HebbianTextSplitter` writes both, from Markdown.
-``valid_from``, ``valid_until``, ``supersedes``
-    When the text holds, and which ids or addresses it takes the place of.
-    ``Settings(time_fields=...)`` names other fields.
+
+When a text holds, and what it takes the place of, is read from the fields that
+``Settings(time_fields=...)`` names, and from no others.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from hebbgraph.citations import (
@@ -63,6 +65,13 @@ class CitingMiddleware(AgentMiddleware):
         Left out, numbered keys.
     instruction : str
         What asks the model to cite.
+    name : str, optional
+        What the agent calls it. Several middlewares in one agent get names of their own.
+
+    Notes
+    -----
+    Of several in one agent, each shows its sources under keys that no other has, and the learner
+    of the first learns from the answer for all of them.
 
     Examples
     --------
@@ -80,14 +89,21 @@ class CitingMiddleware(AgentMiddleware):
         learner: CitationLearner | None = None,
         formatter: Formatter | None = None,
         instruction: str = CITATION_INSTRUCTION,
+        name: str | None = None,
     ) -> None:
         super().__init__()
+        self._name = name or _new_name(type(self).__name__)
         inner = retriever_in(retriever, "the middleware")
         self.retriever = retriever
         self._takes_turns = isinstance(inner, RecallingRetriever | HebbianVectorStoreRetriever)
         self.learner = learner or CitationLearner(getattr(inner, "index", None))
         self.formatter = formatter or Formatter()
         self.instruction = instruction
+
+    @property
+    def name(self) -> str:
+        """What the agent calls it."""
+        return self._name
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -98,7 +114,7 @@ class CitingMiddleware(AgentMiddleware):
             return handler(request)
         with self._listening(request):
             found = self.retriever.invoke(question, **options)
-            rendered = self.formatter.render(map(to_source, found))
+            rendered = self._rendered(request, found)
             response = handler(self._showing(request, rendered, note))
         return _marked(response, rendered)
 
@@ -113,7 +129,7 @@ class CitingMiddleware(AgentMiddleware):
             return await handler(request)
         with self._listening(request):
             found = await self.retriever.ainvoke(question, **options)
-            rendered = self.formatter.render(map(to_source, found))
+            rendered = self._rendered(request, found)
             response = await handler(self._showing(request, rendered, note))
         return _marked(response, rendered)
 
@@ -125,10 +141,18 @@ class CitingMiddleware(AgentMiddleware):
         options = {"history": earlier[-_EARLIER:]} if self._takes_turns else {}
         return question.strip(), note, options
 
+    def _rendered(self, request: ModelRequest[Any], found: Sequence[Document]) -> Rendered:
+        """Write sources; beside another middleware's, keys need letters of their own."""
+        beside = self.instruction in _system_text(request)
+        formatter = replace(self.formatter, prefix="always") if beside else self.formatter
+        return formatter.render(map(to_source, found))
+
     def _showing(
         self, request: ModelRequest[Any], rendered: Rendered, note: str | None
     ) -> ModelRequest[Any]:
-        sources = f"{self.instruction}\n\n{rendered.text or NOTHING_FOUND}"
+        sources = rendered.text or NOTHING_FOUND
+        if self.instruction not in _system_text(request):
+            sources = f"{self.instruction}\n\n{sources}"
         if note is not None:
             sources += f"\n\nNote on these sources: {note}."
         held = getattr(request, "system_message", None)
@@ -146,7 +170,7 @@ class CitingMiddleware(AgentMiddleware):
         manager = config.get("callbacks")
         handlers = manager.handlers if isinstance(manager, BaseCallbackManager) else manager or []
         attached = any(isinstance(one, CitationLearner) for one in handlers)
-        if attached or sessions.everywhere.learner is not None:
+        if attached or sessions.learns_here():
             yield
             return
         context = getattr(getattr(request, "runtime", None), "context", None)
@@ -154,6 +178,19 @@ class CitingMiddleware(AgentMiddleware):
         known = {**named, **(config.get("configurable") or {}), **(config.get("metadata") or {})}
         with self.learner.session(known):
             yield
+
+
+_names: Counter[str] = Counter()
+
+
+def _new_name(kind: str) -> str:
+    _names[kind] += 1
+    return kind if _names[kind] == 1 else f"{kind}-{_names[kind]}"
+
+
+def _system_text(request: ModelRequest[Any]) -> str:
+    held = getattr(request, "system_message", None)
+    return str(request.system_prompt or "") if held is None else str(held.text)
 
 
 def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[Any]:
@@ -171,6 +208,7 @@ def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[A
                 {"key": key, "id": id_, "title": titles[id_], "cited": id_ in cited}
                 for key, id_ in rendered.keys.items()
             ]
-            told = {**message.response_metadata, "sources": sources}
+            others = message.response_metadata.get("sources") or []
+            told = {**message.response_metadata, "sources": [*sources, *others]}
             response.result[at] = message.model_copy(update={"response_metadata": told})
     return response

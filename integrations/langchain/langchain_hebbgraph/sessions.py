@@ -10,7 +10,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from langchain_hebbgraph.tracing import Trace
 
-__all__ = ["enter", "everywhere", "leave", "session_of"]
+__all__ = ["enter", "everywhere", "learns_here", "leave", "session_of"]
 
 _Session: TypeAlias = tuple[BaseCallbackHandler, Trace]
 
@@ -39,6 +39,11 @@ class _InSession:
 
 register_configure_hook(cast("ContextVar[Any]", everywhere), inheritable=True)
 register_configure_hook(cast("ContextVar[Any]", _InSession()), inheritable=True)
+
+
+def learns_here() -> bool:
+    """Return whether a learner listens to the present code without being attached."""
+    return everywhere.learner is not None or _session.get() is not None
 
 
 def session_of(learner: BaseCallbackHandler) -> Trace | None:

@@ -13,8 +13,8 @@ from hebbgraph.text import candidates, display
 from hebbgraph_documents import (
     ChunkSettings,
     estimate_tokens,
-    markdown_document,
     split_document,
+    text_document,
 )
 from langchain_core.documents import BaseDocumentTransformer, Document
 
@@ -81,7 +81,10 @@ class TagTransformer(BaseDocumentTransformer):
 
 
 class HebbianTextSplitter(BaseDocumentTransformer):
-    r"""Split Markdown or plain text at its headings, and give every piece a stable id.
+    r"""Split documents at their headings, and give every piece a stable id.
+
+    A ``source`` that ends in ``.rst``, ``.ipynb`` or like source code is read as that, all others
+    as Markdown or plain text.
 
     The headings above a piece stand in its first line and among its tags; its ``title``
     is the document's. A piece that an edit elsewhere leaves alone keeps its id, and with
@@ -135,11 +138,12 @@ class HebbianTextSplitter(BaseDocumentTransformer):
         return [piece.page_content for piece in self._split(Document(text))]
 
     def _split(self, document: Document) -> list[Document]:
-        whole = to_chunk(document)
+        # Not its text: a longer one than a chunk may have is what has to be split.
+        whole = to_chunk(document.model_copy(update={"page_content": ""}), "whole")
         digest = hashlib.sha256(document.page_content.encode("utf-8", "replace")).hexdigest()
         origin = whole.document_id or document.id or digest[:32]
-        markdown = markdown_document(document.page_content, title=whole.title)
-        pieces = split_document(markdown, document_id=origin, settings=self.settings)
+        read = text_document(document.page_content, path=origin, title=whole.title)
+        pieces = split_document(read, document_id=origin, settings=self.settings)
         return [self._piece(document, piece) for piece in pieces]
 
     def _piece(self, document: Document, piece: Chunk) -> Document:

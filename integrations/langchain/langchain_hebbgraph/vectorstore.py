@@ -14,6 +14,7 @@ from typing import Any, Self, TypeAlias
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names, one_of
 from hebbgraph.calling import in_thread
+from hebbgraph.embedders import given_vectors, passage_text
 from hebbgraph.filters import joined
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
@@ -31,9 +32,10 @@ from langchain_hebbgraph.conversion import (
     chunk_filter,
     documents_of_texts,
     fields_of,
+    to_chunk,
     to_document,
 )
-from langchain_hebbgraph.options import open_index
+from langchain_hebbgraph.options import check_read, open_index
 from langchain_hebbgraph.writing import with_ids
 
 __all__ = ["HebbianVectorStore"]
@@ -156,10 +158,45 @@ class HebbianVectorStore(VectorStore):
         """Add texts, and metadata of each; see :meth:`add_documents`."""
         return self.add_documents(documents_of_texts(texts, metadatas), ids=ids, **kwargs)
 
+    def add_embeddings(
+        self,
+        text_embeddings: Iterable[tuple[str, Sequence[float]]],
+        metadatas: Iterable[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+    ) -> list[str]:
+        """Take texts over with the vectors that another store has of them: nothing is embedded.
+
+        Parameters
+        ----------
+        text_embeddings : iterable of (str, sequence of float)
+            Made by the model that this store embeds questions with.
+        metadatas, ids
+            As for :meth:`add_texts`.
+
+        Examples
+        --------
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> store = HebbianVectorStore(DeterministicFakeEmbedding(size=2))
+        >>> store.add_embeddings([("Owls hunt at night.", [0.6, 0.8])], ids=["owl"])
+        ['owl']
+        """
+        self._check_embeds()
+        pairs = list(text_embeddings)
+        own = with_ids(documents_of_texts([text for text, _ in pairs], metadatas), ids)
+        # Under the text that would be embedded: a title stands before it.
+        vectors = {
+            passage_text(to_chunk(one)): vector for one, (_, vector) in zip(own, pairs, strict=True)
+        }
+        with given_vectors(vectors):
+            return self.add_documents(own)
+
     # mypy takes the parameters of these twins from the base class, which is wider.
     aadd_texts = in_thread(add_texts)  # type: ignore[arg-type]
 
     aadd_documents = in_thread(add_documents)  # type: ignore[arg-type]
+
+    aadd_embeddings = in_thread(add_embeddings)
 
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
@@ -387,6 +424,7 @@ class HebbianVectorStore(VectorStore):
             'it goes into search_kwargs, such as search_kwargs={"k": 3}',
         )
         check_names(kwargs, sorted(known), of="as_retriever", instead=instead)
+        check_read(kwargs.get("search_kwargs") or {}, kwargs.get("search_type", "similarity"))
         tags = kwargs.pop("tags", None) or [*self._get_retriever_tags()]
         return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
 

@@ -95,7 +95,7 @@ class Recipe:
         return [
             settings.build(),
             list(settings.edges),
-            list(settings.time_fields),
+            list(settings.time_fields or ()),
             self.salt.hex(),
             self.strict,
             self.on_error,

@@ -16,8 +16,12 @@ def fares(field: str) -> list[Document]:
     ]
 
 
+FIELDS = ("valid_from", "valid_until", "supersedes")
+
+
 @pytest.mark.parametrize(
-    ("settings", "field"), [(Settings(keep_versions=True), "valid_from"), (NAMES, "published")]
+    ("settings", "field"),
+    [(Settings(keep_versions=True, time_fields=FIELDS), "valid_from"), (NAMES, "published")],
 )
 def test_as_of(settings: Settings, field: str) -> None:
     with HebbianRetriever.from_documents(
@@ -41,4 +45,19 @@ def test_as_of(settings: Settings, field: str) -> None:
 
 def test_what_is_no_time_is_named() -> None:
     with pytest.raises(InvalidChunkError, match=r"valid_from: .*'soon' is no time.*time_fields"):
-        HebbianRetriever.from_documents([Document("x", metadata={"valid_from": "soon"})])
+        HebbianRetriever.from_documents(
+            [Document("x", metadata={"valid_from": "soon"})],
+            open_options={"settings": Settings(time_fields=FIELDS)},
+        )
+
+
+def test_columns_of_these_names_mean_nothing_by_themselves() -> None:
+    rows = [
+        Document("The ferry fare is four crowns.", id="a", metadata={"supersedes": ["b"]}),
+        Document("The ferry fare is five crowns.", id="b", metadata={"valid_until": "2001-01-01"}),
+    ]
+    with HebbianRetriever.from_documents(rows, k=2) as retriever:
+        found = retriever.invoke("What is the ferry fare of five crowns?")
+        assert [one.id for one in found] == ["b", "a"]
+        assert not any("hebbgraph" in one.metadata for one in found)
+        assert found[0].metadata["valid_until"] == "2001-01-01"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+import logging
+from collections.abc import Sequence
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -12,7 +11,7 @@ from hebbgraph import ParameterError
 
 __all__ = ["LlamaIndexEmbedder", "check_embed_model"]
 
-_GIVEN: ContextVar[Mapping[str, Sequence[float]]] = ContextVar("hebbgraph_given_vectors")
+logger = logging.getLogger(__name__)
 
 
 def check_embed_model(embed_model: object) -> None:
@@ -49,15 +48,25 @@ class LlamaIndexEmbedder:
             embed_model.model_name if named else f"{kind.__module__}.{kind.__qualname__}"
         )
 
+    @property
+    def dimension(self) -> int | None:
+        """How many numbers its vectors have, so that another model is refused; None if unknown."""
+        for name in ("embed_dim", "dimensions", "output_dimensionality"):
+            if isinstance(told := getattr(self.embed_model, name, None), int):
+                return told
+        try:
+            return len(self.embed_query("dimension"))
+        except Exception as error:  # without it the index can be read all the same
+            logger.warning("%s does not embed now: %s", self.model_name, error)
+            return None
+
     def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
-        """Embed passages, but for those whose vectors are given."""
-        missing = _missing(texts)
-        return _found(texts, missing, self.embed_model.get_text_embedding_batch(missing))
+        """Embed passages."""
+        return self.embed_model.get_text_embedding_batch(texts)
 
     async def aembed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
         """Async twin of :meth:`embed_documents`."""
-        missing = _missing(texts)
-        return _found(texts, missing, await self.embed_model.aget_text_embedding_batch(missing))
+        return await self.embed_model.aget_text_embedding_batch(texts)
 
     def embed_query(self, text: str, /) -> Sequence[float]:
         """Embed one query."""
@@ -66,25 +75,3 @@ class LlamaIndexEmbedder:
     async def aembed_query(self, text: str, /) -> Sequence[float]:
         """Async twin of :meth:`embed_query`."""
         return await self.embed_model.aget_query_embedding(text)
-
-    @staticmethod
-    @contextmanager
-    def given(vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
-        """Take these vectors for these texts, so that nothing is embedded twice."""
-        token = _GIVEN.set(vectors)
-        try:
-            yield
-        finally:
-            _GIVEN.reset(token)
-
-
-def _missing(texts: list[str]) -> list[str]:
-    given = _GIVEN.get({})
-    return list(dict.fromkeys(text for text in texts if text not in given))
-
-
-def _found(
-    texts: list[str], missing: list[str], vectors: Sequence[Sequence[float]]
-) -> Sequence[Sequence[float]]:
-    found = {**_GIVEN.get({}), **dict(zip(missing, vectors, strict=True))}
-    return [found[text] for text in texts]

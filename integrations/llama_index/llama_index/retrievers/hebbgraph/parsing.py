@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hebbgraph_documents import ChunkSettings, split_document, text_document
-from llama_index.core.node_parser import NodeParser
+from llama_index.core.constants import DEFAULT_CHUNK_SIZE
+from llama_index.core.node_parser import NodeParser, SentenceSplitter
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
+from llama_index.core.node_parser.text.sentence import SENTENCE_CHUNK_OVERLAP
 from llama_index.core.schema import (
     BaseNode,
     Document,
@@ -19,6 +22,7 @@ from llama_index.core.schema import (
     TextNode,
     TransformComponent,
 )
+from llama_index.core.settings import Settings
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import Field, SerializeAsAny, field_serializer
 
@@ -35,14 +39,17 @@ from llama_index.retrievers.hebbgraph.tags import describe_callable, set_hidden,
 __all__ = ["Cutting", "HebbianNodeParser", "leaves", "set_lasting_ids"]
 
 
+logger = logging.getLogger(__name__)
+
+
 class HebbianNodeParser(NodeParser):
     r"""Cuts documents into nodes for a hebbgraph index.
 
     Without ``parser``, hebbgraph's own: at headings first, then at paragraphs and
     sentences; the document's title becomes ``metadata["title"]``, a node's own heading one
     of its tags, its links ``metadata["hebbgraph_references"]``, resolved against the document's
-    ``file_path`` or id. Files ending in ``.rst`` are read as reStructuredText, all others as
-    Markdown. With one, that parser cuts, and this adds tags and ids.
+    ``file_path`` or id. Files ending in ``.rst``, ``.ipynb`` or like source code are read as that,
+    all others as Markdown. With one, that parser cuts, and this adds tags and ids.
 
     A node's id is made of its document's id, its text and, for repeated text, the number of
     the repetition. A node that an edit elsewhere in the document leaves alone keeps its id,
@@ -142,7 +149,8 @@ class HebbianNodeParser(NodeParser):
             text = document.get_content(metadata_mode=MetadataMode.NONE)
             given = document.metadata.get(TITLE_KEY)
             place = place_of(document)
-            parsed = text_document(text, path=place or document.metadata.get("file_name") or "")
+            name = place or document.metadata.get("file_name") or document.node_id
+            parsed = text_document(text, path=name)
             chunks = split_document(parsed, document_id=place or "document", settings=settings)
             pieces = build_nodes_from_splits([chunk.text for chunk in chunks], document)
             for piece, span in zip(pieces, _spans(text, chunks), strict=True):
@@ -175,11 +183,12 @@ class Cutting:
     Parameters
     ----------
     transformations : sequence of TransformComponent
-        Left out, a :class:`HebbianNodeParser`.
+        Left out, LlamaIndex's ``Settings.node_parser`` if somebody has chosen it or its
+        ``chunk_size``, or else a :class:`HebbianNodeParser`.
     """
 
     def __init__(self, transformations: Sequence[TransformComponent] = ()) -> None:
-        self.transformations = list(transformations) or [HebbianNodeParser()]
+        self.transformations = list(transformations) or [HebbianNodeParser(parser=_chosen())]
 
     def __call__(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
         """Return the nodes of documents, parents of others included."""
@@ -189,6 +198,23 @@ class Cutting:
         own = list(nodes)
         set_lasting_ids([node for node in own if node.ref_doc_id is not None])
         return own
+
+
+def _chosen() -> NodeParser | None:
+    """Return the parser of LlamaIndex's Settings, unless it is the one that they begin with."""
+    parser = Settings._node_parser
+    if (
+        parser is None
+        or isinstance(parser, HebbianNodeParser)
+        or (
+            type(parser) is SentenceSplitter
+            and (parser.chunk_size, parser.chunk_overlap)
+            == (DEFAULT_CHUNK_SIZE, SENTENCE_CHUNK_OVERLAP)
+        )
+    ):
+        return None
+    logger.info("documents are cut by Settings.node_parser, a %s", type(parser).__name__)
+    return parser if isinstance(parser, NodeParser) else None
 
 
 def leaves(nodes: Iterable[BaseNode]) -> list[BaseNode]:

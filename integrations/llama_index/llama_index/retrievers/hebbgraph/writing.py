@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from llama_index.core.schema import BaseNode, Document, MediaResource
 
 from hebbgraph import AddReport, Chunk, HebbianIndex
-from hebbgraph.embedders import passage_text
+from hebbgraph.embedders import given_vectors, passage_text
 from hebbgraph.intake import Intake, OnError
+from hebbgraph.limits import MAX_TEXT
 from hebbgraph.records import storable
-from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.nodes import node_fields
 from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
@@ -135,7 +135,7 @@ def write_nodes(
         if wrapped is not None:
             replaced = [chunk.id for chunk in differing if chunk.id in held]
             wrapped.put([chunks[chunk.id][1] for chunk in differing], [*replaced, *gone])
-    with LlamaIndexEmbedder.given(_vectors(chunks)):
+    with given_vectors(_vectors(chunks)):
         if refresh:
             report = index.refresh(
                 own,
@@ -158,10 +158,7 @@ def _chunks(intake: Intake, nodes: Sequence[BaseNode]) -> dict[str, tuple[Chunk,
 def _clean(intake: Intake, documents: Sequence[Document]) -> Iterator[Document]:
     """Replace what cannot be kept before documents are cut, so that it is counted, or refused."""
     odd = (
-        {
-            "id": document.id_,
-            "text": "" if storable(document.text) == document.text else document.text,
-        }
+        {"id": document.id_, "text": _odd(document.text)}  # what is long is cut later
         for document in documents
     )
     for position, chunk in intake.take(odd):
@@ -170,6 +167,11 @@ def _clean(intake: Intake, documents: Sequence[Document]) -> Iterator[Document]:
             resource = MediaResource(text=chunk.text)
             document = document.model_copy(update={"text_resource": resource})
         yield document
+
+
+def _odd(text: str) -> str:
+    """Return a text that has to be cleaned, or nothing."""
+    return "" if storable(text) == text else text if len(text) <= MAX_TEXT else storable(text)
 
 
 def _vectors(chunks: dict[str, tuple[Chunk, BaseNode]]) -> dict[str, Sequence[float]]:
