@@ -68,14 +68,24 @@ def bench(
         ),
     ] = False,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Instead: what is learned from citations.")
+        bool, typer.Option("--learning", help="Instead: what use teaches, beside simple arms.")
     ] = False,
+    order: Annotated[
+        str | None,
+        typer.Option(help="With --learning: of the questions, other than the set's (usebench)."),
+    ] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="With --learning: the past alone teaches.")
+    ] = False,
+    feedback: Annotated[
+        list[str] | None,
+        typer.Option(help="With --learning, repeated: right, wrong, partial, hostile, gold."),
+    ] = None,
     attacks: Annotated[
         bool, typer.Option("--attacks", help="With --learning, alone: wrong and hostile citations.")
     ] = False,
-    rounds: Annotated[int, typer.Option(help="With --learning: passes.", min=1)] = 3,
     feedbacks: Annotated[
-        int, typer.Option(help="With --learning: what this many feedbacks cost.", min=0)
+        int, typer.Option(help="With --learning: instead, what this many feedbacks cost.", min=0)
     ] = 0,
     taggers: Annotated[
         bool, typer.Option("--taggers", help="Instead: each tagger, and tags spoilt on purpose.")
@@ -86,7 +96,7 @@ def bench(
     ] = None,
     plots: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --learning or --paper: curves as PNG."),
+        typer.Option(metavar="DIR", help="With --feedbacks or --paper: curves as PNG."),
     ] = None,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="Where the figures go, as JSON.")
@@ -128,8 +138,17 @@ def bench(
         studies.bench_taggers(datasets, queries=queries, **common)
     elif learning and attacks:
         studies.bench_attacks(datasets, **common)
+    elif learning and feedbacks:
+        studies.bench_growth(datasets, feedbacks, plots=plots, **common)
     elif learning:
-        studies.bench_learning(datasets, rounds=rounds, feedbacks=feedbacks, plots=plots, **common)
+        studies.bench_learning(
+            datasets,
+            order=order,
+            frozen=frozen,
+            kinds=feedback or ("right",),
+            at_most=queries,
+            **common,
+        )
     else:
         benchmark.bench(
             datasets,

@@ -56,7 +56,17 @@ class Output:
 
     def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
         """Write the figures and, in Markdown, the tables."""
+        self.write_text(
+            "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids), content
+        )
+
+    def show_text(self, markdown: str) -> None:
+        """Show tables that are Markdown already."""
+        if self._console is not None:
+            self._console.print(markdown, markup=False, highlight=False, soft_wrap=True)
+
+    def write_text(self, markdown: str, content: Mapping[str, Any]) -> None:
+        """Write the figures, and tables that are Markdown already."""
         if self._json is not None:
             write_json(self._json, {"environment": environment(), **content})
-            text = "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids)
-            self._json.with_suffix(".md").write_text(text, encoding="utf-8")
+            self._json.with_suffix(".md").write_text(markdown, encoding="utf-8")

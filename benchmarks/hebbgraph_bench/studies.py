@@ -18,24 +18,25 @@ from hebbgraph.protocols import Embedder, VectorSearchName
 from hebbgraph.settings import LearningSettings
 from rich.console import Console
 from rich.status import Status
+from usebench.experiment import versions
+from usebench.tables import all_tables
 
 from hebbgraph_bench import ablation, scale, tagging, walks
 from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import caching
-from hebbgraph_bench.learning import growth, run_learning
-from hebbgraph_bench.learning import report as learning_report
-from hebbgraph_bench.learning.arms import PARTS
+from hebbgraph_bench.learning import growth
 from hebbgraph_bench.learning.attacks import AttackResult, measure_attacks
 from hebbgraph_bench.learning.attacks import grid as attack_grid
-from hebbgraph_bench.learning.experiment import LearningResult
 from hebbgraph_bench.learning.growth import GrowthPoint
-from hebbgraph_bench.learning.plots import plot_growth, plot_learning
+from hebbgraph_bench.learning.plots import plot_growth
+from hebbgraph_bench.learning.use import measure_use
 from hebbgraph_bench.output import Output
 from hebbgraph_bench.tables import Grid
 
 __all__ = [
     "bench_ablation",
     "bench_attacks",
+    "bench_growth",
     "bench_learning",
     "bench_scale",
     "bench_taggers",
@@ -245,90 +246,103 @@ def bench_learning(
     cache: str | Path | None = None,
     k: int = 10,
     seed: int = 0,
-    rounds: int = 3,
-    seeds: int = 5,
-    parts: Sequence[str] = PARTS,
-    feedbacks: int = 0,
-    settings: LearningSettings | None = None,
-    at_most: int | None = 300,
-    plots: str | Path | None = None,
+    order: str | None = None,
+    frozen: bool = False,
+    kinds: Sequence[str] = ("right",),
+    at_most: int | None = None,
     json_path: str | Path | None = None,
     console: Console | None = None,
-) -> tuple[list[LearningResult], list[list[GrowthPoint]]]:
-    """Measure learning; see :mod:`.learning`.
+) -> list[dict[str, Any]]:
+    """Measure what use teaches, beside the simple arms; see :mod:`.learning.use`.
 
     Parameters
     ----------
     paths : sequence of str or Path
     embedder, cache, k, seed, json_path, console
         As for :func:`bench_ablation`.
-    rounds, seeds, parts, settings, at_most
-        As for :func:`hebbgraph_bench.learning.run_learning`.
+    order, frozen, kinds, at_most
+        As for :func:`hebbgraph_bench.learning.use.measure_use`.
+
+    Returns
+    -------
+    list of dict
+        What :mod:`usebench.tables` reads, one a set.
+    """
+    if not paths:
+        raise ParameterError("name at least one evaluation set, got none")
+    output = Output(json_path, console)
+    results: list[dict[str, Any]] = []
+    for path in paths:
+        with caching(embedder, cache) as vectors, output.status(Path(path).name) as status:
+            results.append(
+                measure_use(
+                    path,
+                    embedder=vectors,
+                    order=order,
+                    frozen=frozen,
+                    kinds=kinds,
+                    k=k,
+                    seed=seed,
+                    at_most=at_most,
+                    on_system=None if status is None else status.update,
+                )
+            )
+        content = {"versions": versions(), "model": _named(embedder), "sets": results}
+        output.write_text(all_tables(results), content)
+        output.show_text(all_tables(results[-1:]))
+    return results
+
+
+def bench_growth(
+    paths: Sequence[str | Path],
+    feedbacks: int,
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    plots: str | Path | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[list[GrowthPoint]]:
+    """Measure what many feedbacks cost; see :mod:`.learning.growth`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
     feedbacks : int
-        Also measure growth with so many feedbacks; 0 leaves it out.
+    embedder, cache, k, seed, json_path, console
+        As for :func:`bench_ablation`.
     plots : str or Path, optional
         A directory for curves as PNG.
 
     Returns
     -------
-    results : list of LearningResult
-    growths : list of list of GrowthPoint
-        One a set, empty without ``feedbacks``.
+    list of list of GrowthPoint
+        One list a set.
     """
     output = Output(json_path, console)
-    datasets = _load(paths, seed, None)
-    results: list[LearningResult] = []
     growths: list[list[GrowthPoint]] = []
     written: list[Grid] = []
-    for dataset in datasets:
+    content: list[dict[str, Any]] = []
+    for dataset in _load(paths, seed, None):
         with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
-            result = run_learning(
+            points = growth.measure_growth(
                 dataset,
+                feedbacks,
                 embedder=vectors,
                 k=k,
-                rounds=rounds,
-                settings=settings,
-                parts=parts,
-                seeds=seeds,
                 seed=seed,
-                at_most=at_most,
-                on_arm=_telling(status, dataset),
+                on_point=_telling(status, dataset),
             )
-            results.append(result)
-            shown = _learning_grids(result, seed)
-            if plots is not None:
-                plot_learning(result, plots)
-            if feedbacks:
-                points = growth.measure_growth(
-                    dataset,
-                    feedbacks,
-                    embedder=vectors,
-                    settings=settings,
-                    k=k,
-                    seed=seed,
-                    on_point=_telling(status, dataset),
-                )
-                growths.append(points)
-                shown.append(growth.grid(points))
-                if plots is not None:
-                    plot_growth(points, plots, dataset.name)
-        written += shown
-        content = {
-            "settings": {"k": k, "rounds": rounds, "seeds": seeds, "embedder": _named(embedder)},
-            "learning": (settings or LearningSettings()).model_dump(mode="json"),
-            **learning_report.as_dict(results, seed=seed),
-            "growth": [
-                {"name": one.name, "points": [asdict(point) for point in points]}
-                for one, points in zip(results, growths, strict=False)
-            ],
-        }
-        output.write(written, content)
-        output.show(shown)
-    if len(results) > 1:
-        pooled = [learning_report.pooled_grid(results, name, seed=seed) for name in _pooled(k)]
-        output.show(pooled)
-        output.write([*written, *pooled], content)
-    return results, growths
+        if plots is not None:
+            plot_growth(points, plots, dataset.name)
+        growths.append(points)
+        written.append(growth.grid(points))
+        content.append({"name": dataset.name, "points": [asdict(point) for point in points]})
+        output.write(written, {"growth": content})
+        output.show(written[-1:])
+    return growths
 
 
 def bench_attacks(
@@ -376,20 +390,6 @@ def bench_attacks(
         output.write(grids, {"sets": content})
         output.show(grids[-1:])
     return results
-
-
-def _learning_grids(result: LearningResult, seed: int) -> list[Grid]:
-    metric = f"R@{min(5, result.k)}"
-    return [
-        learning_report.strata_grid(result, metric, seed=seed),
-        learning_report.strata_grid(result, "MRR", seed=seed),
-        learning_report.difference_grid(result, metric, seed=seed),
-        learning_report.gain_grid(result, metric),
-    ]
-
-
-def _pooled(k: int) -> tuple[str, ...]:
-    return (f"R@{min(5, k)}", *(["R@2"] if k > 2 else []), "MRR", f"nDCG@{min(10, k)}")
 
 
 def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[Dataset]:

@@ -43,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     measure = commands.add_parser("run", help="measure systems on sets, and print tables")
     measure.add_argument("sets", nargs="+", type=Path, metavar="SET", help="folders of sets")
     measure.add_argument("--order", choices=ORDERS, help="of the stream, other than the set's")
-    measure.add_argument("--frozen", action="store_true", help="the test part teaches nothing")
+    measure.add_argument(
+        "--frozen", action="store_true", help="the past alone teaches, the test alone is scored"
+    )
     _add_options(measure)
     measure.set_defaults(command=_run)
 

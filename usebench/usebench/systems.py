@@ -51,15 +51,20 @@ class System:
     make: Callable[[], Retriever]
 
 
-def systems(names: Iterable[str], *, model: str | None = None) -> list[System]:
+#: A sentence-transformers model by name, or what makes an embedder.
+ModelLike = str | Callable[[], Embedder] | None
+
+
+def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
     """Look systems up.
 
     Parameters
     ----------
     names : iterable of str
         Of :func:`available`, or ``module:Name``.
-    model : str, optional
-        A sentence-transformers model for what uses vectors; latent semantic analysis without.
+    model : str or callable, optional
+        A sentence-transformers model for what uses vectors, or what makes an embedder; latent
+        semantic analysis without.
 
     Raises
     ------
@@ -98,8 +103,10 @@ def available(model: str | None = None) -> dict[str, str]:
     return states
 
 
-def _built_in(model: str | None) -> dict[str, Callable[[], Retriever]]:
+def _built_in(model: ModelLike) -> dict[str, Callable[[], Retriever]]:
     def embedder() -> Embedder:
+        if callable(model):
+            return model()
         return Model(model) if model else Lsa()
 
     def cached() -> Retriever:

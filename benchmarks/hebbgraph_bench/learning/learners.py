@@ -1,30 +1,23 @@
-"""What may learn from citations: hebbgraph in all its settings, and trivial rivals."""
+"""An index of a set, opened anew for each way to teach it."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-import numpy as np
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.settings import LearningSettings, Settings
-from numpy.typing import NDArray
-from usebench.arms.cache import Nearness, QueryCache, SharedTerms, SharedVectors
-from usebench.drivers.static import Static
-from usebench.protocol import Retriever
-from usebench.records import Passage
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.teachers import Event, Shown
 
-__all__ = ["ArmLearner", "Ask", "IndexLearner", "Lab", "Learner", "Nothing", "query_cache"]
-
+__all__ = ["IndexLearner", "Lab", "Learner"]
 
 Ask = Callable[[str, int], Shown]
 
@@ -104,26 +97,6 @@ class Lab:
         self._directory.cleanup()
 
 
-class Nothing:
-    """Learns nothing.
-
-    Parameters
-    ----------
-    unlearned : callable
-        Of a :class:`Lab`.
-    """
-
-    def __init__(self, unlearned: Ask) -> None:
-        self._unlearned = unlearned
-
-    def ask(self, text: str, k: int, /) -> Shown:
-        """Recall."""
-        return self._unlearned(text, k)
-
-    def learn(self, event: Event, /) -> None:
-        """Pass it over."""
-
-
 class IndexLearner:
     """hebbgraph; it learns by ``reinforce``.
 
@@ -145,77 +118,6 @@ class IndexLearner:
             self.index.reinforce(event.shown.recall, event.cited, actor=event.actor)
 
 
-class ArmLearner:
-    """A simple arm of usebench over the unlearned index.
-
-    Parameters
-    ----------
-    make : callable
-        From a retriever that learns nothing to the arm.
-    unlearned : callable
-        Of a :class:`Lab`.
-    """
-
-    def __init__(self, make: Callable[[Retriever], SimpleArm], unlearned: Ask) -> None:
-        self._arm = make(_Unlearned(unlearned))
-
-    def ask(self, text: str, k: int, /) -> Shown:
-        """Search."""
-        return Shown(text, tuple(self._arm.search(text, k)))
-
-    def learn(self, event: Event, /) -> None:
-        """Hand the citations on."""
-        self._arm.feedback(question=event.shown.text, cited=event.cited, actor=event.actor)
-
-
-class SimpleArm(Protocol):
-    """What :class:`ArmLearner` needs of an arm."""
-
-    def search(self, question: str, k: int, /) -> list[str]:
-        """Return ids, best first."""
-        ...
-
-    def feedback(self, *, question: str, cited: Sequence[str], actor: str | None = None) -> None:
-        """Learn."""
-        ...
-
-
-class _Unlearned(Static):
-    """The index without lessons as a retriever; its passages are there already."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-
-    def reset(self) -> None:
-        """Do nothing."""
-
-    def add(self, passages: Sequence[Passage], /) -> None:
-        """Do nothing."""
-
-    def search(self, question: str, k: int, /) -> tuple[str, ...]:
-        """Recall."""
-        return self._ask(question, k).ids
-
-
-def query_cache(
-    unlearned: Ask, embedder: CachingEmbedder | None, *, threshold: float
-) -> ArmLearner:
-    """Make a cache of questions: near by vectors, or by shared terms without an embedder."""
-
-    def near() -> Nearness:
-        if embedder is None:
-            return SharedTerms()
-        return SharedVectors(lambda text: _unit(embedder.embed_query(text)))
-
-    return ArmLearner(lambda inner: QueryCache(inner, near, threshold=threshold), unlearned)
-
-
 def _ask(index: HebbianIndex, text: str, k: int) -> Shown:
     recall = index.recall(text, k=k)
     return Shown(text, tuple(hit.chunk.id for hit in recall.hits), recall)
-
-
-def _unit(vector: Sequence[float]) -> NDArray[np.float32]:
-    array = np.asarray(vector, dtype=np.float32)
-    unit: NDArray[np.float32] = array / (np.linalg.norm(array) or 1.0)
-    return unit

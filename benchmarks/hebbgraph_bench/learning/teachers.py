@@ -16,7 +16,7 @@ from hebbgraph.records import Recall
 
 from hebbgraph_bench.learning.splits import Question
 
-__all__ = ["CoRetrieval", "Event", "Gold", "Hostile", "Shown", "Teacher", "WrongCitations"]
+__all__ = ["Event", "Gold", "Hostile", "Shown", "Teacher", "WrongCitations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +56,6 @@ class Gold:
             shown = ask(question.text)
             if cited := _gold(shown, question):
                 yield Event(shown, cited)
-
-
-class CoRetrieval:
-    """Cites the first ``n`` shown, whatever they are: being retrieved counts as useful.
-
-    Never a default: it teaches an index to repeat itself.
-    """
-
-    def __init__(self, n: int = 5) -> None:
-        self.n = n
-
-    def events(self, questions: Sequence[Question], ask: Ask, /) -> Iterator[Event]:
-        """Ask and judge."""
-        for question in questions:
-            shown = ask(question.text)
-            if shown.ids:
-                yield Event(shown, list(shown.ids[: self.n]))
 
 
 class WrongCitations:

@@ -2,7 +2,7 @@
 
 ``stages`` runs what is not there yet and keeps one JSON each; ``plan`` lists the stages;
 ``models`` fetches models, ``sets`` takes titles away or shuffles them; ``retrieval``, ``rivals``,
-``past``, ``poisoning`` and ``answers`` measure; ``page`` writes the tables. Run it with
+``use``, ``poisoning`` and ``answers`` measure; ``page`` writes the tables. Run it with
 ``make proof``, or ``python -m hebbgraph_bench.proof --help``.
 
 Nothing was chosen by the published sets.

@@ -16,13 +16,15 @@ import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
 
+from hebbgraph_bench.learning.use import OURS as TAUGHT
 from hebbgraph_bench.proof.answers import GOLD
-from hebbgraph_bench.proof.plan import DEVELOPMENT, MODELS, PUBLISHED, WITH_LOG
+from hebbgraph_bench.proof.plan import DEVELOPMENT, MODELS, PUBLISHED
 from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
 from hebbgraph_bench.proof.retrieval import OURS
 from hebbgraph_bench.proof.rivals import RIVALS
 from hebbgraph_bench.proof.sets import TITLES
 from hebbgraph_bench.proof.stages import Results, Stage
+from hebbgraph_bench.proof.use import PROTOCOLS, Protocol
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["TABLES", "written"]
@@ -30,7 +32,6 @@ __all__ = ["TABLES", "written"]
 _MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
 _SETS = ("2wiki_hr", "2wiki_164")
-_OF_VECTORS = ("Rocchio", "linear adapter")  # without a model there is nothing to move
 _Table = Callable[[Results], str]
 
 #: R@5 on all 1,000 questions of 2wiki_hr, as published; the LLM at indexing and for each question.
@@ -148,26 +149,68 @@ def _costs(results: Results) -> str:
     return _grid(("set", "system", "index, s", "question, ms", "LLM tokens"), rows)
 
 
-def _past(results: Results, stratum: str) -> str:
+def _learned(results: Results, protocol: Protocol) -> str:
+    """Lay out ours beside the simple arms, by part of one set's test."""
     rows = []
     for model in MODELS:
-        if not (kept := results.read(f"past/{WITH_LOG}/{model}")):
+        if not (kept := results.read(f"{protocol.stage}/{model}")):
             continue
-        found = kept["figures"]["strata"][stratum]
-        for arm, values in found["arms"].items():
-            if model == "none" and arm in _OF_VECTORS:
+        parts = kept["figures"]["parts"]
+        for system in parts["all"]["systems"]:
+            cells = []
+            for part in parts:
+                values = parts[part]["systems"][system]
+                cells += [
+                    _share(values["taught"]),
+                    _difference(values["by use"]) if values["by use"] else "",
+                ]
+            label = f"{system}, {_NAMES[model]}"
+            rows.append((f"**{label}**" if system == TAUGHT else label, *cells))
+        heads = [head for part, found in parts.items() for head in (_part(part, found), "by use")]
+    return _grid(("system", *heads), rows) if rows else ""
+
+
+def _use(results: Results) -> str:
+    """Lay out ours on all sets, and the best simple way to learn on what the past taught."""
+    rows = []
+    for protocol in PROTOCOLS:
+        for model in MODELS[:2]:
+            if not (kept := results.read(f"{protocol.stage}/{model}")):
                 continue
-            change = values["to none"]
+            figures = kept["figures"]
+            parts = figures["parts"]
+            first = next((part for part in ("shares",) if part in parts), "all")
+            arms = {
+                name: values
+                for name, values in parts[first]["systems"].items()
+                if name != TAUGHT and values["by use"]
+            }
+            best = max(arms, key=lambda name: arms[name]["taught"])
+            cells = []
+            for part in ("all", "shares", "rest"):
+                ours = parts[part]["systems"][TAUGHT] if part in parts else None
+                cells.append(
+                    f"{_share(ours['untaught'])} → {_share(ours['taught'])},"
+                    f" {_difference(ours['by use'])}"
+                    if ours
+                    else ""
+                )
+            theirs = f"{best}: {_share(arms[best]['taught'])}"
+            if "rest" in parts:
+                theirs += f"; rest {_difference(parts['rest']['systems'][best]['by use'])}"
             rows.append(
                 (
-                    f"**{arm}, {_NAMES[model]}**" if arm == OURS else f"{arm}, {_NAMES[model]}",
-                    _share(values["R@5"]),
-                    "" if arm == "none" else _difference(change),
-                    "" if arm == "none" else f"{change['wins']} / {change['losses']}",
-                    "" if arm in ("none", OURS) else _difference(values["ours to it"]),
+                    f"{protocol.set}, {protocol.order} ({figures['metric']})",
+                    _NAMES[model],
+                    *cells,
+                    theirs,
                 )
             )
-    return _grid(("learner", "R@5", "to none", "won / lost", "ours minus it"), rows)
+    return _grid(("set, order", "mode", "all", "shares", "rest", "best simple arm, taught"), rows)
+
+
+def _part(name: str, found: Mapping[str, Any]) -> str:
+    return f"{name} ({found['questions']})"
 
 
 def _rivals(results: Results) -> str:
@@ -339,8 +382,9 @@ TABLES: dict[str, _Table] = {
     "published": _published,
     "titles": _titles,
     "costs": _costs,
-    "past shared": lambda results: _past(results, "shared evidence"),
-    "past untouched": lambda results: _past(results, "untouched"),
+    "use": _use,
+    "past": lambda results: _learned(results, PROTOCOLS[0]),
+    "wordings": lambda results: _learned(results, PROTOCOLS[8]),
     "rivals": _rivals,
     "documents": _documents,
     "citations": _citations,

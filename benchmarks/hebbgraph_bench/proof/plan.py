@@ -12,7 +12,6 @@ from hebbgraph_bench.linear_rag import LinearRAGSettings
 from hebbgraph_bench.proof.answers import AnswerSettings, measure_answers
 from hebbgraph_bench.proof.measuring import K
 from hebbgraph_bench.proof.models import MPNET, minilm
-from hebbgraph_bench.proof.past import PARTS, measure_past
 from hebbgraph_bench.proof.poisoning import (
     ACTORS,
     RECIPES,
@@ -23,6 +22,7 @@ from hebbgraph_bench.proof.retrieval import measure_retrieval
 from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
 from hebbgraph_bench.proof.sets import TITLES, Titles
 from hebbgraph_bench.proof.stages import CLOSED, Stage
+from hebbgraph_bench.proof.use import PROTOCOLS, Protocol, measure_learned
 
 __all__ = ["DEVELOPMENT", "MODELS", "PUBLISHED", "WITH_LOG", "Place", "stages"]
 
@@ -100,7 +100,7 @@ def stages(place: Place, *, wide: bool = False) -> list[Stage]:
 def _listed(place: Place) -> Iterator[Stage]:
     for model in MODELS[:2]:
         yield from (_retrieval(place, name, "published", model) for name in PUBLISHED)
-        yield _past(place, model)
+        yield from (_use(place, protocol, model) for protocol in PROTOCOLS)
     yield from (
         _retrieval(place, name, other, "none") for name in PUBLISHED for other in TITLES[1:]
     )
@@ -118,7 +118,7 @@ def _listed(place: Place) -> Iterator[Stage]:
 def _wide(place: Place) -> Iterator[Stage]:
     yield _rival(place, WITH_LOG, "LinearRAG")
     yield _retrieval(place, WITH_LOG, "published", MODELS[2])
-    yield _past(place, MODELS[2])
+    yield _use(place, PROTOCOLS[0], MODELS[2])
     for model, names in ((MODELS[1], PUBLISHED[1:]), (MODELS[2], PUBLISHED)):
         for titles in TITLES[1:]:
             yield from (_retrieval(place, name, titles, model) for name in names)
@@ -148,13 +148,19 @@ def _retrieval(place: Place, name: str, titles: Titles, model: str) -> Stage:
     )
 
 
-def _past(place: Place, model: str) -> Stage:
+def _use(place: Place, protocol: Protocol, model: str) -> Stage:
     return Stage(
-        f"past/{WITH_LOG}/{model}",
-        measure_past,
-        lambda: measure_past(place.set(WITH_LOG), model=place.model(model), cache=place.vectors),
-        {"model": model, "k": K, "parts": PARTS},
-        [place.set(WITH_LOG)],
+        f"{protocol.stage}/{model}",
+        measure_learned,
+        lambda: measure_learned(
+            place.set(protocol.set),
+            protocol,
+            model=place.model(model),
+            cache=place.vectors,
+            queries=place.queries,
+        ),
+        {"model": model, "k": K, "queries": place.queries, **asdict(protocol)},
+        [place.set(protocol.set)],
     )
 
 

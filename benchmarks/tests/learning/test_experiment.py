@@ -14,8 +14,8 @@ from hebbgraph.errors import ParameterError
 from hebbgraph_bench import studies
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.learning import measure_growth, run_learning
-from hebbgraph_bench.learning.growth import grid
+from hebbgraph_bench.learning.growth import grid, measure_growth
+from hebbgraph_bench.learning.use import measure_use
 
 CHUNKS = [
     ("lamp", "The lamp of the tower was made by Edda Lund and burned oil."),
@@ -55,49 +55,33 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "skarn"
 
 
-def test_ours_learns_and_none_does_not(folder: Path) -> None:
-    result = run_learning(load(folder), k=4, rounds=2, parts=["baselines"])
-    assert list(result.strata) == ["same", "keywords", "follow_up", "untouched"]
-    assert (result.learned, result.exposed["same"], result.exposed["untouched"]) == (2, 1.0, 0.0)
-    none, ours = result.arm("none"), result.arm("ours")
-    assert [point.asked for point in ours.curve] == [0, 1, 2, 4]
-    assert ours.curve[0].recall == none.curve[-1].recall
-    assert ours.values["same"]["MRR"].mean() >= none.values["same"]["MRR"].mean()
-    assert result.difference("ours", "none", "untouched", "R@2").losses == 0
-    with pytest.raises(ParameterError, match="no arm is called"):
-        result.arm("theirs")
-    with pytest.raises(ParameterError, match="at least 1"):
-        run_learning(load(folder), rounds=0)
+def test_use_is_measured_beside_the_simple_arms(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "use.json"
+    results = studies.bench_learning([folder], k=4, order="reworded", json_path=path)
+    (result,) = json.loads(path.read_text())["sets"]
+    assert json.loads(json.dumps(results)) == [result]
+    assert result["scored"] == {"all": 3, "shares": 0, "rest": 0, "keywords": 2, "follow_up": 1}
+    names = [system["name"] for system in result["systems"]]
+    assert names == ["hebbgraph", "bm25", "cache", "expansion", "rm3"]
+    assert result["systems"][0]["runs"]["right"]["feedbacks"] == 2
+    assert "nDCG@10, asked before taught" in path.with_suffix(".md").read_text()
 
 
-def test_the_study_writes_tables_json_and_plots(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "learning.json"
-    results, growths = studies.bench_learning(
-        [folder, folder],
-        k=4,
-        rounds=1,
-        seeds=1,
-        feedbacks=3,
-        plots=tmp_path / "plots",
-        json_path=path,
-    )
-    content = json.loads(path.read_text())
-    assert content["learning"]["families"] == ["words", "vectors", "pairs"]
-    assert len(content["sets"]) == len(results) == len(growths) == 2
-    (first, *_) = content["sets"]
-    names = [arm["name"] for arm in first["arms"]]
-    assert names[:2] == ["none", "ours"]
-    assert "10% of actors promote one chunk" in names
-    assert set(first["changed_by_ours"]["same"]) == {"won", "lost"}
-    assert [point["feedbacks"] for point in content["growth"][0]["points"]] == [0, 3]
-    text = path.with_suffix(".md").read_text()
-    assert "share of our gain" in text
-    assert "pooled over skarn, skarn" in text
-    assert {file.name for file in (tmp_path / "plots").iterdir()} == {
-        "learning-skarn.png",
-        "growth-skarn.png",
+def test_with_an_embedder_the_arms_on_vectors_run_too(folder: Path) -> None:
+    result = measure_use(folder, embedder=CachingEmbedder(Slow()), order="mixed", frozen=True, k=4)
+    assert {"dense", "weighted", "weighted+expansion+erm"} < {
+        system["name"] for system in result["systems"]
     }
+    assert result["scored"]["all"] == 1
+
+
+def test_growth_is_written_and_drawn(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "growth.json"
+    studies.bench_growth([folder], 3, k=4, plots=tmp_path / "plots", json_path=path)
+    (found,) = json.loads(path.read_text())["growth"]
+    assert [point["feedbacks"] for point in found["points"]] == [0, 3]
+    assert [file.name for file in (tmp_path / "plots").iterdir()] == ["growth-skarn.png"]
 
 
 def test_growth_counts_edges_and_times_both(folder: Path) -> None:

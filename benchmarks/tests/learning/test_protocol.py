@@ -1,23 +1,13 @@
-"""Splits, teachers and trivial learners, worked by hand."""
+"""Splits and teachers, worked by hand."""
 
 from __future__ import annotations
 
 import pytest
-from hebbgraph.errors import DatasetError, ParameterError
-from usebench.arms.cache import MostCited
+from hebbgraph.errors import DatasetError
 
 from hebbgraph_bench.datasets import Dataset, Query, Variant
-from hebbgraph_bench.learning.arms import arms
-from hebbgraph_bench.learning.learners import ArmLearner, query_cache
 from hebbgraph_bench.learning.splits import Question, split
-from hebbgraph_bench.learning.teachers import (
-    CoRetrieval,
-    Event,
-    Gold,
-    Hostile,
-    Shown,
-    WrongCitations,
-)
+from hebbgraph_bench.learning.teachers import Gold, Hostile, Shown, WrongCitations
 
 QUESTIONS = [Question(str(n), f"question {n}", {f"g{n}": 1}) for n in range(20)]
 
@@ -74,8 +64,6 @@ def test_halves_are_fixed_by_the_seed_and_can_be_drawn_from() -> None:
 def test_gold_cites_what_is_relevant_and_shown() -> None:
     events = list(Gold().events([*QUESTIONS[:1], Question("x", "question 5", {"no": 1})], ask))
     assert [(event.cited, event.actor) for event in events] == [(["g0"], None)]
-    (event,) = CoRetrieval(2).events(QUESTIONS[:1], ask)
-    assert event.cited == ["spam", "g0"]
 
 
 def test_wrong_citations_replace_one_in_the_share_asked_for() -> None:
@@ -96,33 +84,3 @@ def test_every_actor_gives_as_many_feedbacks(goal: str) -> None:
     cited = {id_ for event in hostile for id_ in event.cited}
     # Both are shown to all questions; the smaller id is promoted, the last shown is lowest.
     assert cited == {"dust"}
-
-
-def test_query_cache_puts_past_citations_first() -> None:
-    def unlearned(text: str, k: int) -> Shown:
-        return Shown(text, ("a", "b", "c")[:k])
-
-    cache = query_cache(unlearned, None, threshold=0.5)
-    cache.learn(Event(Shown("who built the harbour wall", ("c",)), ["c"]))
-    assert cache.ask("builder of the harbour wall: who built it?", 3).ids == ("c", "a", "b")
-    assert cache.ask("where do gulls nest", 2).ids == ("a", "b")
-
-
-def test_most_cited_sorts_a_deeper_list() -> None:
-    def unlearned(text: str, k: int) -> Shown:
-        return Shown(text, ("a", "b", "c", "d")[:k])
-
-    learner = ArmLearner(MostCited, unlearned)
-    for cited in (["d"], ["d"], ["b"], ["elsewhere"]):
-        learner.learn(Event(Shown("x", ()), cited))
-    assert learner.ask("x", 2).ids == ("d", "b")
-
-
-def test_arms_by_part() -> None:
-    assert [arm.name for arm in arms([], parts=())] == ["none", "ours"]
-    names = [arm.name for arm in arms([], seeds=2)]
-    assert len(names) == len(set(names))
-    assert {"words alone", "without pairs", "query cache"} < set(names)
-    assert all(len(arm.teachers) == 2 for arm in arms([], seeds=2) if "wrong" in arm.name)
-    with pytest.raises(ParameterError, match="come in the parts"):
-        arms([], parts=["other"])

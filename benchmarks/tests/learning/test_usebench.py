@@ -1,4 +1,4 @@
-"""hebbgraph as a system of usebench: the same figures as this bench's own learning study."""
+"""hebbgraph as a system of usebench."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from hebbgraph.formulas.bootstrap import paired_bootstrap
 from hebbgraph.records import Chunk
 from usebench.bootstrap import paired_bootstrap as theirs
 from usebench.embedders import Lsa
-from usebench.prequential import run_stream
 from usebench.records import Event, Passage, UseSet
 from usebench.unlearning import measure_unlearning
 
 from hebbgraph_bench.datasets import Dataset, Query
-from hebbgraph_bench.learning.experiment import run_learning
 from hebbgraph_bench.learning.splits import Question, split
 from hebbgraph_bench.usebench_systems import Hebbgraph, Searched, Store, lsa
 
@@ -71,23 +69,6 @@ def stream(dataset: Dataset) -> tuple[UseSet, list[str]]:
     )
     passages = tuple(Passage(chunk.id, chunk.text) for chunk in dataset.corpus)
     return UseSet(dataset.name, passages, events), [stratum for _, stratum in asked if stratum]
-
-
-def test_figures_equal_those_of_the_learning_study(skarn: Dataset) -> None:
-    study = run_learning(skarn, parts=(), curves=False)
-    uses, strata = stream(skarn)
-    system = Hebbgraph()
-    for kind, arm in (("none", "none"), ("right", "ours")):
-        run = run_stream(system, uses, kind=kind)
-        for metric in ("R@2", "R@5", "MRR", "nDCG@10"):
-            by_stratum = {name: [] for name in strata}
-            for value, name in zip(run.values[metric], strata, strict=True):
-                by_stratum[name].append(value)
-            expected = {
-                name: values[metric].tolist() for name, values in study.arm(arm).values.items()
-            }
-            assert by_stratum == {name: pytest.approx(values) for name, values in expected.items()}
-    system.close()
 
 
 def test_lessons_are_taken_back_exactly(skarn: Dataset) -> None:

@@ -30,7 +30,7 @@ QUERIES = [
      "supporting_ids": ["d", "e"], "split": "unseen"},
 ]  # fmt: skip
 PAGE = "Before.\n<!-- proof: {name} -->\nformer\n<!-- end -->\nAfter.\n"
-WANTED = ("retrieval/2wiki_hr/*/none", "past/*/none", "poison/2wiki_hr")
+WANTED = ("retrieval/2wiki_hr/*/none", "use/*/split/none", "poison/2wiki_hr")
 
 
 class Run(NamedTuple):
@@ -113,13 +113,15 @@ def test_every_recall_is_as_before_once_an_attack_is_taken_back(run: Run) -> Non
 
 
 def test_the_split_of_a_set_says_what_is_past(run: Run) -> None:
-    figures = run.figures("past-musique_lag-none")
-    assert figures["learned"] == 1
-    asked = {name: part["questions"] for name, part in figures["strata"].items()}
-    assert asked == {"same": 1, "shared evidence": 1, "untouched": 1}
+    figures = run.figures("use-musique_lag-split-none")
+    assert figures["lessons"] == 1
+    asked = {name: part["questions"] for name, part in figures["parts"].items()}
+    assert asked == {"all": 2, "shares": 1, "rest": 1}
+    ours = figures["parts"]["shares"]["systems"]["hebbgraph"]
+    assert ours["taught"] - ours["untaught"] == pytest.approx(ours["by use"]["mean"], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["nothing/like/it", "past/*/none"])
+@pytest.mark.parametrize("name", ["nothing/like/it", "use/*/split/none"])
 def test_mistakes_are_told(run: Run, tmp_path: Path, name: str) -> None:
     page = tmp_path / "unknown.md"
     page.write_text(PAGE.format(name="no such table"))

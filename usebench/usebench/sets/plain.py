@@ -22,8 +22,8 @@ The stream is, by ``order``:
 - ``reworded``: the questions that have other wordings (``variants.jsonl``, or questions of one
   ``group``) are the past, the wordings the test, told apart by their kind.
 
-The test of ``split``, ``mixed`` and ``rated`` teaches nothing when the set is read with ``frozen``;
-that of ``reworded`` never does.
+Read with ``frozen``, the past teaches and is not scored, and the test is scored and teaches
+nothing; ``reworded`` is always read so.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_set(
     order : str, optional
         Of :data:`ORDERS`; left out, what ``set.json`` says, else what the questions allow.
     frozen : bool
-        Whether the test teaches nothing.
+        Whether the past alone teaches, and the test alone is scored.
     at_most : int, optional
         Draw at most so many events, which keep their order.
     seed : int
@@ -89,10 +89,7 @@ def read_set(
     pairs = [(_event(row, known, folder), row) for row in rows]
     placed = _ordered([pair for pair in pairs if pair[0].gold], order, folder, seed, known)
     frozen = frozen or order == "reworded"
-    events = [
-        replace(event, taught=False) if frozen and split not in _PAST else event
-        for event, split in placed
-    ]
+    events = [_frozen(event, split) if frozen else event for event, split in placed]
     if not events:
         raise SetError(f"{folder}: expected a question with a relevant passage, got none")
     if at_most is not None and at_most < len(events):
@@ -147,7 +144,7 @@ def _ordered(pairs: list[_Pair], order: str, folder: Path, seed: int, known: set
         return placed
     if order == "mixed":
         past = int(_MIXED * len(placed))
-        return [(replace(event, scored=False), "past") for event, _ in placed[:past]] + [
+        return [(event, "past") for event, _ in placed[:past]] + [
             (event, "test") for event, _ in placed[past:]
         ]
     if order == "reworded":
@@ -156,6 +153,10 @@ def _ordered(pairs: list[_Pair], order: str, folder: Path, seed: int, known: set
     if order == "split":
         return [pair for pair in placed if pair[1] in _PAST] + test
     return [(event, "past") for event in _rated(folder, known, rng)] + test
+
+
+def _frozen(event: Event, split: str) -> Event:
+    return replace(event, scored=False) if split in _PAST else replace(event, taught=False)
 
 
 def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
@@ -195,7 +196,7 @@ def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
         )
     rng.shuffle(past)
     rng.shuffle(test)
-    return [(replace(e, scored=False), "past") for e in past] + [(e, "test") for e in test]
+    return [(event, "past") for event in past] + [(event, "test") for event in test]
 
 
 def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:

@@ -1,0 +1,102 @@
+"""What use teaches hebbgraph, beside what it teaches the simple arms: runs of usebench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hebbgraph.embedders import embedder_name
+from usebench.embedders import Vectors
+from usebench.experiment import run
+from usebench.ranking import unit
+from usebench.sets.plain import read_set
+from usebench.systems import System, systems
+
+from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.usebench_systems import Hebbgraph
+
+__all__ = ["OURS", "measure_use"]
+
+OURS = "hebbgraph"
+#: What runs beside hebbgraph, without and with a model.
+_WORDS = ("bm25", "cache", "expansion", "rm3")
+_VECTORS = (
+    "dense",
+    "fusion",
+    "weighted",
+    "erm",
+    "rocchio",
+    "weighted+expansion",
+    "weighted+expansion+erm",
+)
+
+
+def measure_use(
+    folder: str | Path,
+    *,
+    embedder: CachingEmbedder | None = None,
+    order: str | None = None,
+    frozen: bool = False,
+    kinds: Sequence[str] = ("right",),
+    k: int = 10,
+    seed: int = 0,
+    at_most: int | None = None,
+    metric: str = "nDCG@10",
+    on_system: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
+    """Run hebbgraph and the simple arms over the stream of a set.
+
+    Parameters
+    ----------
+    folder : str or Path
+    embedder : CachingEmbedder, optional
+        Of hebbgraph and of the arms that use vectors; without one, these do not run.
+    order, frozen, at_most, seed
+        As for :func:`usebench.sets.plain.read_set`.
+    kinds, k, metric, on_system
+        As for :func:`usebench.experiment.run`.
+
+    Returns
+    -------
+    dict
+        What :mod:`usebench.tables` reads.
+    """
+    uses = read_set(folder, order=order, frozen=frozen, at_most=at_most, seed=seed)
+    if embedder is None:
+        ours = System(OURS, Hebbgraph)
+        arms = systems(_WORDS)
+    else:
+        made = partial(_Cached, embedder)
+        ours = System(OURS, lambda: Hebbgraph(made()))
+        arms = systems((*_WORDS, *_VECTORS), model=made)
+    return run(
+        uses,
+        [ours, *arms],
+        kinds=kinds,
+        k=k,
+        seed=seed,
+        metric=metric,
+        unlearning=False,
+        on_system=on_system,
+    )
+
+
+class _Cached:
+    """An embedder of hebbgraph as one of usebench."""
+
+    def __init__(self, inner: CachingEmbedder) -> None:
+        self.name = embedder_name(inner)
+        self.calls = 0
+        self.hidden_seconds = 0.0
+        self._inner = inner
+
+    def prepare(self, texts: Sequence[str], /) -> None:
+        """Do nothing: a model needs no corpus."""
+
+    def embed(self, texts: Sequence[str], /) -> Vectors:
+        """Embed, each text once a run."""
+        self.calls += len(texts)
+        return unit(np.asarray(self._inner.embed_documents(list(texts)), dtype=np.float32))
