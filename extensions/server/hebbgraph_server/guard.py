@@ -54,7 +54,7 @@ _OPEN = frozenset({"/v1/health", "/v1/openapi.json"})
 #: Query parameters of the API and of MCP; everything else is in a body.
 _PARAMETERS = ("namespace",)
 #: No header of ours exists.
-_OUR_HEADERS = ("hebbgraph-", "x-hebbgraph-")
+_OUR_HEADERS = ("hebbgraph", "x-hebbgraph")
 #: Callers whose rate is remembered.
 _MAX_CALLERS = 10_000
 _BURST_SECONDS = 5.0
@@ -265,7 +265,8 @@ def _wrong_name(scope: Scope, headers: Headers) -> Problem | None:
         return problem(
             422,
             "ParameterError",
-            f"there is no header {own!r:.80}; name the namespace in the query: ?namespace=NAME",
+            f"there is no header {own!r:.80}; name the namespace in the query, ?namespace=NAME, "
+            "and everything else in the body",
         )
     return None
 

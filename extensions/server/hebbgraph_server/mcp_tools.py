@@ -178,6 +178,8 @@ class _Tools:
         metadata: Annotated[dict[str, Any] | None, Field(description="what filters see")] = None,
     ) -> Remembered:
         """Keep a text, so that later recalls find it. A long one is cut into passages."""
+        if not text.strip() and not title.strip():
+            raise ParameterError("nothing was kept, as the text is empty; give the text to keep")
         visit, _ = self._visit(ctx, Role.WRITE)
 
         def work(index: HebbianIndex) -> Remembered:

@@ -269,6 +269,7 @@ def test_a_wrong_token_file_says_what_is_wrong(tmp_path: Path, text: str, told: 
         ("?namespace=default&namespace=other", {}, "namespace is given more than once"),
         ("", {"X-Hebbgraph-Namespace": "other"}, "no header 'x-hebbgraph-namespace'"),
         ("", {"Hebbgraph-Actor": "anna"}, "no header 'hebbgraph-actor'"),
+        ("", {"X-HebbgraphNamespace": "other"}, "no header 'x-hebbgraphnamespace'"),
     ],
 )
 def test_no_route_ignores_a_name_that_it_does_not_know(

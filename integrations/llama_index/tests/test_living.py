@@ -258,6 +258,15 @@ def test_what_is_added_and_deleted_goes_through_to_the_store(
     assert {one.node.ref_doc_id for one in vectors.as_retriever().retrieve(ASKED)} == {"bread.md"}
 
 
+def test_what_is_gone_already_is_passed_over(vectors: VectorStoreIndex) -> None:
+    over = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=3)
+    assert over.delete(["nobody", "moss", "moss"]) == 1
+    vectors.delete_ref_doc("tessel.md")  # leaves the node in the docstore
+    assert over.delete(document_id="tessel.md") == 1
+    assert over.delete(document_id="tessel.md") == 0
+    assert not {"moss", "tessel"} & {one.node_id for one in over.retrieve(QUESTION)}
+
+
 def test_a_store_that_cannot_delete_is_named_and_nothing_is_changed(
     nodes: list[TextNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,13 @@ async def test_an_agent_asks_and_teaches_the_question_itself(
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize(
     "given",
-    [{"input": f"  {QUESTION}\n"}, {"query": QUESTION}, {"input": QUESTION, "k": 3}],
+    [
+        {"input": f"  {QUESTION}\n"},
+        {"query": QUESTION},
+        {"input": QUESTION, "k": 3},
+        {"input": {"query": QUESTION}},
+        {"input": [QUESTION]},
+    ],
 )
 async def test_the_question_is_what_the_model_says(
     retriever: HebbianRetriever, given: dict[str, object], asynchronous: bool

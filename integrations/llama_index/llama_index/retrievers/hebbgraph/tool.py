@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -107,5 +107,16 @@ class _CitingTool(RetrieverTool):
 
 def _question(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return what a model asks: its ``input``, or whatever else it calls its question."""
-    values = [kwargs["input"]] if "input" in kwargs else [*args, *kwargs.values()]
-    return storable(" ".join(str(value) for value in values if value is not None)).strip()
+    asked = kwargs["input"] if "input" in kwargs else (*args, *kwargs.values())
+    return storable(" ".join(_words(asked))).strip()
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield what a value says, without its form: some models wrap their question once more."""
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _words(part)
+    elif value is not None:
+        yield str(value)

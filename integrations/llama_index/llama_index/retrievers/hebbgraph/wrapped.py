@@ -102,9 +102,10 @@ class Wrapped:
         ParameterError
             If the vector store cannot.
         """
+        ids = self._leave_out_the_gone(ids, document_id)
         try:
             if ids:
-                self.vector_index.delete_nodes(list(ids), delete_from_docstore=True)
+                self.vector_index.delete_nodes(ids, delete_from_docstore=True)
             if document_id is not None:
                 self.vector_index.delete_ref_doc(document_id, delete_from_docstore=True)
         except (NotImplementedError, AttributeError) as error:
@@ -112,6 +113,20 @@ class Wrapped:
                 f"{type(self.vector_index.vector_store).__name__} cannot delete nodes, so nothing "
                 "was changed; make a new vector index of the nodes that are to stay"
             ) from error
+
+    def _leave_out_the_gone(self, ids: Iterable[str], document_id: str | None) -> list[str]:
+        """Return the ids that LlamaIndex can delete: it fails halfway at those it has deleted.
+
+        Of a document, what a former delete left in the docstore is dropped from there.
+        """
+        index = self.vector_index
+        if index.vector_store.stores_text and not index._store_nodes_override:
+            return list(ids)
+        listed, docstore = index.index_struct.nodes_dict, index.docstore
+        info = None if document_id is None else docstore.get_ref_doc_info(document_id)
+        for gone in [] if info is None else [id_ for id_ in info.node_ids if id_ not in listed]:
+            docstore.delete_document(gone, raise_error=False)
+        return [id_ for id_ in dict.fromkeys(ids) if id_ in listed]
 
     def _held(self, ids: Iterable[str]) -> list[str]:
         """Return those of these nodes whose vectors are held."""
