@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +22,8 @@ from typer.testing import CliRunner
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
 from hebbgraph.cli import app
+from hebbgraph.learning.snapshot import save_snapshot
+from hebbgraph.locks import lock_file
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.recalls import RecallStore
 from hebbgraph.store.unfinished import scratch_folder
@@ -514,3 +517,37 @@ def test_late_feedback_does_not_bring_back_what_was_erased(
     other.close()
     index.close()
     assert _found(tmp_path, ["Orla Quint"]) == {}
+
+
+@pytest.mark.sqlite_only
+def test_a_process_that_saves_does_not_bring_back_what_was_erased(
+    open_index: Callable[..., HebbianIndex], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have looked at the log just before, and write just after."""
+    index = open_index()
+    index.add(["The Petrel was built by Ida Moss."])
+    recall = index.recall("Who built the Petrel?")
+    index.reinforce(recall, [recall.hits[0].chunk.id], actor=ACTOR)
+    index.recall("Petrel")
+    other = open_index()
+    erasing = threading.Thread(target=lambda: other.forget(actor=ACTOR, erase=True))
+    waits = threading.Event()
+
+    def locked(*arguments: Any, **options: Any) -> Any:
+        if threading.current_thread() is erasing:
+            waits.set()
+        return lock_file(*arguments, **options)
+
+    def save_late(*arguments: Any) -> None:
+        erasing.start()
+        while erasing.is_alive() and not waits.wait(0.01):  # it ends, or waits for the lock
+            pass
+        save_snapshot(*arguments)
+
+    monkeypatch.setattr("hebbgraph.learning.memory.lock_file", locked, raising=False)
+
+    monkeypatch.setattr("hebbgraph.learning.memory.save_snapshot", save_late)
+    index.parts.learned.keep()
+    erasing.join(60)
+    assert not erasing.is_alive()
+    assert _found(tmp_path, [ACTOR]) == {}

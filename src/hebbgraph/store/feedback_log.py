@@ -121,7 +121,7 @@ class FeedbackLog:
         """Add feedback in one transaction.
 
         What has the digest of another one, that is, speaks of the same recall by the same actor,
-        takes its place if it says anything else and is not older.
+        takes its place if it says anything else; imported feedback, if it is not older.
 
         Returns
         -------
@@ -453,12 +453,14 @@ class FeedbackLog:
 
 
 def _corrects(feedback: Feedback, before: Feedback) -> bool:
-    """Return whether a feedback says anything else than an earlier one, and is not older.
+    """Return whether a feedback says anything else than the one in the log, and is newer.
 
-    By its id if it says the same; what was forgotten about a chunk stays forgotten.
+    By its id if it says the same; what was forgotten about a chunk stays forgotten. What is said
+    here is newer than what the log holds, whatever the clocks of hosts say; of what is imported
+    only its date tells.
     """
     says_else = feedback.id != before.id or feedback.trusted != before.trusted
-    return says_else and feedback.created_at >= before.created_at
+    return says_else and (not feedback.origin or feedback.created_at >= before.created_at)
 
 
 def _body(feedback: Feedback) -> str:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import time
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -259,6 +261,17 @@ def test_the_key_outlives_the_process_and_serves_databases_of_earlier_versions(t
 
 
 # -- a word counts once ----------------------------------------------------------------------
+
+
+def test_a_correction_counts_though_the_clock_went_back(index, corpus, monkeypatch):
+    """What is said later is newer, whatever the clocks of hosts say."""
+    recall = index.recall(QUESTION, k=8)
+    first, second = [hit.chunk.id for hit in recall.hits][:2]
+    index.reinforce(recall, [first], actor="ann")
+    earlier = time.time() - 86_400
+    monkeypatch.setattr("hebbgraph.learning.feedback.time", SimpleNamespace(time=lambda: earlier))
+    assert index.reinforce(recall, [second], actor="ann").cited == (second,)
+    assert [lesson.cited for _, lesson in index.parts.log.after(0)] == [(second,)]
 
 
 def test_a_correction_takes_the_place_of_what_was_said(index, corpus):

@@ -156,7 +156,7 @@ def sweep_shelf(root: Path, database: str) -> None:
     for shelf in (root / BUILD_FOLDER, *map(Path, _noted(noted))):
         if not shelf.parent.is_dir():
             unreached.append(str(shelf))
-        elif (shelf / _MANIFEST).exists() and (shelf.parent == root or _is_of(shelf, database)):
+        elif shelf.is_dir() and (shelf.parent == root or _is_of(shelf, database)):
             with _alone_in(shelf):
                 remove(shelf)
     if noted.exists():

@@ -78,7 +78,7 @@ def made_once(shelf: Path, name: str, make: Callable[[Path], Mapping[str, Any]])
             if path.is_file()
         }
         (partial / _SUMMARY).write_text(json.dumps({"summary": summary, "files": files}))
-        if whole(shelf / name, thorough=False) is None:  # else another worker was faster
+        if whole(shelf / name) is None:  # else another worker was faster
             remove(shelf / name)
             os.replace(partial, shelf / name)
     finally:
@@ -86,13 +86,13 @@ def made_once(shelf: Path, name: str, make: Callable[[Path], Mapping[str, Any]])
     return summary
 
 
-def whole(folder: Path, *, thorough: bool = True) -> Summary | None:
+def whole(folder: Path) -> Summary | None:
     """Return the summary of a result, or None if a file is missing or damaged."""
     try:
         held = json.loads((folder / _SUMMARY).read_bytes())
         for name, (size, checksum) in held["files"].items():
             path = folder / name
-            if path.stat().st_size != size or (thorough and file_checksum(path) != checksum):
+            if path.stat().st_size != size or file_checksum(path) != checksum:
                 return None
         summary: Summary = held["summary"]
         return summary

@@ -192,8 +192,20 @@ def test_what_is_whole_is_not_repeated_and_what_is_damaged_is(tmp_path: Path, ex
     with HebbianIndex.open(tmp_path / "second") as index:
         driver = _built(index, shelf, parts)
         assert _content(index) == expected
+    assert all(whole(path) is not None for path in made)  # the damaged ones were replaced
     kinds = [path.name.split("-")[0] for path in shelf.iterdir()]
     assert driver.reused == len(kinds) - 2 - kinds.count("vocabulary")
+
+
+def test_a_shelf_without_a_manifest_is_erased_too(tmp_path: Path):
+    """A build that was killed while it began: its texts lie in the index."""
+    left = tmp_path / "index" / "build" / "propose-1"
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add([{"id": "kept", "text": "The Petrel."}])
+        left.mkdir(parents=True)
+        (left / "rows.arrow").write_text("an erased text")
+        index.compact()
+    assert not left.exists()
 
 
 class _Interrupted(Here):
