@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import version
 from projects import FOLDERS, ROOT, project
 
 import hebbgraph
@@ -17,6 +21,32 @@ def test_the_citation_names_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert re.search(r"^version: (.+)$", citation, re.M)[1] == hebbgraph.__version__  # type: ignore[index]
     assert re.search(r"^license: (.+)$", citation, re.M)[1] == project(".")["license"]  # type: ignore[index]
+
+
+def test_all_distributions_have_one_version() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "version.py"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, hebbgraph.__version__), done.stdout
+    assert {str(Path(folder, "pyproject.toml")) for folder in FOLDERS[1:]} - set(
+        version.PLACES
+    ) == {
+        "usebench/pyproject.toml"  # it reads its _version.py
+    }
+
+
+def test_a_new_version_is_written_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in version.PLACES:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_bytes((ROOT / place).read_bytes())
+    monkeypatch.setattr(version, "ROOT", tmp_path)
+    assert version.main(["0.2.0rc1"]) == 0
+    assert set(version.versions().values()) == {"0.2.0rc1"}
+    assert version.main(["two"]) == 2
+    (tmp_path / "CITATION.cff").write_text("version: 0.3.0\n", "utf-8")
+    assert version.main([]) == 1
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
