@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.recall.recaller import Recaller
+from hebbgraph.recall.step_list import StepList
 from rich.console import Console
 
 from hebbgraph_bench.changing.corpus import asked, documents
@@ -36,13 +37,6 @@ class Cost(NamedTuple):
     milliseconds: float
 
 
-class _NoTime:
-    """Stands for :class:`hebbgraph.derived.timeline.Timelines` where nothing looks for dates."""
-
-    def at(self, graph: object) -> None:
-        return None
-
-
 def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
     """Compare recalls of chunks that say nothing about time, in one language."""
     chunks = [
@@ -53,10 +47,9 @@ def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(chunks)
         parts = index.parts
-        full, bare = Recaller(parts), Recaller(parts)
+        full, bare = Recaller(parts, StepList(parts)), Recaller(parts)
         without: Any = bare
-        without._timelines, without._foreign = _NoTime(), ()
-        without._holding = lambda request, as_of: request
+        without._reader._foreign = ()
         seconds = np.zeros((2, len(questions)))
         for one in (full, bare):
             for question in questions:

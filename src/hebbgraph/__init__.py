@@ -82,7 +82,7 @@ from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings,
 if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
     from hebbgraph.pool import IndexPool
-    from hebbgraph.recall import Ranking, Request, Strategy
+    from hebbgraph.recall import Ranking, RankStep, RecallOptions, Request, Strategy
 
 __all__ = [
     "AccessError",
@@ -129,9 +129,11 @@ __all__ = [
     "ParameterError",
     "PathStep",
     "PruneReport",
+    "RankStep",
     "Ranking",
     "ReadOnlyIndexError",
     "Recall",
+    "RecallOptions",
     "RecallSettings",
     "Request",
     "RerankSettings",
@@ -155,7 +157,9 @@ __all__ = [
 #: Imported when first asked for: what they need takes longer to import than all the rest.
 _LAZY = {
     "IndexPool": "hebbgraph.pool",
+    "RankStep": "hebbgraph.recall",
     "Ranking": "hebbgraph.recall",
+    "RecallOptions": "hebbgraph.recall",
     "Request": "hebbgraph.recall",
     "Stats": "hebbgraph.inspect.statistics",
     "Strategy": "hebbgraph.recall",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
     from hebbgraph.inspect.tags import Tags
     from hebbgraph.inspect.view import Inspection
+    from hebbgraph.namespace import Namespace
     from hebbgraph.records import Explanation, Recall
 
 __all__ = ["MOVED", "HebbianIndex", "Moved"]
@@ -88,6 +89,11 @@ class HebbianIndex(CoreIndex):
     >>> report.added, [hit.chunk.title for hit in recall.hits]
     (2, ['Petrel', 'Ida Moss'])
     """
+
+    def __init__(self, parts: Namespace) -> None:
+        from hebbgraph.recall.step_list import StepList
+
+        super().__init__(parts, StepList(parts))
 
     @cached_property
     def tags(self) -> Tags:

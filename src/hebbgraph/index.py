@@ -13,25 +13,17 @@ from hebbgraph.arguments import check_ids, check_str
 from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.extras import load_plugin
-from hebbgraph.inspection import (
-    ForgetPreview,
-)
+from hebbgraph.inspection import ForgetPreview
 from hebbgraph.limits import MAX_ID
-from hebbgraph.records import (
-    AddReport,
-    AnswerRecord,
-    Chunk,
-    Feedback,
-    LessonRecord,
-    Recall,
-)
+from hebbgraph.records import AddReport, AnswerRecord, Chunk, Feedback, LessonRecord, Recall
 from hebbgraph.settings import Settings
 
 if TYPE_CHECKING:
     from hebbgraph.intake import ChunkLike, OnError
     from hebbgraph.namespace import Namespace
     from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource, VectorSource
-    from hebbgraph.recall import Strategy, StrategyName, Where
+    from hebbgraph.recall import RankStep, Strategy, StrategyName, Where
+    from hebbgraph.recall.steps import StepSource
     from hebbgraph.teacher import Moment
     from hebbgraph.writer import OnProgress
 
@@ -45,7 +37,7 @@ class CoreIndex:
     this module does not import.
     """
 
-    def __init__(self, parts: Namespace) -> None:
+    def __init__(self, parts: Namespace, steps: StepSource | None = None) -> None:
         # Imported here, as are SQLAlchemy and Tantivy below them, so that importing the
         # package stays quick.
         from hebbgraph.recall import Recaller
@@ -54,7 +46,7 @@ class CoreIndex:
 
         self._parts = parts
         self._writer = Writer(parts)
-        self._recaller = Recaller(parts)
+        self._recaller = Recaller(parts, steps)
         self._teacher = Teacher(parts)
         self._closed = False
         self._process = os.getpid()
@@ -649,6 +641,7 @@ class CoreIndex:
         per_colony: int | None = None,
         history: Iterable[str] = (),
         as_of: datetime | date | str | None = None,
+        steps: Sequence[RankStep] = (),
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -686,6 +679,9 @@ class CoreIndex:
         as_of : datetime, date or str, optional
             Only what held at that moment (``docs/time.md``). Left out, everything is found, and
             what no longer holds is marked (:attr:`Hit.stale`) and stands below what replaces it.
+        steps : sequence of RankStep, optional
+            Your own steps after the ranking, such as another order, or fewer of a kind
+            (``docs/extending.md``).
 
         Returns
         -------
@@ -700,21 +696,22 @@ class CoreIndex:
             If the database lists chunks that it cannot read.
         """
         self._check_exists()
-        if id is not None:
-            check_ids([id], "a recall id")
-        recall = self._recaller.recall(
-            query,
+        from hebbgraph.recall import RecallOptions
+
+        options = RecallOptions(
             k=k,
             where=where,
             strategy=strategy,
-            recall_id=id,
+            id=id,
             seeds=seeds,
             vector=vector,
             vectors=vectors,
             per_colony=per_colony,
             history=history,
             as_of=as_of,
+            steps=steps,
         )
+        recall = self._recaller.recall(query, options)
         return self._parts.hand_out(recall)
 
     def in_full(self, query: str, history: Iterable[str]) -> str:

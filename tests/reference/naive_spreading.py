@@ -25,9 +25,7 @@ def naive_spread(
     p: SpreadingParameters,
     *,
     allowed: Callable[[int], bool] = lambda _: True,
-    tag_to_chunk: Weights | None = None,
-    chunk_to_chunk: Weights | None = None,
-    tag_to_tag: Weights | None = None,
+    aliases: Weights | None = None,
     cue_trust: Mapping[int, float] | None = None,
     held: float = 1.0,
 ) -> dict[int, float]:
@@ -71,7 +69,7 @@ def naive_spread(
             tag: sum(ahead.get(tag, [0, 0])) + sum(back.get(tag, [0, 0])) for tag in {*ahead, *back}
         }
         ahead = {tag: list(pair) for tag, pair in ahead.items()}
-        for (source, target), weight in (tag_to_tag or {}).items():
+        for (source, target), weight in (aliases or {}).items():
             if source in mass_of and passes(target):
                 ahead.setdefault(target, [0.0, 0.0])[0] += mass_of[source] * weight
         for tag in {*ahead, *back}:
@@ -105,11 +103,6 @@ def naive_spread(
                         share = f(c) / (p.title_salience * entitled + mentioning + p.leak)
                         trusted[c] += share * ahead_trusted
                         credit[c] += counts * p.mention_credit * share * ahead_trusted
-            total = ahead_trusted + ahead_plain + back_trusted + back_plain
-            for (source, target), weight in (tag_to_chunk or {}).items():
-                if source == tag and allowed(target):
-                    trusted[target] += total * weight
-                    credit[target] += total * weight
         return trusted, plain
 
     # Layer 0.
@@ -151,13 +144,7 @@ def naive_spread(
                 pair = side.setdefault(tag, [0.0, 0.0])
                 pair[0] += trusted[c] * weight[tag] / whole
                 pair[1] += plain[c] * weight[tag] / whole
-        arrived_trusted, arrived_plain = to_chunks(ahead, back, True)
-        for (source, target), weight in (chunk_to_chunk or {}).items():
-            if mass.get(source) and allowed(target):
-                amount = mass[source] * weight
-                arrived_trusted[target] += amount
-                credit[target] += amount
-        trusted, plain = arrived_trusted, arrived_plain
+        trusted, plain = to_chunks(ahead, back, True)
 
     scores = {}
     for c in {*evidence, *(c for c, amount in credit.items() if amount > 0)}:

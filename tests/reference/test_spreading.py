@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hebbgraph.formulas.activation import SpreadingParameters, spread
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.testing.array_view import ArrayView
 
@@ -66,11 +66,7 @@ def cases(draw: st.DrawFn):
         "evidence": evidence,
         "allowed": np.array(draw(st.lists(st.booleans() | st.just(True), min_size=n, max_size=n))),
         "elsewhere": draw(st.sampled_from([0.0, 0.05, 0.3])),
-        "plastic": (
-            edges(draw, N_TAGS, n),
-            edges(draw, n, n),
-            edges(draw, N_TAGS, N_TAGS),
-        ),
+        "aliases": edges(draw, N_TAGS, N_TAGS),
         "trust": draw(
             st.dictionaries(st.integers(0, N_TAGS - 1), st.sampled_from([0.0, 0.4, 1.0]))
         ),
@@ -100,7 +96,7 @@ def run(case) -> dict[int, float]:
         Evidence(chunks, np.array([evidence[c] for c in chunks.tolist()]), case["elsewhere"]),
         parameters=case["parameters"],
         allowed=case["allowed"],
-        plastic=PlasticEdges(*map(edge_set, case["plastic"])),
+        aliases=edge_set(case["aliases"]),
         cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
         held=case["held"],
     )
@@ -118,9 +114,7 @@ def test_agrees_with_the_naive_implementation(case) -> None:
         case["elsewhere"],
         case["parameters"],
         allowed=lambda chunk: bool(case["allowed"][chunk]),
-        tag_to_chunk=case["plastic"][0],
-        chunk_to_chunk=case["plastic"][1],
-        tag_to_tag=case["plastic"][2],
+        aliases=case["aliases"],
         cue_trust={cue: case["trust"][cue] for cue in case["cues"] if cue in case["trust"]},
         held=case["held"],
     )
@@ -159,12 +153,6 @@ def test_numbering_does_not_matter(case, random) -> None:
             column[new] = case[name][old]
         moved[name] = np.array(column) if name == "allowed" else column
     moved["evidence"] = {to[c]: value for c, value in case["evidence"].items()}
-    tag_to_chunk, chunk_to_chunk, tag_to_tag = case["plastic"]
-    moved["plastic"] = (
-        {(t, to[c]): w for (t, c), w in tag_to_chunk.items()},
-        {(to[a], to[b]): w for (a, b), w in chunk_to_chunk.items()},
-        tag_to_tag,
-    )
     before, after = run(case), run(moved)
     assert {to[c] for c in before} == set(after)
     for chunk, score in before.items():

@@ -14,6 +14,7 @@ import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.recall.recaller import Recaller
+from hebbgraph.recall.step_list import StepList
 from numpy.typing import NDArray
 
 from hebbgraph_bench.datasets import Dataset, Query
@@ -99,7 +100,7 @@ def ask(dataset: Dataset, embedder: Any = None, *, history: bool = True) -> Sure
         index = retriever.opened
         own = [(query.text, query.history if history else ()) for query in dataset.queries]
         off = [(question, ()) for question in off_topic(dataset.name)]
-        recaller = Recaller(index.parts)
+        recaller = Recaller(index.parts, StepList(index.parts))
         rows = [_one(index, recaller, text, said) for text, said in (*own, *off)]
     finally:
         retriever.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,9 @@ from rich.console import Console
 
 from hebbgraph.cli.terminal import as_json
 from hebbgraph.embedders import SentenceTransformerEmbedder
-from hebbgraph.errors import NotAnIndexError
+from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Namespace",
     "TaggerName",
     "err",
+    "load_tagger",
     "open_options",
     "opened",
     "out",
@@ -107,8 +110,6 @@ def open_options(
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
     named = None
     if tagger is not None:
-        from hebbgraph.taggers.loading import load_tagger
-
         named = load_tagger(tagger, model)
 
     return {
@@ -122,3 +123,54 @@ def open_options(
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     typer.echo(as_json(value))
+
+
+def load_tagger(name: str, embedder: Embedder | None = None) -> Tagger:
+    """Return the tagger with this name.
+
+    Parameters
+    ----------
+    name : str
+        ``keyphrases`` (needs the embedder), ``spacy:PIPELINE``, ``gliner:MODEL``, or
+        ``MODULE:ATTRIBUTE`` for a tagger of your own, such as an ``LLMTagger``.
+    embedder : Embedder, optional
+
+    Examples
+    --------
+    >>> load_tagger("builtins:repr")("chunk")
+    "'chunk'"
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "keyphrases" and not rest:
+        if embedder is None:
+            raise ParameterError("the tagger 'keyphrases' needs an embedder; pass one as well")
+        from hebbgraph.taggers.keyphrases import KeyphraseTagger
+
+        return KeyphraseTagger(embedder)
+    if not kind or not rest:
+        raise ParameterError(
+            "tagger must be 'keyphrases', 'spacy:PIPELINE', 'gliner:MODEL' or 'MODULE:ATTRIBUTE', "
+            f"got {name!r}"
+        )
+    if kind == "spacy":
+        from hebbgraph.taggers.spacy_tagger import SpacyTagger
+
+        return SpacyTagger(rest)
+    if kind == "gliner":
+        from hebbgraph.taggers.gliner_tagger import GlinerTagger
+
+        return GlinerTagger(rest)
+    return _imported(kind, rest)
+
+
+def _imported(module: str, path: str) -> Tagger:
+    try:
+        found: Any = importlib.import_module(module)
+        for attribute in path.split("."):
+            found = getattr(found, attribute)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f"no tagger {module}:{path}: {error}") from error
+    if not callable(found):
+        raise ParameterError(f"{module}:{path} is not a callable from a chunk to tags")
+    tagger: Tagger = found
+    return tagger

@@ -7,7 +7,10 @@ alias edges, and a question in one language finds the titles that it names in an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -18,16 +21,24 @@ from hebbgraph.derived.languages import Languages
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.formulas.languages import LanguageMeans, counterparts, language_means
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.languages import language_of
-from hebbgraph.text.possible_names import possible_names
+from hebbgraph.text.stopwords import STOP_WORDS
+from hebbgraph.text.tokens import phrase_key, tokenize
 
-__all__ = ["SaidNames", "Translations"]
+__all__ = ["SaidNames", "Translations", "possible_names"]
 
 #: The least cosine of names without their languages. Of what questions were found to name, three
 #: in four are right; a wrong one is one cue among others. Of 31 edges between titles, 28 are,
 #: and 49 of 64 if .4 were enough for these (``docs/languages.md``).
 _LEAST, _LEAST_OF_TITLES = 0.4, 0.5
 _MARGIN = 0.05
+
+_CLAUSE_END = re.compile(r"[^\w\s'’-]+")
+_BETWEEN_WORDS = re.compile(r"[\s'’]+")
+_LONGEST_NAME = 6  # words
+_MOST_NAMES = 32
+_LANGUAGE_OF_SCRIPT = {"cyrillic": "russian", "devanagari": "hindi"}
 
 
 class SaidNames(NamedTuple):
@@ -132,3 +143,42 @@ class Translations:
         vectors = np.stack([known[key] for key in keys])
         means = language_means(vectors, languages, self._languages.n_numbers)
         return _Titles(tags, languages, means.without(vectors, languages), means)
+
+
+def possible_names(question: str, language: str) -> list[str]:
+    """Return the keys of what a question may name: runs of words between function words.
+
+    A single word counts with a capital, or where letters have none. Scripts without spaces have
+    no runs.
+
+    Parameters
+    ----------
+    question : str
+    language : str
+        As :func:`~hebbgraph.text.languages.language_of` names it.
+
+    Examples
+    --------
+    >>> possible_names("Who painted « The Hollow Tide »?", "english")
+    ['hollow tide', 'hollow', 'tide']
+    """
+    function_words = _function_words(_LANGUAGE_OF_SCRIPT.get(language, language))
+    found: dict[str, None] = {}
+    for clause in _CLAUSE_END.split(question):
+        words = [word.strip("-") for word in _BETWEEN_WORDS.split(clause)]
+        words = [word for word in words if word and not any(map(is_unspaced, word))]
+        says_little = [
+            word.isdigit() or function_words.issuperset(tokenize(word)) for word in words
+        ]
+        for first in range(len(words)):
+            for last in range(min(first + _LONGEST_NAME, len(words)) - 1, first - 1, -1):
+                alone = first == last and words[first].islower()
+                if not (says_little[first] or says_little[last] or alone):
+                    found[phrase_key(" ".join(words[first : last + 1]))] = None
+    found.pop("", None)
+    return list(islice(found, _MOST_NAMES))
+
+
+@cache
+def _function_words(language: str) -> frozenset[str]:
+    return frozenset(tokenize(STOP_WORDS.get(language, "")))

@@ -25,7 +25,7 @@ are no evidence for each other. If n chunks share a title, a link passes 1/n of 
 to each.
 
 *Mass.* Mass is **trusted** once it has been on a chunk whose title the query names, or
-has crossed a learned edge. Only trusted mass uses co-mentions; for other mass they would
+has crossed an alias edge. Only trusted mass uses co-mentions; for other mass they would
 count again what lexical search has counted, and drown direct evidence. So if a query
 names what some chunk is about, its activation travels freely; otherwise it follows links
 only, and without links the direct ranking stands. A title is trusted as far as its words are
@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -69,12 +69,13 @@ from hebbgraph.arrays import (
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView, LinkKind, PlasticEdges
+from hebbgraph.formulas.adjacency import EdgeSet, IncidenceView, LinkKind
+from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.parameters import check_positive, check_range
 from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
-__all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
+__all__ = ["Activation", "RowMask", "SpreadingParameters", "spread"]
 
 RowMask: TypeAlias = Callable[[IntArray], BoolArray] | BoolArray
 """Which chunks take part: a mask indexed by chunk, or a function of chunk numbers."""
@@ -82,29 +83,6 @@ RowMask: TypeAlias = Callable[[IntArray], BoolArray] | BoolArray
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 _NO_FLOWS = Flows(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS)
-
-
-class DirectEvidence(Protocol):
-    """The part of :class:`hebbgraph.formulas.evidence.Evidence` that spreading reads."""
-
-    @property
-    def chunks(self) -> IntArray:
-        """The candidates, strictly ascending."""
-        ...
-
-    @property
-    def values(self) -> FloatArray:
-        """Their evidence, in [0, 1]."""
-        ...
-
-    @property
-    def words(self) -> Callable[[IntArray], FloatArray] | None:
-        """Which rare words of the question chunks hold, if that is known."""
-        ...
-
-    def of(self, chunks: IntArray, /) -> FloatArray:
-        """Return the evidence of any chunks, in [0, 1]."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,11 +258,11 @@ class Activation:
 def spread(
     view: IncidenceView,
     cues: IntArray,
-    evidence: DirectEvidence,
+    evidence: Evidence,
     *,
     parameters: SpreadingParameters | None = None,
     allowed: RowMask | None = None,
-    plastic: PlasticEdges | None = None,
+    aliases: EdgeSet | None = None,
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
@@ -298,14 +276,14 @@ def spread(
         The graph.
     cues : ndarray of int, shape (n_cues,)
         Distinct tags that the query names.
-    evidence : DirectEvidence
+    evidence : Evidence
         Candidates and direct evidence.
     parameters : SpreadingParameters, optional
         Default values if omitted.
     allowed : ndarray of bool indexed by chunk, or callable, optional
         Chunks that take part. Others neither receive nor pass mass, and are in no path.
-    plastic : PlasticEdges, optional
-        Learned edges.
+    aliases : EdgeSet, optional
+        Edges between tags; see :mod:`hebbgraph.graph.aliases`.
     cue_weights : ndarray of float, shape (n_cues,), optional
         Factors on the weights of the cues, the highest of which is one on what all cues start
         with; 1 if omitted.
@@ -328,7 +306,6 @@ def spread(
     Chunk 0 has title 0 and mentions tag 1, which is the title of chunk 1:
 
     >>> from hebbgraph.testing.array_view import ArrayView
-    >>> from hebbgraph.formulas.evidence import Evidence
     >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
     >>> found = spread(view, np.array([0]), Evidence(np.array([0, 2]), np.array([1.0, 0.3])))
     >>> chunks, scores = found.top(3)
@@ -343,7 +320,7 @@ def spread(
         keep = _mask(allowed, candidates)
         if not all_of(keep):
             candidates, f = candidates[keep], f[keep]
-    step = _Step(view, cues, evidence, p, allowed, plastic, cue_weights, cue_trust)
+    step = _Step(view, cues, evidence, p, allowed, aliases, cue_weights, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     share = step.cue_share
@@ -420,10 +397,10 @@ class _Step:
         self,
         view: IncidenceView,
         cues: IntArray,
-        evidence: DirectEvidence,
+        evidence: Evidence,
         parameters: SpreadingParameters,
         allowed: RowMask | None,
-        plastic: PlasticEdges | None,
+        aliases: EdgeSet | None,
         cue_weights: FloatArray | None = None,
         cue_trust: FloatArray | None = None,
     ) -> None:
@@ -432,8 +409,7 @@ class _Step:
         self.parameters = parameters
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
-        self.plastic = plastic
-        self.min_mass = 0.0  # until mass crosses a learned edge
+        self.aliases = aliases
         self.named = 0.0  # the highest trust in a cue that is a chunk's title
         order = cues.argsort(kind="stable")
         cues = cues[order].astype(np.int64)
@@ -509,21 +485,12 @@ class _Step:
         on_tags = np.stack(
             (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
         )
-        layer = self.from_tags(
-            reached, on_tags.reshape(2, 2, n), depth=depth, leaping=(sources, trusted + plain)
-        )
-        layer.set_sources(sources[owner], tags, out_trusted + out_plain)
+        layer = self.from_tags(reached, on_tags.reshape(2, 2, n), depth=depth)
+        layer.sources = (sources[owner], tags, out_trusted + out_plain)
         return layer
 
-    def from_tags(
-        self,
-        tags: IntArray,
-        mass: FloatArray,
-        *,
-        depth: int,
-        leaping: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
-    ) -> Layer:
-        """Pass mass from tags to chunks, and over learned edges.
+    def from_tags(self, tags: IntArray, mass: FloatArray, *, depth: int) -> Layer:
+        """Pass mass from tags to their aliases, then to chunks.
 
         Parameters
         ----------
@@ -534,30 +501,22 @@ class _Step:
         depth : int
             Number of steps from the query. At 0, from the cues, mass uses no co-mentions,
             since lexical search has already found the chunks that mention them.
-        leaping : (chunks, mass), optional
-            Sources of learned chunk → chunk edges.
         """
         p = self.parameters
-        hops = learned = None
-        if self.plastic is not None:
-            tags, mass, hops = self._hop(self.plastic, tags, mass, depth)
-            learned = self._learned(self.plastic, tags, mass[0] + mass[1], leaping, depth)
-            if learned or hops:
-                self.min_mass = self.plastic.min_mass
+        hops = None
+        if self.aliases is not None:
+            tags, mass, hops = self._hop(self.aliases, tags, mass)
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not all_of(keep):
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, every = unique_inverse(
-            chunks if learned is None else np.concatenate((chunks, learned[1]))
-        )
-        position = every[: len(chunks)]
+        reached, position = unique_inverse(chunks)
         pull = self.evidence.of(reached)[position]
         n = len(tags)
         edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
         namesakes = np.bincount(edge, minlength=2 * n)[n:]
         total = sum_by(edge, pull, 2 * n).reshape(2, n)
-        if depth == 0:  # the cues are the first of the tags, and learned ones follow
+        if depth == 0:  # the cues are the first of the tags, and their aliases follow
             factor = np.ones(n)
             factor[: len(self.cue_trust)] = self.cue_trust
             self.named = float(factor[namesakes > 0].max(initial=0.0))
@@ -567,7 +526,7 @@ class _Step:
             passed[2] *= self.named + (1.0 - self.named) * p.unnamed_credit
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
-        return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
+        return Layer.gather(reached, position, flows, hops=hops)
 
     def follow_links(self, found: Activation, share: float) -> list[Layer]:
         """Return the step over links, from a layer where the best chunks start; or nothing."""
@@ -597,20 +556,16 @@ class _Step:
         reached, position = unique_inverse(flows.targets)
         step = Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
         layer = Layer.gather(reached, position, step)
-        layer.set_sources(flows.sources, flows.tags, flows.mass)
+        layer.sources = (flows.sources, flows.tags, flows.mass)
         start = Layer.gather(_NO_INTS, _NO_INTS, _NO_FLOWS)
         start.start([(found.chunks[best], mass, np.zeros(len(best)))])
         return [start, layer]
 
     def _hop(
-        self,
-        plastic: PlasticEdges,
-        tags: IntArray,
-        mass: FloatArray,
-        depth: int,
+        self, aliases: EdgeSet, tags: IntArray, mass: FloatArray
     ) -> tuple[IntArray, FloatArray, EdgeFlow | None]:
-        """Add the flows over learned tag → tag edges, as trusted mass from mentions."""
-        owner, targets, weight = plastic.between_tags(tags, depth)
+        """Add the flows over alias edges, as trusted mass from mentions."""
+        owner, targets, weight = aliases.of(tags)
         if not len(owner):
             return tags, mass, None
         df = self.view.df(targets)
@@ -624,24 +579,6 @@ class _Step:
         mass = np.concatenate((mass, np.zeros((2, 2, len(at) - len(tags)))), axis=2)
         np.add.at(mass[0, 0], position, hopped)
         return np.array(list(at)), mass, (tags[owner], targets, hopped)
-
-    def _learned(
-        self,
-        plastic: PlasticEdges,
-        tags: IntArray,
-        on_tags: FloatArray,
-        leaping: tuple[IntArray, FloatArray],
-        depth: int,
-    ) -> EdgeFlow | None:
-        """Return the flows over learned edges to allowed chunks; see :attr:`Layer.learned`."""
-        passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping, depth)
-        if not len(passed[0]):
-            return None
-        keep = _mask(self.allowed, passed[1])
-        if keep.all():
-            return passed
-        sources, targets, mass = passed
-        return sources[keep], targets[keep], mass[keep]
 
 
 def _passed_on(

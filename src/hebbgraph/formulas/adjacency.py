@@ -1,49 +1,18 @@
-"""The graph as spreading reads it: incidence, and sets of weighted edges."""
+"""The graph as spreading reads it: incidence, and weighted edges between tags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, Self
 
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "EdgeRow",
-    "EdgeSet",
-    "Edges",
-    "GateOf",
-    "GatedEdges",
-    "IncidenceView",
-    "LinkKind",
-    "PlasticEdges",
-    "edge_arrays",
-]
+__all__ = ["EdgeSet", "IncidenceView", "LinkKind"]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
-
-
-EdgeRow: TypeAlias = Sequence[tuple[int, float]]
-"""Targets and weights of the edges leaving one node."""
-GateOf: TypeAlias = Callable[[IntArray], FloatArray]
-"""From chunks to their direct evidence."""
-
-
-def edge_arrays(
-    edges: Sequence[tuple[int, int, float]],
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return sources, targets and weights of edges as arrays.
-
-    >>> [column.tolist() for column in edge_arrays([(0, 4, 0.5), (2, 1, 0.25)])]
-    [[0, 2], [4, 1], [0.5, 0.25]]
-    """
-    if not edges:
-        return _NO_INTS, _NO_INTS, _NO_FLOATS
-    sources, targets, weights = zip(*edges, strict=True)
-    return np.array(sources), np.array(targets), np.array(weights)
 
 
 class LinkKind(IntEnum):
@@ -98,15 +67,6 @@ class IncidenceView(Protocol):
         ...
 
 
-class Edges(Protocol):
-    """Weighted directed edges, read by source; see :class:`EdgeSet`."""
-
-    def __len__(self) -> int: ...
-    def of(self, sources: IntArray, /) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of their outgoing edges."""
-        ...
-
-
 @dataclass(frozen=True)
 class EdgeSet:
     """Weighted directed edges, grouped by source.
@@ -157,103 +117,3 @@ class EdgeSet:
         ends = np.cumsum(counts)
         at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
         return owner, self.targets[at], self.weights[at]
-
-
-@dataclass(frozen=True)
-class GatedEdges:
-    """Edges whose weights are scaled when read: by a factor, and by a gate on their targets.
-
-    Examples
-    --------
-    >>> edges = EdgeSet(np.array([1, 1]), np.array([4, 5]), np.array([0.5, 0.5]))
-    >>> gated = GatedEdges(edges, 2.0, lambda targets: np.where(targets == 4, 1.0, 0.1))
-    >>> [column.tolist() for column in gated.of(np.array([0, 1]))]
-    [[1, 1], [4, 5], [1.0, 0.1]]
-    """
-
-    edges: EdgeSet
-    gain: float
-    gate: GateOf
-
-    def __len__(self) -> int:
-        return len(self.edges)
-
-    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of their outgoing edges."""
-        owner, targets, weights = self.edges.of(sources)
-        return owner, targets, self.gain * weights * self.gate(targets)
-
-
-_NO_EDGES = EdgeSet.empty()
-
-
-@dataclass(frozen=True)
-class PlasticEdges:
-    """Learned edges that spreading follows beside the static graph; neutral when empty.
-
-    Mass that flows over them is trusted, because citations, not mere mentions, made them.
-
-    Parameters
-    ----------
-    tag_to_chunk : Edges
-        Also followed from the query's cues.
-    chunk_to_chunk, tag_to_tag : Edges
-    min_mass : float, at least 0
-        Smaller flows are dropped: on learned edges always, on static edges once any mass
-        has crossed a learned one. Mass spread that thin costs more than it changes.
-    """
-
-    tag_to_chunk: Edges = _NO_EDGES
-    chunk_to_chunk: Edges = _NO_EDGES
-    tag_to_tag: Edges = _NO_EDGES
-    min_mass: float = 0.0
-
-    def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges from tags to tags.
-
-        ``depth`` is the number of steps from the query.
-        """
-        return self.tag_to_tag.of(tags)
-
-    def into_chunks(
-        self,
-        tags: IntArray,
-        on_tags: FloatArray,
-        chunks: IntArray,
-        on_chunks: FloatArray,
-        depth: int,
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Pass mass from tags and chunks to chunks.
-
-        Parameters
-        ----------
-        tags, chunks : ndarray of int
-            Nodes that hold mass.
-        on_tags, on_chunks : ndarray of float
-            The mass on each.
-        depth : int
-            Number of steps from the query.
-
-        Returns
-        -------
-        sources : ndarray of int
-            A tag if not negative; otherwise ``~source`` is a chunk.
-        targets : ndarray of int
-        mass : ndarray of float
-            Mass that flows over each edge.
-
-        Examples
-        --------
-        >>> edges = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
-        >>> some, mass = np.array([7]), np.array([0.2])
-        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass, 1)
-        >>> [column.tolist() for column in passed]
-        [[7, -8], [1, 1], [0.1, 0.1]]
-        """
-        owner, targets, weights = self.tag_to_chunk.of(tags)
-        other, ends, more = self.chunk_to_chunk.of(chunks)
-        return (
-            np.concatenate((tags[owner], ~chunks[other])),
-            np.concatenate((targets, ends)),
-            np.concatenate((on_tags[owner] * weights, on_chunks[other] * more)),
-        )

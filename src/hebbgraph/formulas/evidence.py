@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,6 @@ __all__ = [
     "EvidenceWeights",
     "dense_share",
     "fuse",
-    "inhibit",
     "memoize_similarity",
 ]
 
@@ -74,30 +73,6 @@ class Evidence:
     near: float | None = None
     held: float = 1.0
     words: Callable[[IntArray], FloatArray] | None = None
-
-    def judged(
-        self,
-        *,
-        confidence: float | None,
-        covered: float,
-        near: float | None,
-        held: float,
-        words: Callable[[IntArray], FloatArray] | None,
-    ) -> Evidence:
-        """Return the same with what it says of the question: ``replace`` in half the time."""
-        return Evidence(
-            self.chunks,
-            self.values,
-            self.elsewhere,
-            self.lexical,
-            self.dense,
-            self.dense_share,
-            confidence,
-            covered,
-            near,
-            held,
-            words,
-        )
 
     def approximate(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, taking .05 for all that are not candidates.
@@ -180,16 +155,6 @@ class EvidenceWeights:
     def __post_init__(self) -> None:
         check_range(self, ("dense", "graph"), 0, 1)
         check_range(self, ("agreement", "coverage"), 0)
-
-    def shifted(self, dense: float) -> EvidenceWeights:
-        """Return weights with another share of dense search, within [0, 1].
-
-        >>> EvidenceWeights().shifted(-0.16).dense
-        0.5
-        """
-        if not dense:
-            return self
-        return replace(self, dense=round(min(max(self.dense + dense, 0.0), 1.0), 6))
 
 
 def dense_share(
@@ -370,28 +335,3 @@ def memoize_similarity(
         return values[np.searchsorted(chunks, others)]
 
     return of
-
-
-def inhibit(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
-    """Multiply the evidence of some candidates by a factor; other chunks are ignored.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    chunks : ndarray of int, shape (n,), ascending and different
-    factor : ndarray of float, shape (n,), in [0, 1]
-
-    Examples
-    --------
-    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
-    >>> less = inhibit(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
-    >>> less.values.tolist(), evidence.values.tolist()
-    ([1.0, 0.25], [1.0, 0.5])
-    """
-    if not len(chunks) or not len(evidence.chunks):
-        return evidence
-    at = evidence.chunks.searchsorted(chunks)
-    known = evidence.chunks.take(at, mode="clip") == chunks
-    values = evidence.values.copy()
-    values[at[known]] *= factor[known]
-    return replace(evidence, values=values)

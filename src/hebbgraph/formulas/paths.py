@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -57,16 +56,6 @@ class Flows(NamedTuple):
     plain: FloatArray
     credit: FloatArray
 
-    def where(self, kept: IntArray) -> Flows:
-        """Return the flows at these places."""
-        return Flows(
-            self.tags[kept],
-            self.chunks[kept],
-            self.trusted[kept],
-            self.plain[kept],
-            self.credit[kept],
-        )
-
 
 def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
     """Return (-mass, source) of the flows into a node, the strongest first.
@@ -93,11 +82,8 @@ class Layer:
         The part of it that counts for the score.
     passed : (tags, chunks, mass)
         Flows from tags to chunks over the static graph.
-    learned : (sources, chunks, mass)
-        Flows to chunks over learned edges. A source is a tag if not negative; otherwise
-        ``~source`` is a chunk.
     hops : (tags, tags, mass)
-        Flows over learned tag → tag edges.
+        Flows over alias edges.
     sources : (chunks, tags, mass)
         Flows from the previous layer's chunks to the tags; empty if the tags are cues.
     seeds : ndarray of int64, ascending
@@ -109,7 +95,6 @@ class Layer:
     plain: FloatArray
     credit: FloatArray
     passed: EdgeFlow
-    learned: EdgeFlow = _NO_EDGES
     hops: EdgeFlow = _NO_EDGES
     sources: EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
@@ -123,64 +108,38 @@ class Layer:
             return 0.0
         return float(self.trusted[at] + self.plain[at])
 
-    @cached_property
-    def flows(self) -> EdgeFlow:
-        """Flows from tags to chunks, learned edges included."""
-        sources, chunks, mass = self.learned
-        taught = sources >= 0
-        return (
-            np.concatenate((self.passed[0], sources[taught])),
-            np.concatenate((self.passed[1], chunks[taught])),
-            np.concatenate((self.passed[2], mass[taught])),
-        )
-
-    @cached_property
-    def leaps(self) -> EdgeFlow:
-        """Flows from chunks to chunks, over learned edges."""
-        sources, chunks, mass = self.learned
-        leapt = sources < 0
-        return ~sources[leapt], chunks[leapt], mass[leapt]
-
     @classmethod
     def gather(
         cls,
         reached: IntArray,
         position: IntArray,
         flows: Flows,
-        learned: EdgeFlow | None = None,
         *,
         hops: EdgeFlow | None = None,
-        min_mass: float = 0.0,
     ) -> Self:
         """Sum the flows by receiver.
 
         Parameters
         ----------
         reached : ndarray of int
-            The distinct chunks of ``flows`` and ``learned``, ascending.
+            The distinct chunks of ``flows``, ascending.
         position : ndarray of int
-            Index in ``reached`` of each chunk of ``flows``, then of ``learned``.
+            Index in ``reached`` of each chunk of ``flows``.
         flows : Flows
-            Flows over the static graph; those of at most ``min_mass`` are dropped.
-        learned : (sources, chunks, mass), optional
-            Flows over learned edges; they count as trusted.
+            Those without mass are dropped.
         hops : (tags, tags, mass), optional
-            Flows over learned edges to tags, for :func:`strongest_path`.
-        min_mass : float, at least 0
+            Flows over alias edges, for :func:`strongest_path`.
         """
-        n, n_flows = len(reached), len(flows.chunks)
-        mass, at = flows.trusted + flows.plain, position[:n_flows]
-        alive = mass > min_mass
+        n, at = len(reached), position
+        mass = flows.trusted + flows.plain
+        alive = mass > 0
         if not all_of(alive):
             kept = flatnonzero(alive)
-            flows, mass, at = flows.where(kept), mass[kept], at[kept]
+            flows = Flows._make(column[kept] for column in flows)
+            mass, at = mass[kept], at[kept]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        if learned is not None:
-            arrived = sum_by(position[n_flows:], learned[2], n)
-            trusted += arrived
-            credit += arrived
         some = (trusted + plain).nonzero()[0]
         if len(some) < n:
             reached, credit = reached[some], credit[some]
@@ -191,13 +150,8 @@ class Layer:
             plain=plain,
             credit=credit,
             passed=(flows.tags, flows.chunks, mass),
-            learned=learned or _NO_EDGES,
             hops=hops or _NO_EDGES,
         )
-
-    def set_sources(self, chunks: IntArray, tags: IntArray, mass: FloatArray) -> None:
-        """Record the flows from the previous layer's chunks to the tags."""
-        self.sources = (chunks, tags, mass)
 
     def start(self, parts: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> None:
         """Add starting mass, given as (chunks, trusted, plain); repeated chunks add up."""
@@ -256,20 +210,8 @@ def _seeded_on(layer: Layer, chunk: int) -> float:
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
-    ways = [(against, "tag", tag) for against, tag in _into(layer.passed, chunk)]
-    if more := _into(layer.learned, chunk):
-        ways += [
-            (against, "tag", source) if source >= 0 else (against, "chunk", ~source)
-            for against, source in more
-        ]
-        ways.sort()
-    for against, kind, node in ways:
-        before = (
-            _trace_tag(layers, depth, node, seen)
-            if kind == "tag"
-            else _trace_chunk(layers, depth - 1, node, seen)
-        )
-        if before is not None:
+    for against, tag in _into(layer.passed, chunk):
+        if (before := _trace_tag(layers, depth, tag, seen)) is not None:
             return (*before, PathNode("chunk", chunk, -against))
     return None
 

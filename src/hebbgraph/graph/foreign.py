@@ -8,6 +8,7 @@ language lights up the tags of another, whether a chunk names it so or not.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -16,7 +17,6 @@ import numpy as np
 
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import phrase_key
-from hebbgraph.text.transliteration import is_other_script, sounds, without_umlauts
 
 __all__ = ["ForeignNames", "glossary_groups", "script_pairs", "umlaut_pairs"]
 
@@ -24,6 +24,57 @@ _SHORTEST = 4  # letters; shorter names coincide by chance
 _SHORTEST_GERMAN = 6  # "poet" is no "pot"
 _LARGEST_GROUP = 8
 _LONGEST_NAME = 7  # words
+
+_LATIN = {
+    **dict(zip("абвгдезиклмнопрстуфыэіґ", "abvgdeziklmnoprstufieig", strict=True)),
+    "ж": "zh", "й": "i", "х": "h", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "sh", "ъ": "", "ь": "",
+    "ю": "iu", "я": "ia", "є": "ie", "ї": "i",
+    **dict(zip("αβγδεζηικλμνοπρστυω", "avgdeziiklmnoprstio", strict=True)),
+    "ς": "s", "θ": "th", "ξ": "x", "φ": "f", "χ": "h", "ψ": "ps",
+}  # fmt: skip
+_TABLE = str.maketrans(_LATIN)
+#: What languages spell differently and speak alike.
+_ALIKE = (
+    (re.compile("[yj]"), "i"), (re.compile("kh"), "h"), (re.compile("ph"), "f"),
+    (re.compile("th"), "t"), (re.compile("s?ch|sh|zh"), "s"), (re.compile("ks"), "x"),
+    (re.compile("ck"), "k"), (re.compile("w"), "v"), (re.compile("tz"), "ts"),
+    (re.compile(r"(\w)\1+"), r"\1"),
+)  # fmt: skip
+#: "ue" in "neue", "quelle" and "bauer" is no ü.
+_UMLAUT = re.compile("(?<![aeouq])([aou])e")
+_OTHER = re.compile("[\u0370-\u03ff\u0400-\u052f]")
+
+
+def is_other_script(key: str) -> bool:
+    """Return whether a folded phrase is in a script that :func:`sounds` rewrites."""
+    return _OTHER.search(key) is not None
+
+
+def sounds(key: str) -> str:
+    """Return a folded phrase in rough Latin spelling.
+
+    Examples
+    --------
+    >>> sounds("сергеи мосс"), sounds("sergey moss")
+    ('sergei mos', 'sergei mos')
+    """
+    key = key.translate(_TABLE)
+    for pattern, letter in _ALIKE:
+        key = pattern.sub(letter, key)
+    return key
+
+
+def without_umlauts(key: str) -> str:
+    """Return a folded phrase with ae, oe and ue as a, o and u, which ä, ö and ü are folded to.
+
+    Examples
+    --------
+    >>> without_umlauts("karl oehlmann"), without_umlauts("karl ohlmann")
+    ('karl ohlmann', 'karl ohlmann')
+    >>> without_umlauts("neue quelle")
+    'neue quelle'
+    """
+    return _UMLAUT.sub(r"\1", key)
 
 
 def glossary_groups(glossary: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:

@@ -20,7 +20,9 @@ from hebbgraph.formulas.bootstrap import paired_bootstrap
 from hebbgraph.inspection import LessonPoint, LessonReport, MeanChange, MovedQuestion, Verdict
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
+from hebbgraph.recall.options import RecallOptions
 from hebbgraph.recall.recaller import Recaller
+from hebbgraph.recall.step_list import StepList
 from hebbgraph.store.feedback_log import Selection
 
 __all__ = ["lesson_report"]
@@ -141,7 +143,8 @@ def _learning_curve(
     memory = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     with namespace.held():
         memory.corrections = namespace.derived.corrections
-    recaller = Recaller(_apart(namespace), learned=memory)
+    apart = _apart(namespace)
+    recaller = Recaller(apart, StepList(apart), learned=memory)
     found = {0: _ask(recaller, questions, k)}
     n = namespace.log.count(until=until - 1)
     stops = {-(-n // part) for part in _PARTS}
@@ -171,7 +174,8 @@ def _ask(recaller: Recaller, questions: Sequence[_Question], k: int) -> _Found:
     recall, reciprocal = np.zeros((2, len(questions)))
     first: list[int | None] = []
     for number, one in enumerate(questions):
-        answer = recaller.recall(one.text, k=max(k, _DEPTH), vector=one.vector)
+        options = RecallOptions(k=max(k, _DEPTH), vector=one.vector)
+        answer = recaller.recall(one.text, options)
         one.vector = one.vector or answer.vector
         ranks = [
             rank

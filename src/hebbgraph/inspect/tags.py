@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hebbgraph.arguments import check_ids
 from hebbgraph.calling import in_thread
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.inspect.corrections import correct_tags, undo_tag_correction
-from hebbgraph.inspect.surroundings import find_tags, tags_around
+from hebbgraph.inspect.neighborhood import neighborhood, tags_named, tags_of_chunk
 from hebbgraph.inspection import CorrectionKind, Neighborhood, TagCorrection, TagCount
+from hebbgraph.text import display, phrase_key
 
 if TYPE_CHECKING:
     from hebbgraph.index import CoreIndex
 
 __all__ = ["Tags"]
+
+_MOST_NODES = 2_000
+_MOST_TAGS = 10_000
 
 
 class Tags:
@@ -43,9 +51,23 @@ class Tags:
         limit : int, from 1 to 10000
         """
         self._index._check_exists()
+        if not isinstance(containing, str):
+            raise ParameterError(f"containing is a str, got {containing!r:.80}")
+        _check_limit(limit, _MOST_TAGS)
         if chunk is not None:
             check_ids([chunk], "a chunk id")
-        return find_tags(self._index._parts, containing, chunk, limit)
+            if containing:
+                raise ParameterError("tags takes containing or chunk, not both")
+        parts = self._index._parts
+        with parts.held():
+            graph = parts.derived.graph
+            if chunk is None:
+                return tags_named(graph, containing, limit)
+            rows = parts.truth.rows_of([chunk])
+            slots = graph.slots_of(np.array([*rows.values()], np.int64))
+            if not len(slots):
+                raise NotFoundError(f"the index holds no chunk {chunk!r}")
+            return tags_of_chunk(graph, int(slots[0]), limit)
 
     def around(self, tag: str, *, limit: int = 500) -> Neighborhood:
         """Return the tags that share most chunks with a tag, and the chunks that hold it.
@@ -75,7 +97,33 @@ class Tags:
         [('ida moss', 2), ('petrel', 1)]
         """
         self._index._check_exists()
-        return tags_around(self._index._parts, tag, limit)
+        if not isinstance(tag, str):
+            raise ParameterError(f"a tag is a str, got {tag!r:.80}")
+        _check_limit(limit, _MOST_NODES)
+        parts = self._index._parts
+
+        def titles(rows: list[int]) -> Mapping[int, tuple[str, str]]:
+            outlines = parts.truth.outlines(rows)
+            return {row: (one.chunk.id, one.chunk.title) for row, one in outlines.items()}
+
+        with parts.held():
+            graph = parts.derived.graph
+            number = graph.phrases.number(phrase_key(tag))
+            wanted = np.array([] if number is None else [number], np.int64)
+            wanted = wanted[(graph.df(wanted) > 0) & (graph.link_kinds(wanted) == LinkKind.PHRASE)]
+            if not len(wanted):
+                near = [alike.tag for alike in tags_named(graph, tag, 3)]
+                hint = f"; there are {', '.join(map(repr, near))}" if near else ""
+                name = display(phrase_key(tag) or tag)
+                raise NotFoundError(f"no chunk holds the tag {name!r}{hint}")
+            return neighborhood(
+                graph,
+                int(wanted[0]),
+                limit,
+                hub_cut=parts.settings.spreading().hub_cut(graph.n_chunks),
+                titles=titles,
+                colony=parts.colonies.last_by_slot(graph),
+            )
 
     def correct(
         self,
@@ -154,3 +202,8 @@ class Tags:
     acorrect = in_thread(correct)
     acorrections = in_thread(corrections)
     aundo = in_thread(undo)
+
+
+def _check_limit(limit: int, most: int) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
+        raise ParameterError(f"limit lies in 1 to {most}, got {limit!r}")

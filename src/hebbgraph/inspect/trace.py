@@ -130,8 +130,8 @@ def trace(
 
 def _ranked(truth: Truth, graph: TagGraph, replay: Replay, k: int) -> list[tuple[int, float]]:
     slots, scores = replay.found.top(k)
-    ranked = best_slots(truth, graph, Ranking(slots, scores * replay.confidence), k)
-    return [(slot, score) for slot, score in ranked if score > 0]
+    best = best_slots(truth, graph, Ranking(slots, scores * replay.confidence), k)
+    return [(slot, score) for slot, score in best.pairs() if score > 0]
 
 
 # -- what flowed --------------------------------------------------------------------
@@ -186,7 +186,7 @@ def _brought(replay: Replay) -> Iterator[_Flow]:
 def _edges(layer: Layer, step: int, over: Literal["tag", "link"]) -> Iterator[_Flow]:
     """Yield the flows of one step: to tags, between tags, to chunks.
 
-    An alias joins tags, and a trained layer joins chunks, without any lesson.
+    An alias joins tags without any lesson.
     """
     for source, tag, mass in zip(*(one.tolist() for one in layer.sources), strict=True):
         yield _Flow(step, 2, over, _Node("chunk", source), _Node("tag", tag), mass, 0.0)
@@ -196,10 +196,6 @@ def _edges(layer: Layer, step: int, over: Literal["tag", "link"]) -> Iterator[_F
     for tag, chunk, mass in zip(*(one.tolist() for one in layer.passed), strict=True):
         into.setdefault((_Node("tag", tag), _Node("chunk", chunk)), 0.0)
         into[_Node("tag", tag), _Node("chunk", chunk)] += mass
-    for source, chunk, mass in zip(*(one.tolist() for one in layer.learned), strict=True):
-        begin = _Node("tag", source) if source >= 0 else _Node("chunk", ~source)
-        into.setdefault((begin, _Node("chunk", chunk)), 0.0)
-        into[begin, _Node("chunk", chunk)] += mass
     for (begin, end), mass in into.items():
         if mass > 0:
             yield _Flow(step, 4, over, begin, end, mass, 0.0)

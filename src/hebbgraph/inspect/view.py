@@ -38,19 +38,7 @@ class Inspection:
         self._index = index
 
     def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
-        """Explain why a recall ranked a chunk as it did, among what its filter lets pass.
-
-        Parameters
-        ----------
-        recall : Recall, or the id of a recent one
-        chunk_id : str
-            Need not be among the hits.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such recall or chunk.
-        """
+        """See :meth:`hebbgraph.HebbianIndex.explain`."""
         self._index._check_exists()
         check_ids([chunk_id], "a chunk id")
         return explain(

@@ -25,7 +25,7 @@ from hebbgraph.limits import MAX_TURN
 from hebbgraph.records import Turn
 from hebbgraph.text.query import query_terms, usable_question
 
-__all__ = ["check_history", "in_full", "turn_terms", "weigh_turns"]
+__all__ = ["TURN_TERMS", "check_history", "in_full", "weigh_turns"]
 
 #: Of the last turn, and of each one before in comparison with the next.
 _WEIGHT, _DECAY = 0.5, 0.6
@@ -35,7 +35,8 @@ _TURNS = 4
 _LEAST = 0.05
 #: A turn that weighs less is not put before the question for those who take it as one text.
 _LEAST_IN_FULL = 0.2
-_TERMS = 64
+#: Terms that a turn has at most.
+TURN_TERMS = 64
 
 
 def check_history(history: Iterable[str]) -> list[str]:
@@ -54,24 +55,12 @@ def check_history(history: Iterable[str]) -> list[str]:
     return said
 
 
-def turn_terms(text: str, language: str) -> list[str]:
-    """Return the terms of an earlier turn."""
-    return list(query_terms(text, language, limit=_TERMS))
-
-
 def weigh_turns(
     derived: Derived, query: str, said: Sequence[str], language: str
 ) -> tuple[Turn, ...]:
-    """Return the turns that count; the caller holds the derived parts.
+    """Return the turns that count, of those that :func:`check_history` let pass.
 
-    Parameters
-    ----------
-    derived : Derived
-    query : str
-    said : sequence of str
-        From :func:`check_history`.
-    language : str
-        Language of the stemmer.
+    The caller holds the derived parts; the language is that of the stemmer.
     """
     if said and said[-1] == query.strip():  # some hand the question over with its history
         said = said[:-1]
@@ -80,7 +69,7 @@ def weigh_turns(
     best = _best(derived, Counter(asked))
     turns = []
     for age, text in enumerate(reversed(said)):
-        terms = turn_terms(text, language)
+        terms = list(query_terms(text, language, limit=TURN_TERMS))
         agreement = _agreement(derived, asked, best, terms)
         weight = _WEIGHT * _DECAY**age * (unsaid + (1.0 - unsaid) * agreement**2)
         if weight >= _LEAST:

@@ -46,7 +46,7 @@ class Masks:
         self,
         truth: Truth,
         colony_of: Callable[[], NDArray[np.int64]] | None = None,
-        stale: Callable[[], NDArray[np.bool_] | None] = lambda: None,
+        stale: Callable[[], BoolArray | None] = lambda: None,
     ) -> None:
         self._truth = truth
         self._colony_of = colony_of

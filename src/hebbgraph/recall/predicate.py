@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from hebbgraph.recall.strategies import Ranking, Request, Strategy
 from hebbgraph.records import Chunk
 from hebbgraph.store.truth import Truth
 
-__all__ = ["AskedFilter", "unranked"]
+__all__ = ["FilteredStrategy", "unranked"]
+
+Predicate: TypeAlias = Callable[[Chunk], bool]
 
 #: The strategy ranks at most this often, if chunks that passed activation on are refused.
 _MAX_ROUNDS = 8
@@ -25,54 +28,54 @@ _FEW_SURVIVORS = 5_000
 _PAGE = 32
 
 
-class AskedFilter:
-    """A callable and its verdicts during one recall.
+class FilteredStrategy:
+    """A strategy whose chunks a callable has to let pass.
 
     Parameters
     ----------
+    strategy : Strategy
     truth : Truth
-    graph : TagGraph
     predicate : callable
-        Maps a Chunk to bool; called at most once per chunk.
+        Maps a Chunk to bool; called at most once per chunk and ranking.
     """
 
-    def __init__(self, truth: Truth, graph: TagGraph, predicate: Callable[[Chunk], bool]) -> None:
-        self._truth = truth
-        self._graph = graph
-        self._predicate = predicate
-        self._verdicts: dict[int, bool] = {}
-        self._chunks: dict[int, Chunk | None] = {}
+    pads = False  # it fills up by itself
 
-    def rank(self, strategy: Strategy, request: Request) -> Ranking:
+    def __init__(self, strategy: Strategy, truth: Truth, predicate: Predicate) -> None:
+        self.name = strategy.name
+        self._strategy = strategy
+        self._truth = truth
+        self._predicate = predicate
+
+    def rank(self, request: Request) -> Ranking:
         """Rank, calling the predicate for chunks in rank order until k pass.
 
         It is also called for every chunk that passed activation on. If it refuses one, that
         chunk is excluded and the strategy ranks again. Only a chunk below rank k, for which it
         is never called, may still have received a share.
         """
-        graph, k, allowed = self._graph, request.k, request.allowed
+        graph, k, allowed = request.graph, request.k, request.allowed
+        verdicts = _Verdicts(self._truth, graph, self._predicate)
         for _ in range(_MAX_ROUNDS):
-            ranking = strategy.rank(replace(request, allowed=allowed, k=graph.n_slots))
+            ranking = self._strategy.rank(replace(request, allowed=allowed, k=graph.n_slots))
             passed: list[int] = []
             ranked = ranking.slots.tolist()
             for at, slot in enumerate(ranked):
-                if self._passes(slot, ranked[at : at + _PAGE]):
+                if verdicts.passes(slot, ranked[at : at + _PAGE]):
                     passed.append(slot)
                 if len(passed) == k:
                     break
             passed_on = set(ranking.passed_on())
             for slot in passed_on:
-                self._passes(slot)
-            refused = [
-                slot for slot, verdict in self._verdicts.items() if not verdict and allowed[slot]
-            ]
+                verdicts.passes(slot)
+            refused = [slot for slot in verdicts.refused if allowed[slot]]
             allowed = allowed.copy()
             allowed[refused] = False
             if passed_on.isdisjoint(refused):
                 break
-        if strategy.pads and len(passed) < k:
+        if self._strategy.pads and len(passed) < k:
             passed += unranked(
-                self._truth, graph, allowed, passed, k - len(passed), passes=self._passes
+                self._truth, graph, allowed, passed, k - len(passed), passes=verdicts.passes
             )
         score = dict(zip(ranking.slots.tolist(), ranking.scores.tolist(), strict=True))
         known = ranking.path
@@ -80,23 +83,40 @@ class AskedFilter:
         def path(slot: int) -> Path:
             if slot in score:
                 nodes = known(slot)
-                if all(self._verdicts.get(node.id, True) for node in nodes if node.kind == "chunk"):
+                if not any(node.id in verdicts.refused for node in nodes if node.kind == "chunk"):
                     return nodes
             return (PathNode("chunk", slot, 0.0),)
 
         scores = np.array([score.get(slot, 0.0) for slot in passed], dtype=np.float64)
         return replace(ranking, slots=np.array(passed, dtype=np.int64), scores=scores, path=path)
 
-    def _passes(self, slot: int, ahead: Sequence[int] = ()) -> bool:
-        if slot not in self._verdicts:
-            if slot not in self._chunks:
-                unknown = [one for one in (slot, *ahead) if one not in self._chunks]
-                rows = {one: int(self._graph.rows[one]) for one in unknown}
-                held = self._truth.fetch(rows.values())
-                self._chunks.update((one, held.get(row)) for one, row in rows.items())
-            chunk = self._chunks[slot]
-            self._verdicts[slot] = chunk is not None and bool(self._predicate(chunk))
-        return self._verdicts[slot]
+
+class _Verdicts:
+    """What a predicate said of the chunks of one graph."""
+
+    def __init__(self, truth: Truth, graph: TagGraph, predicate: Predicate) -> None:
+        self._truth = truth
+        self._graph = graph
+        self._predicate = predicate
+        self._chunks: dict[int, Chunk | None] = {}
+        self._passed: set[int] = set()
+        self.refused: dict[int, None] = {}
+
+    def passes(self, slot: int, ahead: Sequence[int] = ()) -> bool:
+        """Ask about a chunk, once; ``ahead`` are fetched with it."""
+        if slot in self._passed or slot in self.refused:
+            return slot in self._passed
+        if slot not in self._chunks:
+            unknown = [near for near in (slot, *ahead) if near not in self._chunks]
+            rows = {near: int(self._graph.rows[near]) for near in unknown}
+            fetched = self._truth.fetch(rows.values())
+            self._chunks.update((near, fetched.get(row)) for near, row in rows.items())
+        chunk = self._chunks[slot]
+        if chunk is not None and self._predicate(chunk):
+            self._passed.add(slot)
+            return True
+        self.refused[slot] = None
+        return False
 
 
 def unranked(

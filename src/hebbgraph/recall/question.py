@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.cues import cues_of as memory_cues
+from hebbgraph.learning.cues import hash_term
+from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.recollection import Recollection
-from hebbgraph.recall.conversation import turn_terms
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.conversation import TURN_TERMS
 from hebbgraph.recall.elsewhere import VectorsElsewhere
+from hebbgraph.recall.query import Query
 from hebbgraph.records import Cue, Turn
 from hebbgraph.text import display, lexical_terms, tokenize
 from hebbgraph.text.query import query_terms
@@ -21,6 +27,7 @@ from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
 __all__ = [
     "Question",
+    "QuestionReader",
     "carried_cues",
     "cues_of",
     "foreign_note",
@@ -93,6 +100,99 @@ class Question:
     def cue_trust(self) -> FloatArray:
         """The trust in each cue, in [0, 1]."""
         return np.array([self.trust.get(cue, 1.0) for cue in self.cues], np.float64)
+
+
+class QuestionReader:
+    """Reads queries with the vocabulary of a namespace.
+
+    Parameters
+    ----------
+    namespace : Namespace
+    learned : Memory, optional
+        What past lessons taught.
+    """
+
+    def __init__(self, namespace: Namespace, learned: Memory | None) -> None:
+        settings = namespace.settings
+        self._namespace = namespace
+        self._derived = namespace.derived
+        self._language = settings.language
+        self._learned = learned
+        self._foreign = ForeignNames(settings.glossary, scripts="scripts" in settings.aliases)
+        self._translations = namespace.translations
+
+    def read(self, graph: TagGraph, query: Query) -> Question:
+        """Return the terms and cues of a query, and what memory brings; the graph is locked."""
+        language = self._language
+        tokens = tokenize(query.text)
+        terms = weighted_terms(query.text, query.turns, language, tokens)
+        named = graph.cues(tokens)
+        foreign = [tag for tag in self._foreign_names(graph, query, tokens) if tag not in named]
+        for tag in foreign:  # direct search looks for these names too
+            words = graph.phrases.keys[tag].split(" ")
+            terms |= dict.fromkeys(lexical_terms(words, language), 1.0)
+        df = self._derived.lexical.document_frequency
+        counts = {term: df(term) for term in terms}
+        sought = known_marks(query.text, terms, counts, language)
+        frequencies = {term: counts[term] for term in sought}
+        cues = [*named, *foreign]
+        trust = trust_of_cues(graph, cues, frequencies, language)
+        for phrase in query.phrases:
+            cues += graph.cues(tokenize(phrase))
+        cues = list(dict.fromkeys(cues))
+        carried = carried_cues(graph, cues, query.turns)
+        cues += carried
+        return Question(
+            query=query.text,
+            terms=sought,
+            frequencies=frequencies,
+            cues=cues,
+            vector=query.vector,
+            given=query.seeds,
+            elsewhere=query.elsewhere,
+            learned=self._recollected(graph, query, terms, counts, cues, carried),
+            carried=carried,
+            trust=trust,
+            foreign=tuple(foreign),
+        )
+
+    def _foreign_names(self, graph: TagGraph, query: Query, tokens: list[str]) -> list[int]:
+        """Return the tags that a query names in another language or script."""
+        foreign = self._foreign.cues(graph, tokens) if self._foreign else []
+        if query.names is not None and self._translations is not None:
+            foreign += self._translations.cues(graph, query.names)
+        return list(dict.fromkeys(foreign))
+
+    def _recollected(
+        self,
+        graph: TagGraph,
+        query: Query,
+        terms: Mapping[str, float],
+        frequencies: Mapping[str, int],
+        cues: Sequence[int],
+        carried: Mapping[int, float],
+    ) -> Recollection | None:
+        """Return what past lessons say of a question; see :mod:`hebbgraph.learning.cues`."""
+        if self._learned is None or not self._learned.has_learned:
+            return None
+        n = max(graph.n_chunks, 1)
+        words = [
+            (hash_term(term), share * math.log1p(n / max(frequencies[term], 1)))
+            for term, share in terms.items()
+        ]
+        weights = idf(graph, np.array(cues, dtype=np.int64)).tolist()
+        names = {
+            graph.phrases.keys[tag]: weight * carried.get(tag, 1.0)
+            for tag, weight in zip(cues, weights, strict=True)
+        }
+        keys, weights_of_keys = memory_cues(words, names)
+        vector, embedder = self._namespace.for_memory(graph, query.text, query.vector)
+        return self._learned.recollect(
+            graph,
+            (np.array(keys, np.uint64), np.array(weights_of_keys, np.float32)),
+            vector,
+            embedder,
+        )
 
 
 def trust_of_cues(
@@ -168,7 +268,7 @@ def weighted_terms(
     """Return the terms of a question, then those of earlier turns with the turns' weights."""
     terms = query_terms(query, language, tokens=tokens)
     for turn in reversed(turns):
-        for term in turn_terms(turn.text, language):
+        for term in query_terms(turn.text, language, limit=TURN_TERMS):
             terms[term] = max(terms.get(term, 0.0), turn.weight)
     return terms
 

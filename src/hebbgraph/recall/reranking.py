@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,14 @@ from hebbgraph.arrays import FloatArray
 from hebbgraph.calling import call_with_timeout
 from hebbgraph.embedders import passage_text
 from hebbgraph.protocols import Reranker
-from hebbgraph.records import Hit
+from hebbgraph.recall.conversation import in_full
+from hebbgraph.recall.query import in_short
+from hebbgraph.recall.staleness import below_replacements
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.records import Recall
 from hebbgraph.settings import RerankSettings
 
-__all__ = ["SecondLook", "fused_scores"]
+__all__ = ["Rerank", "fused_scores"]
 
 #: With so many calls that have not returned in time, none is added.
 _MOST_STALLED = 4
@@ -51,7 +55,7 @@ def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatA
     return fused
 
 
-class SecondLook:
+class Rerank(RankStep):
     """Asks a reranker about the first hits of each recall.
 
     Parameters
@@ -65,26 +69,33 @@ class SecondLook:
         self._score = _scorer(reranker)
         self._stalled: list[threading.Event] = []
 
-    def rerank(self, question: str, hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Return the hits in the fused order, and a note if the reranker gave no scores."""
+    def hits(self, k: int) -> int:
+        """Return how many hits the reranker sees, or more."""
+        return max(k, self.settings.first)
+
+    def finish(self, recall: Recall, k: int) -> Recall:
+        """Return the hits in the fused order, or a note if the reranker gave no scores."""
+        hits = recall.hits
         first = [hit for hit in hits[: self.settings.first] if hit.score > 0]
         if len(first) < 2:
-            return tuple(hits), ()
+            return recall
         try:
-            said = self._asked(question, [passage_text(hit.chunk) for hit in first])
+            question = in_full(recall.query, recall.history)
+            given = self._asked(question, [passage_text(hit.chunk) for hit in first])
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            return tuple(hits), (f"not reranked: {reason}",)
-        fused = fused_scores(np.array([hit.score for hit in first]), said, self.settings.weight)
-        both = zip(first, fused.tolist(), said.tolist(), strict=True)
+            note = f"not reranked: {in_short(error)}"
+            return recall.model_copy(update={"notes": (*recall.notes, note)})
+        fused = fused_scores(np.array([hit.score for hit in first]), given, self.settings.weight)
+        both = zip(first, fused.tolist(), given.tolist(), strict=True)
+        order = sorted(both, key=lambda entry: (-round(entry[1], 9), entry[0].rank))
         seen = [
-            hit.model_copy(update={"score": score, "reranked": given})
-            for hit, score, given in sorted(both, key=lambda one: (-round(one[1], 9), one[0].rank))
+            hit.model_copy(update={"score": score, "reranked": own, "rank": rank})
+            for rank, (hit, score, own) in enumerate(order, 1)
         ]
-        ordered = [*seen, *hits[len(first) :]]
-        return tuple(
-            hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(ordered, 1)
-        ), ()
+        reranked = (*seen, *hits[len(first) :])
+        if any(hit.stale is not None for hit in hits):
+            reranked = below_replacements(reranked, hits)
+        return recall.model_copy(update={"hits": reranked})
 
     def _asked(self, question: str, texts: list[str]) -> FloatArray:
         self._stalled = [call for call in self._stalled if not call.is_set()]

@@ -68,25 +68,8 @@ class DirectSearch:
         self._languages = languages
         self._slots = _Slots()
 
-    @property
-    def vectors(self) -> VectorTable | None:
-        """The vectors that dense search compares."""
-        return self._derived.vectors
-
-    def evidence(
-        self,
-        graph: TagGraph,
-        question: Question,
-        passing: Passing,
-    ) -> Evidence:
-        """Return the direct evidence of allowed chunks, by slot.
-
-        Parameters
-        ----------
-        graph : TagGraph
-        question : Question
-        passing : Passing
-        """
+    def evidence(self, graph: TagGraph, question: Question, passing: Passing) -> Evidence:
+        """Return the direct evidence of allowed chunks, by slot."""
         lexical = lexical_search(self._derived, graph, question.terms, passing)
         covered, held = self._covered(question, lexical[1])
         fused = partial(
@@ -106,7 +89,7 @@ class DirectSearch:
             else:
                 evidence, near = _by_cosines(graph, *seeds, question.elsewhere, fused)
         else:
-            table, vector = self.vectors, question.vector
+            table, vector = self._derived.vectors, question.vector
             if self._languages is not None and table is not None and vector is not None:
                 neutral = self._languages.neutral(graph, table, question.query, vector)
                 if neutral is not None:
@@ -117,7 +100,9 @@ class DirectSearch:
         if foreign is not None and _is_best(evidence, foreign):
             sure = None  # a question shares no words with what is written in another language
         words = RareWords(self._derived.lexical, graph, question.terms)
-        return evidence.judged(confidence=sure, covered=covered, near=near, held=held, words=words)
+        return replace(
+            evidence, confidence=sure, covered=covered, near=near, held=held, words=words
+        )
 
     def _covered(self, question: Question, scores: FloatArray) -> tuple[float, float]:
         """Return how far the best chunk covers the rarest words, and how much of all it holds."""

@@ -7,24 +7,33 @@ above the subject's other versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from functools import partial
+
+import numpy as np
 
 from hebbgraph.arrays import BoolArray
 from hebbgraph.derived.timeline import Timeline
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.moments import FIRST, LAST
-from hebbgraph.records import Hit, Stale
+from hebbgraph.limits import MAX_K
+from hebbgraph.moments import FIRST, LAST, microseconds
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.recall.strategies import Ranking, Request
+from hebbgraph.records import Hit, Recall, Stale
 from hebbgraph.store.truth import Truth
-from hebbgraph.text.time_words import AskedTime
+from hebbgraph.text import lexical_terms, tokenize
+from hebbgraph.text.time_words import asked_time, said_dates
 
 __all__ = ["IN_A_CIRCLE", "InTime", "below_replacements", "path_through", "stale_marks"]
 
 #: A note of a recall with such a hit.
 IN_A_CIRCLE = "chunks that supersede one another in a circle: none of them counts as stale for it"
 
+#: So many times k chunks are ranked, as older versions give way to what replaces them.
+_DEPTH = 3
 #: What a stale hit, or one of another time than the one asked about, keeps of its score.
 _STALE = 0.5
 #: What the best hit of a subject keeps, if the question asks for what came before or after it.
@@ -33,26 +42,87 @@ _TIE_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class InTime(NamedTuple):
-    """Arranges one ranking by time.
+class InTime(RankStep):
+    """The rank step of time: of one recall, while chunks say when they hold.
 
     Parameters
     ----------
+    truth : Truth
+    graph : TagGraph
+        Which is locked but for :meth:`finish`.
     timeline : Timeline
-    now : int
-        Against which chunks are stale, in microseconds since 1970.
-    asked : AskedTime, optional
-    allowed : ndarray of bool
-        Chunks that may be hits.
+    query : str
+    language : str
+        Language of the stemmer.
+    as_of : datetime, optional
+        What did not hold then takes no part.
     """
 
-    timeline: Timeline
-    now: int
-    asked: AskedTime | None
-    allowed: BoolArray
+    def __init__(
+        self,
+        truth: Truth,
+        graph: TagGraph,
+        timeline: Timeline,
+        query: str,
+        language: str,
+        as_of: datetime | None = None,
+    ) -> None:
+        self.timeline = timeline
+        self.now = microseconds(datetime.now(UTC) if as_of is None else as_of)
+        self.asked = None if as_of is not None else asked_time(query)
+        self._graph = graph
+        self._truth = truth
+        self._query = query
+        self._language = language
+        self._as_of = as_of
+
+    def depth(self, k: int) -> int:
+        """Return how many chunks to choose from, as versions of one subject share places."""
+        return min(_DEPTH * k, MAX_K)
+
+    def narrow(self, request: Request) -> Request:
+        """Leave out what did not hold; tell the question which dates only chunks' dates know."""
+        question = replace(request.question, dates=self._dates(request.question.frequencies))
+        allowed = request.allowed
+        if self._as_of is not None:
+            allowed = allowed & self.timeline.holding(self.now)
+        return replace(request, question=question, allowed=allowed)
+
+    def _dates(self, frequencies: Mapping[str, int]) -> frozenset[str]:
+        asked = asked_time(self._query)
+        if asked is None or asked.start is None or asked.stop is None:
+            return frozenset()
+        start = FIRST if asked.relation == "before" else asked.start
+        stop = LAST if asked.relation == "after" else asked.stop
+        if not self.timeline.speaks_of(start, stop):
+            return frozenset()
+        words = lexical_terms(tokenize(" ".join(said_dates(self._query))), self._language)
+        return frozenset(term for term in words if not frequencies.get(term))
+
+    def rank(self, request: Request, ranking: Ranking, k: int) -> Ranking:
+        """Arrange versions and events of one subject; mark what is stale."""
+        ranked, via = self.arranged(ranking.pairs(), request.allowed)
+        stale = partial(stale_marks, self._truth, request.graph, self.timeline, self.now)
+        return ranking.reordered(
+            ranked,
+            path=path_through(ranking.path, via),
+            last=self.timeline.stale(self.now),
+            stale=stale,
+        )
+
+    def finish(self, recall: Recall, k: int) -> Recall:
+        """Note hits that supersede one another in a circle."""
+        circular = self.timeline.circular
+        if not circular:
+            return recall
+        rows = self._truth.rows_of([hit.chunk.id for hit in recall.hits]).values()
+        slots = self._graph.slots_of(np.array(sorted(rows), np.int64)).tolist()
+        if circular.isdisjoint(slots):
+            return recall
+        return recall.model_copy(update={"notes": (*recall.notes, IN_A_CIRCLE)})
 
     def arranged(
-        self, ranked: Sequence[tuple[int, float]]
+        self, ranked: Sequence[tuple[int, float]], allowed: BoolArray
     ) -> tuple[list[tuple[int, float]], dict[int, int]]:
         """Return slots and scores in their new order, and by which hit others came in."""
         found = dict(ranked)
@@ -62,14 +132,12 @@ class InTime(NamedTuple):
         if self.asked is not None:
             for slot, _ in ranked:
                 if slot not in settled:
-                    self._prefer(slot, found, score, via, settled)
+                    self._prefer(slot, allowed, found, score, via, settled)
         replaced = set()
         for slot in list(score):
             if slot in settled or self.timeline.since_when_stale(slot, self.now) is None:
                 continue
-            followers = [
-                one for one in self.timeline.replaced_by(slot, self.now) if self.allowed[one]
-            ]
+            followers = [one for one in self.timeline.replaced_by(slot, self.now) if allowed[one]]
             for one in [one for one in followers if one in score] or followers[:1]:
                 score[one] = max(score.get(one, 0.0), found.get(slot, 0.0))
                 if one not in found:
@@ -93,13 +161,14 @@ class InTime(NamedTuple):
     def _prefer(
         self,
         slot: int,
+        allowed: BoolArray,
         found: dict[int, float],
         score: dict[int, float],
         via: dict[int, int],
         settled: set[int],
     ) -> None:
         """Put what was asked about first in the subject of a hit, the best one of it."""
-        subject = [one for one in self.timeline.subject(slot) if self.allowed[one]]
+        subject = [one for one in self.timeline.subject(slot) if allowed[one]]
         asked = self.asked
         if len(subject) < 2 or asked is None:
             return

@@ -10,7 +10,6 @@ Data flows through the room in this order:
 ``artefacts``        links, paths, file names, markup, hashes: no words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
 ``query``            a question to the terms that lexical search looks for
-``possible_names``   what a question may name, read off its words alone
 ``time_words``       the time that a question asks about
 ``syllables``        Vietnamese, which is written in syllables with spaces
 ``languages``        which language a text is in
@@ -18,7 +17,6 @@ Data flows through the room in this order:
 ``names``            names and codes, read off the shape
 ``acronyms``         acronyms that a text expands itself
 ``definitions``      whether a text opens by defining a name
-``transliteration``  how a name in another script sounds in Latin letters
 ``salience``         salient terms, where capitals say nothing
 ``candidates``       pass 1: all of the above as the tag candidates of one chunk
 ``proposer``         pass 1 for many chunks at once, with equal results

@@ -9,7 +9,7 @@ import pytest
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.testing.array_view import ArrayView
 
@@ -220,26 +220,10 @@ def edge(source: int, target: int, weight: float) -> EdgeSet:
     return EdgeSet.from_arrays(np.array([source]), np.array([target]), np.array([weight]))
 
 
-def test_learned_edge_from_cue_to_chunk() -> None:
-    view = ArrayView([[], [], [0]])
-    plastic = PlasticEdges(tag_to_chunk=edge(0, 1, 0.5))
-    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
-    assert credit(found, 1) == pytest.approx(0.4 * 0.5)
-    assert nodes(found, 1) == [("tag", 0), ("chunk", 1)]
-
-
-def test_learned_edge_between_chunks() -> None:
-    view = ArrayView([[], []])
-    plastic = PlasticEdges(chunk_to_chunk=edge(0, 1, 0.5))
-    found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
-    assert credit(found, 1) == pytest.approx(0.5)
-    assert nodes(found, 1) == [("chunk", 0), ("chunk", 1)]
-
-
-def test_learned_edge_between_tags() -> None:
+def test_alias_edge_between_tags() -> None:
     view = ArrayView([[], [1], [0]], titles=[set(), {1}, set()])
-    plastic = PlasticEdges(tag_to_tag=edge(0, 1, 0.5))
-    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
+    aliases = edge(0, 1, 0.5)
+    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, aliases=aliases)
     assert credit(found, 1) == pytest.approx(0.4 * 0.5 * 32 * 0.05 / (32 * 0.05 + 1.0))
     assert nodes(found, 1) == [("tag", 0), ("tag", 1), ("chunk", 1)]
 
@@ -254,26 +238,6 @@ def test_tag_beam_lets_only_the_heaviest_tags_pass() -> None:
     assert credit(wide, 2) > 0
     assert 1 not in narrow.chunks.tolist()
     assert credit(narrow, 2) == pytest.approx(credit(wide, 2))
-
-
-def test_little_mass_goes_no_further_once_learning_has_moved_any() -> None:
-    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, set()])
-    seeds = evidence({0: 1.0})
-    static = spread(view, cues(), seeds, parameters=ONE_STEP)
-    assert credit(static, 1) == pytest.approx(4 / 9)
-    unmoved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=PlasticEdges(min_mass=0.9))
-    assert unmoved.scores.tolist() == static.scores.tolist()
-    taught = PlasticEdges(chunk_to_chunk=edge(0, 2, 0.95), min_mass=0.9)
-    moved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=taught)
-    assert credit(moved, 2) == pytest.approx(0.95)
-    assert 1 not in moved.chunks.tolist()
-
-
-def test_without_plastic_edges_nothing_changes() -> None:
-    view = ArrayView([[0, 1], [1, 2], [2]], titles=[{0}, {1}, {2}])
-    plain = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}))
-    empty = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), plastic=PlasticEdges())
-    assert plain.scores.tolist() == empty.scores.tolist()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.adjacency import EdgeSet
 
 
 def test_edges_of_several_sources() -> None:
@@ -19,5 +19,5 @@ def test_edges_of_several_sources() -> None:
 
 def test_empty() -> None:
     assert len(EdgeSet.empty()) == 0
-    owner, targets, _ = PlasticEdges().tag_to_chunk.of(np.array([1, 2]))
+    owner, targets, _ = EdgeSet.empty().of(np.array([1, 2]))
     assert len(owner) == len(targets) == 0

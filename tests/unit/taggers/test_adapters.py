@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, MissingExtraError, ParameterError
+from hebbgraph.cli.shared import load_tagger
 from hebbgraph.formulas.diversity import marginal_relevance
 from hebbgraph.taggers import GlinerTagger, KeyphraseTagger, LLMTagger, SpacyTagger
 from hebbgraph.taggers.keyphrases import phrases_of
-from hebbgraph.taggers.loading import load_tagger
 
 SHIP = Chunk(text="In 1871 Ida Moss built the Petrel in Tessel Bay for two crowns.")
 

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
-from hebbgraph.errors import ParameterError
 from numpy.typing import NDArray
 
-__all__ = ["RULES", "W_MAX", "LearningRule", "bio_rag", "find_rule", "hebb"]
+__all__ = ["RULES", "W_MAX", "LearningRule", "bio_rag", "hebb"]
 
 #: The largest weight of an edge: it is a share of mass.
 W_MAX = 1.0
@@ -128,20 +127,3 @@ def bio_rag(
 
 
 RULES: Mapping[str, LearningRule] = {"hebb": hebb, "bio_rag": bio_rag}
-
-
-def find_rule(rule: str | LearningRule) -> LearningRule:
-    """Return the rule with this name; a callable is returned as is.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown name.
-    """
-    if callable(rule):
-        return rule
-    if rule not in RULES:
-        raise ParameterError(
-            f"learning rule must be one of {', '.join(RULES)}, or a function; got {rule!r}"
-        )
-    return RULES[rule]

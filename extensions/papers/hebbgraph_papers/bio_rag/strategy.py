@@ -14,7 +14,6 @@ import threading
 
 import numpy as np
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.formulas.adjacency import Edges, PlasticEdges
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
@@ -57,33 +56,20 @@ class TagChunkGraph:
     graph : TagGraph
     allowed : ndarray of bool, shape (n_slots,)
         Chunks that take part.
-    plastic : PlasticEdges, optional
-        Learned edges; their weights are added.
     """
 
-    def __init__(
-        self,
-        graph: TagGraph,
-        allowed: BoolArray,
-        plastic: PlasticEdges | None = None,
-    ) -> None:
+    def __init__(self, graph: TagGraph, allowed: BoolArray) -> None:
         self.first_chunk = len(graph.phrases)
         self._graph = graph
         self._allowed = allowed
-        self._plastic = plastic
 
     def neighbours(self, nodes: NDArray[np.int64]) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``nodes``, neighbour, weight), static and learned summed."""
+        """Return (position in ``nodes``, neighbour, weight)."""
         is_tag = nodes < self.first_chunk
         at_tags, at_chunks = np.flatnonzero(is_tag), np.flatnonzero(~is_tag)
         tags, chunks = nodes[at_tags], nodes[at_chunks] - self.first_chunk
         parts = [self._of_chunks(at_chunks, chunks)]
         parts += self._of_tags(at_tags, tags)
-        if self._plastic is not None:
-            plastic, first = self._plastic, self.first_chunk
-            parts.append(self._learned(plastic.tag_to_tag, at_tags, tags, 0))
-            parts.append(self._learned(plastic.tag_to_chunk, at_tags, tags, first))
-            parts.append(self._learned(plastic.chunk_to_chunk, at_chunks, chunks, first))
         owner, target, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
         n_nodes = self.first_chunk + self._graph.n_slots
         keys, position = np.unique(owner * n_nodes + target, return_inverse=True)
@@ -123,18 +109,6 @@ class TagChunkGraph:
         owner, others = pairs // self.first_chunk, pairs % self.first_chunk
         weights = np.minimum(_UNIT * counts, 1.0)
         return [to_chunks, (owner, others, weights)]
-
-    def _learned(
-        self, edges: Edges, at: IntArray, sources: IntArray, first: int
-    ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
-        nothing = np.empty(0, np.int64)
-        if not len(edges) or not len(sources):
-            return nothing, nothing, np.empty(0)
-        order = np.argsort(sources, kind="stable")
-        owner, targets, weights = edges.of(sources[order])
-        keep = self._allowed[targets] if first else self._takes_part(targets)
-        owner, targets, weights = owner[keep], targets[keep], weights[keep]
-        return at[order[owner]], targets.astype(np.int64) + first, weights.astype(np.float64)
 
 
 class BreadthFirst:

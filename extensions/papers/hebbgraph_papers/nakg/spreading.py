@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from hebbgraph.arrays import BoolArray
+from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.adjacency import GatedEdges, GateOf, PlasticEdges
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
@@ -16,13 +19,17 @@ from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.strategies.spreading import Spreading
 from hebbgraph.vectors.table import VectorTable
 
+from hebbgraph_papers.nakg.layer import LayerInGraph
 from hebbgraph_papers.nakg.layer_file import LayerFile
 
 __all__ = ["NeuralSpreading"]
 
+#: Neural edges are followed from so many chunks, the best.
+_SOURCES = 16
 
-class NeuralSpreading(Spreading):
-    """Spreading activation that reads what :func:`hebbgraph_papers.nakg.train` has learned.
+
+class NeuralSpreading:
+    """Spreading activation, and then what :func:`hebbgraph_papers.nakg.train` has learned.
 
     Without a layer that applies, it ranks as ``"spreading"`` does.
 
@@ -35,11 +42,6 @@ class NeuralSpreading(Spreading):
     propagated : bool
         Whether dense search compares propagated vectors instead of the chunks' own.
 
-    Raises
-    ------
-    ParameterError
-        If ``edge_gain`` lies outside [0, 1].
-
     Examples
     --------
     >>> from hebbgraph import HebbianIndex
@@ -51,48 +53,83 @@ class NeuralSpreading(Spreading):
     """
 
     name = "neural_spreading"
+    pads = True
 
     def __init__(
         self, namespace: Namespace, *, edge_gain: float = 0.0, propagated: bool = False
     ) -> None:
         if not 0.0 <= edge_gain <= 1.0:
             raise ParameterError(f"edge_gain must lie in [0, 1], got {edge_gain!r}")
-        super().__init__(namespace)
         self.edge_gain = edge_gain
         self.propagated = propagated
+        self._spreading = Spreading(namespace)
+        self._derived = namespace.derived
         self._layers = LayerFile.of(namespace)
-        self._search = _PropagatedSearch(namespace)
+        parts: Any = _PropagatedParts(namespace.derived, self._layers)
+        self._search = DirectSearch(parts, namespace.settings.evidence, namespace.languages)
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
-        if not self.propagated:
-            return super().rank(request)
+        if self.propagated:
 
-        def search(question: Question, allowed: BoolArray) -> Evidence:
-            return self._search.evidence(request.graph, question, Passing(allowed))
+            def search(question: Question, allowed: BoolArray) -> Evidence:
+                return self._search.evidence(request.graph, question, Passing(allowed))
 
-        return super().rank(replace(request, search=search))
-
-    def edges(self, request: Request, evidence: GateOf) -> PlasticEdges | None:
-        """Add the neural edges, gated by the direct evidence of their targets."""
-        plastic = super().edges(request, evidence)
+            request = replace(request, search=search)
+        ranking = self._spreading.rank(request)
         layer = self._layers.in_graph(self._derived, request.graph) if self.edge_gain else None
         if layer is None or not len(layer.edges):
-            return plastic
-        neural = GatedEdges(layer.edges, self.edge_gain, evidence)
-        return replace(plastic or PlasticEdges(), chunk_to_chunk=neural)
+            return ranking
+        return self._over_edges(request, ranking, layer)
+
+    def _over_edges(self, request: Request, ranking: Ranking, layer: LayerInGraph) -> Ranking:
+        """Let the best chunks pass activation over the neural edges, once.
+
+        What arrives is gated by the direct evidence of the chunk, and joins its score as
+        activation does (:mod:`hebbgraph.formulas.activation`).
+        """
+        best = ranking.pairs()[:_SOURCES]
+        scores, total = dict(ranking.pairs()), sum(score for _, score in best) or 1.0
+        owner, targets, weights = layer.edges.of(np.array([slot for slot, _ in best]))
+        gates = self.edge_gain * weights * request.evidence.of(targets)
+        arrived: dict[int, float] = {}
+        led: dict[int, int] = {}
+        for at, slot, gate in zip(owner.tolist(), targets.tolist(), gates.tolist(), strict=True):
+            if request.allowed[slot] and gate > 0:
+                arrived[slot] = arrived.get(slot, 0.0) + best[at][1] / total * gate
+                led.setdefault(slot, best[at][0])
+        for slot, mass in arrived.items():
+            activation = mass / (mass + self._spreading.parameters.half_saturation)
+            if activation <= scores.get(slot, 0.0):
+                del led[slot]
+            scores[slot] = 1.0 - (1.0 - scores.get(slot, 0.0)) * (1.0 - activation)
+
+        def path(slot: int) -> Path:
+            before = ranking.path(led[slot]) if slot in led else ()
+            return (
+                (*before, PathNode("chunk", slot, scores[slot])) if before else ranking.path(slot)
+            )
+
+        return ranking.reordered(
+            sorted(scores.items(), key=lambda entry: -entry[1]),
+            path=path,
+            passed_on=lambda: {*ranking.passed_on(), *(slot for slot, _ in best)},
+        )
 
 
-class _PropagatedSearch(DirectSearch):
-    """Direct search that compares propagated vectors."""
+class _PropagatedParts:
+    """The derived parts of a namespace, with vectors propagated where the layer knows the chunk."""
 
-    def __init__(self, namespace: Namespace) -> None:
-        super().__init__(namespace.derived, namespace.settings.evidence, namespace.languages)
-        self._layers = LayerFile.of(namespace)
+    def __init__(self, derived: Derived, layers: LayerFile) -> None:
+        self._derived = derived
+        self._layers = layers
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._derived, name)
 
     @property
     def vectors(self) -> VectorTable | None:
-        """The vectors of the index, propagated where the layer knows the chunk."""
-        own = super().vectors
+        """The vectors that dense search compares."""
+        own = self._derived.vectors
         layer = self._layers.in_graph(self._derived, self._derived.graph)
         return own if layer is None or own is None else self._layers.table(layer, own)

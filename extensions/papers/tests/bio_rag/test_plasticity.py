@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from hebbgraph.errors import ParameterError
 
-from hebbgraph_papers.bio_rag.plasticity import RULES, bio_rag, find_rule, hebb
+from hebbgraph_papers.bio_rag.plasticity import RULES, bio_rag, hebb
 
 ONE = np.ones(1)
 
@@ -50,10 +49,3 @@ def test_rules_stay_within_bounds(rule):
         weight = rule(weight, credit, length, learning_rate=0.9, w_max=0.7, w_min=-0.2)
         assert weight.min() >= -0.2
         assert weight.max() <= 0.7
-
-
-def test_rules_go_by_name_and_functions_as_they_are():
-    assert find_rule("hebb") is hebb
-    assert find_rule(bio_rag) is bio_rag
-    with pytest.raises(ParameterError, match="hebb, bio_rag"):
-        find_rule("oja")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hebbgraph import HebbianIndex
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.testing.array_view import ArrayView
 
 from hebbgraph_papers.bio_rag.formulas import BreadthFirstParameters
@@ -89,17 +88,13 @@ def test_weights_of_the_walk() -> None:
         },
     )()
     allowed = np.array([True, True, False])
-    learned = PlasticEdges(
-        tag_to_chunk=EdgeSet.from_arrays(np.array([0]), np.array([1]), np.array([0.25])),
-        tag_to_tag=EdgeSet.from_arrays(np.array([1]), np.array([0]), np.array([0.125])),
-    )
-    walk = TagChunkGraph(graph, allowed, learned)
+    walk = TagChunkGraph(graph, allowed)
     rows = zip(*(column.tolist() for column in walk.neighbours(np.array([0, 1, 2]))), strict=True)
     assert [(o, t, round(w, 3)) for o, t, w in rows] == [
         (0, 1, 0.2),  # two chunks hold both tags
         (0, 2, 1.0),  # the title of chunk 0
-        (0, 3, 0.75),  # a mention, and what was learned
-        (1, 0, 0.325),
+        (0, 3, 0.5),  # a mention
+        (1, 0, 0.2),
         (1, 2, 0.5),
         (1, 3, 0.5),  # chunk 2 takes no part
         (2, 0, 1.0),

@@ -7,7 +7,7 @@ recall first names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -23,6 +23,7 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import Question
+from hebbgraph.records import Stale
 
 __all__ = [
     "NONE_HELD",
@@ -108,6 +109,10 @@ class Ranking:
         are.
     unlearned : callable, optional
         Returns the score of a slot without what was learned; a lesson keeps it.
+    last : ndarray of bool, shape (n_slots,), optional
+        Chunks that fill up the hits only after all others.
+    stale : callable, optional
+        Returns the marks of those slots that are stale.
     """
 
     slots: IntArray
@@ -117,6 +122,19 @@ class Ranking:
     notes: tuple[str, ...] = ()
     confidence: float | None = None
     unlearned: Callable[[int], float] | None = None
+    last: BoolArray | None = None
+    stale: Callable[[Iterable[int]], Mapping[int, Stale]] | None = None
+
+    def reordered(self, ranked: Iterable[tuple[int, float]], **changes: Any) -> Ranking:
+        """Return it with these slots and scores, best first."""
+        slots, scores = zip(*ranked, strict=True) if (ranked := list(ranked)) else ((), ())
+        return replace(
+            self, slots=np.array(slots, np.int64), scores=np.array(scores, np.float64), **changes
+        )
+
+    def pairs(self) -> list[tuple[int, float]]:
+        """Return slots and scores, best first."""
+        return list(zip(self.slots.tolist(), self.scores.tolist(), strict=True))
 
 
 @runtime_checkable

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from hebbgraph.formulas.activation import Activation, spread
-from hebbgraph.formulas.adjacency import GateOf, PlasticEdges
+from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
+from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
@@ -88,7 +89,7 @@ class Spreading:
             evidence,
             parameters=self.parameters,
             allowed=request.allowed,
-            plastic=self.edges(request, evidence.of),
+            aliases=self._alias_edges(request.graph),
             cue_weights=weights[known],
             cue_trust=trust[known],
             confidence=sure,
@@ -96,13 +97,9 @@ class Spreading:
         )
         return found if memory is None else memory.added(found, request.allowed)
 
-    def edges(self, request: Request, evidence: GateOf) -> PlasticEdges | None:
-        """Return the edges to follow beside those of the text; a subclass may add its own.
-
-        ``evidence`` is the direct evidence of chunks, which may gate edges.
-        """
-        if self._aliases and len(aliases := self._aliases.edges(request.graph)):
-            return PlasticEdges(tag_to_tag=aliases)
+    def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
+        if self._aliases and len(edges := self._aliases.edges(graph)):
+            return edges
         return None
 
 
@@ -110,6 +107,6 @@ def _passed_on(layers: tuple[Layer, ...]) -> set[int]:
     return {
         node
         for layer in layers
-        for nodes in (layer.seeds, layer.sources[0], layer.leaps[0])
+        for nodes in (layer.seeds, layer.sources[0])
         for node in nodes.tolist()
     }

@@ -1,0 +1,132 @@
+"""A query, and what models and the caller add to it: asked for before anything is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.derived.translations import SaidNames
+from hebbgraph.embedders import unit_vector
+from hebbgraph.errors import ParameterError
+from hebbgraph.limits import MAX_SEEDS
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.conversation import in_full
+from hebbgraph.recall.elsewhere import VectorsElsewhere
+from hebbgraph.records import Turn
+from hebbgraph.store.truth import Truth
+
+if TYPE_CHECKING:
+    from hebbgraph.recall.options import RecallOptions
+
+__all__ = ["Query", "ask_models", "in_short"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question as it arrived.
+
+    Attributes
+    ----------
+    text : str
+    vector : ndarray of float32, optional
+        Its embedding, of unit length, mixed with those of ``turns``.
+    seeds : dict of row to score, optional
+        What the caller's search returned.
+    elsewhere : VectorsElsewhere, optional
+        Reads the vectors of the caller's store.
+    phrases : sequence of str
+        Concepts that the cue model named.
+    turns : tuple of Turn
+        Earlier turns that count.
+    names : SaidNames, optional
+        What it may name in another language.
+    notes : tuple of str
+    """
+
+    text: str
+    vector: NDArray[np.float32] | None = None
+    seeds: dict[int, float] | None = None
+    elsewhere: VectorsElsewhere | None = None
+    phrases: Sequence[str] = ()
+    turns: tuple[Turn, ...] = ()
+    names: SaidNames | None = None
+    notes: tuple[str, ...] = ()
+
+
+def ask_models(
+    namespace: Namespace, text: str, turns: tuple[Turn, ...], options: RecallOptions
+) -> Query:
+    """Ask the caller's search, cue model and embedder."""
+    full = in_full(text, turns) if turns else text
+    seeds = options.seeds
+    if seeds is None and namespace.search is not None:
+        seeds = namespace.search(full)
+    phrases, notes = _phrases(namespace, full)
+    vector = None
+    if options.vector is not None:
+        vector = unit_vector(options.vector)  # beside seeds too: past questions are found by it
+        if seeds is None and namespace.embedder is None:
+            notes += ("vector= finds no chunks: the index was opened without an embedder",)
+    elif seeds is None and namespace.embedder is not None:
+        vector = namespace.questions.of(namespace.embedder, text)
+    if seeds is None:
+        namespace.warn_without_model()
+    if vector is not None and turns and namespace.embedder is not None:
+        for turn in turns:
+            vector = vector + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
+        vector = unit_vector(vector)
+    translations = namespace.translations
+    elsewhere = None
+    if options.vectors is not None:
+        if seeds is None or vector is None or not callable(options.vectors):
+            raise ParameterError(
+                "vectors= is a callable from ids to vectors, and goes with seeds= and with "
+                "vector=, the question's own"
+            )
+        elsewhere = VectorsElsewhere(vector, options.vectors)
+    return Query(
+        text,
+        vector,
+        None if seeds is None else _positive(seeds, namespace.truth),
+        elsewhere,
+        phrases,
+        turns,
+        None if translations is None else translations.said(text),
+        notes,
+    )
+
+
+def _phrases(namespace: Namespace, text: str) -> tuple[list[str], tuple[str, ...]]:
+    """Ask the cue model, if there is one. A recall survives its failure, and notes it."""
+    if namespace.cue_model is None:
+        return [], ()
+    try:
+        return [str(phrase) for phrase in namespace.cue_model(text)], ()
+    except Exception as error:
+        return [], (f"no cues by the model: {in_short(error)}",)
+
+
+def _positive(seeds: Iterable[tuple[str, float]], truth: Truth) -> dict[int, float]:
+    """Return the scores by row, shifted to be positive."""
+    try:
+        scores = {str(id_): float(score) for id_, score in seeds}
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
+    if len(scores) > MAX_SEEDS:
+        raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
+    if not all(map(np.isfinite, scores.values())):
+        raise ParameterError("the score of a seed is NaN or infinite")
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    # Scores may be negated distances. Even the worst of them must stay above 0.
+    shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
+    rows = truth.rows_of(scores)
+    return {row: scores[id_] + shift for id_, row in rows.items()}
+
+
+def in_short(error: Exception) -> str:
+    """Return an error on one short line, for a note."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -1,0 +1,79 @@
+"""Which of hebbgraph's own rank steps a recall needs; each is imported when one first does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hebbgraph.arrays import BoolArray
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.moments import microseconds
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.options import RecallOptions
+from hebbgraph.recall.query import Query
+from hebbgraph.recall.steps import RankStep
+
+if TYPE_CHECKING:
+    from hebbgraph.derived.timeline import Timeline, Timelines
+
+__all__ = ["StepList"]
+
+
+class StepList:
+    """The rank steps of one namespace: time, a limit per colony, a reranker."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._undated: tuple[TagGraph, int] | None = None  # and how many of its slots were read
+
+    def steps(self, graph: TagGraph, query: Query, options: RecallOptions) -> list[RankStep]:
+        """Return the steps that a recall needs, in their order; the graph is locked."""
+        namespace = self._namespace
+        steps: list[RankStep] = []
+        if (timeline := self._timeline(graph)) is not None:
+            from hebbgraph.recall.staleness import InTime
+
+            language, moment = namespace.settings.language, options.moment
+            steps.append(InTime(namespace.truth, graph, timeline, query.text, language, moment))
+        if options.per_colony is not None:
+            from hebbgraph.recall.diversity import PerColony
+
+            steps.append(PerColony(options.per_colony, namespace.colony_of))
+        if namespace.reranker is not None:
+            steps.append(self._reranking)
+        return steps
+
+    def stale(self, graph: TagGraph) -> BoolArray | None:
+        """Return which chunks are stale now; None if no chunk says anything about time."""
+        timeline = self._timeline(graph)
+        return None if timeline is None else timeline.stale(microseconds(datetime.now(UTC)))
+
+    @cached_property
+    def _reranking(self) -> RankStep:
+        from hebbgraph.recall.reranking import Rerank
+
+        return Rerank(self._namespace.reranker, self._namespace.settings.rerank)
+
+    @cached_property
+    def _timelines(self) -> Timelines:
+        from hebbgraph.derived.timeline import Timelines
+
+        return Timelines(self._namespace.truth)
+
+    def _timeline(self, graph: TagGraph) -> Timeline | None:
+        if "_timelines" not in vars(self) and not self._has_dates(graph):
+            return None
+        return self._timelines.at(graph)
+
+    def _has_dates(self, graph: TagGraph) -> bool:
+        """Return whether any chunk says when it holds; only new rows are looked up."""
+        known, start = self._undated or (None, 0)
+        start, stop = start if known is graph else 0, graph.n_slots
+        if start < stop:
+            rows = graph.rows
+            first = int(rows[start - 1]) if start else -1
+            if self._namespace.truth.dated(first, int(rows[stop - 1])):
+                return True
+        self._undated = graph, stop
+        return False
