@@ -185,53 +185,21 @@ def test_a_failing_disk_does_not_keep_the_doctor_from_repairing(
         assert index.doctor().findings == ()
 
 
-# -- large lexical indexes -----------------------------------------------------------------
+# -- lexical files -------------------------------------------------------------------------
 
 
-def _finish_reading() -> None:
-    import threading
-
-    for thread in threading.enumerate():
-        if thread.name == "hebbgraph-checksums":
-            thread.join(30)
-
-
-def test_a_touched_file_of_a_large_index_is_read_before_it_answers(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lexical_module, "_MAX_BYTES_TO_CHECK", 0)
+def test_a_damaged_file_of_any_size_is_found_before_it_answers(place: Path) -> None:
     with HebbianIndex.open(place) as index:
         before = _hits(index)
-        assert index.parts.derived.lexical.unread  # nobody touched them
-        _finish_reading()
-        assert _hits(index) == before
-        assert index.repairs == ()
     for suffix in ("idx", "term", "pos", "fast", "fieldnorm"):
         (path,) = _lexical(place).glob(f"*.{suffix}")
         _flip(path, 3)
         with HebbianIndex.open(place) as index:
             assert _hits(index) == before
             assert any("checksum" in repair for repair in index.repairs), path
-
-
-def test_what_a_disk_lost_is_found_in_the_background(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody wrote, so nothing tells but the content."""
-    monkeypatch.setattr(lexical_module, "_MAX_BYTES_TO_CHECK", 0)
-    (path,) = _lexical(place).glob("*.fieldnorm")
-    _flip(path, 0)
-    monkeypatch.setattr("hebbgraph.derived.segments.Inventory.touched", lambda *_: set())
-    with HebbianIndex.open(place) as index:
-        index.recall(QUESTION)
-        _finish_reading()
-        assert len(_hits(index)) == 8
-        assert any("checksum" in repair for repair in index.repairs)
-    with HebbianIndex.open(place) as index:
-        index.recall(QUESTION)
-        _finish_reading()
-        _hits(index)
-        assert index.repairs == ()
+        with HebbianIndex.open(place) as index:
+            assert _hits(index) == before
+            assert index.repairs == ()
 
 
 # -- the database --------------------------------------------------------------------------

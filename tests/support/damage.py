@@ -438,7 +438,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--checked-bytes", type=int, help="treat larger lexical indexes as large")
     parser.add_argument("--kind", action="append", help="only such files: a row of the table")
     parser.add_argument("--results", type=Path, help="keep outcomes here, and go on from them")
     parser.add_argument("--table", type=Path, nargs="+", help="only print what is kept in these")
@@ -448,10 +447,6 @@ def main() -> int:
         told = [(_kind_in(name), Outcome(*outcome)) for name, outcome in held.items()]
         sys.stdout.write(f"{table(told)}\n")
         return any(not outcome.ok for _, outcome in told)
-    if options.checked_bytes is not None:
-        from hebbgraph.derived import lexical
-
-        lexical._MAX_BYTES_TO_CHECK = options.checked_bytes
     import rooms  # noqa: F401
 
     results: list[tuple[str, Outcome]] = []

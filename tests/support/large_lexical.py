@@ -1,12 +1,8 @@
 """Damage a large lexical index (above 64 MB).
 
 ``python tests/support/large_lexical.py --cases 120 --place DIR`` makes one from generated text, or
-takes the one that is there, and damages one file of a segment in each case. Half of the damages
-are done by somebody: the file system tells that the file was touched, so it is read before it
-answers. The other half are those of a disk that loses bits: nothing tells, and what opening reads
-has to show them, or the background. What is found is built anew; that takes half a minute, so most
-cases end there. With ``--checked-bytes 0`` nothing is read when the index is opened, as where it is
-larger than that: then an answer may be wrong until the background has read it.
+takes the one that is there, and damages one file of a segment in each case. What is found is built
+anew; that takes half a minute, so most cases end there.
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ import random
 import shutil
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +24,6 @@ from damage import DAMAGES, QUESTIONS, Outcome, in_child
 from kept_results import KeptResults
 
 from hebbgraph import HebbgraphError, HebbianIndex, Settings
-from hebbgraph.derived import lexical as lexical_index
 from hebbgraph.derived.segments import inventory
 from hebbgraph.derived.steps import Steps
 
@@ -70,13 +64,7 @@ def _answers(index: HebbianIndex) -> list[Any]:
     return [[[hit.chunk.id, round(hit.score, 7)] for hit in one.hits] for one in recalls]
 
 
-def _wait() -> None:
-    for thread in threading.enumerate():
-        if thread.name == "hebbgraph-checksums":
-            thread.join()
-
-
-def _damaged_copy(place: Path, copy: Path, kind: str, *, noticed: bool, seed: int) -> Path:
+def _damaged_copy(place: Path, copy: Path, kind: str, *, seed: int) -> Path:
     """Copy an index, damage it, and return the file."""
     rng = random.Random(seed)
     shutil.copytree(place, copy, copy_function=os.link)
@@ -86,22 +74,8 @@ def _damaged_copy(place: Path, copy: Path, kind: str, *, noticed: bool, seed: in
     content = file.read_bytes()
     file.unlink()  # else all copies would be damaged
     file.write_bytes(content)
-    _see(lexical)
     DAMAGES[kind](file, rng, [one for one in lexical.iterdir() if one.is_file()])
-    if not noticed:
-        _see(lexical)
     return file
-
-
-def _see(lexical: Path) -> None:
-    """Let the stamp say that its files look as they do now."""
-    path = lexical / "hebbgraph.json"
-    stamp = json.loads(path.read_bytes())
-    for name in stamp["inventory"][2]:
-        found = (lexical / name).stat()
-        stamp["inventory"][2][name] = [found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
-    path.unlink()
-    path.write_text(json.dumps(stamp))
 
 
 def _examine(copy: Path, expected: list[Any], *, rebuild: bool) -> Outcome:
@@ -111,21 +85,16 @@ def _examine(copy: Path, expected: list[Any], *, rebuild: bool) -> Outcome:
             raise _FoundError
 
         Steps.advance_lexical = found  # type: ignore[method-assign]  # in a process of its own
-    first, detail = "right", ""
     try:
         with HebbianIndex.open(copy, settings=_SETTINGS) as index:
-            if _answers(index) != expected:
-                first = "wrong until it was read"
-            _wait()
-            after = _answers(index)
+            right = _answers(index) == expected
             detail = "; ".join(index.repairs)
     except _FoundError:
-        return Outcome(f"{first}, found", found=True, mended=True)
+        return Outcome("found", found=True, mended=True)
     except HebbgraphError as error:
         return Outcome("told", found=True, mended=False, detail=f"{type(error).__name__}: {error}")
-    right = after == expected
     said = "mended" if detail else "not found"
-    return Outcome(f"{first}, {said}" if right else "wrong", bool(detail), right, detail)
+    return Outcome(f"right, {said}" if right else "wrong", bool(detail), right, detail)
 
 
 def main() -> int:
@@ -135,10 +104,7 @@ def main() -> int:
     parser.add_argument("--rebuilds", type=int, default=4, help="build anew in so many of them")
     parser.add_argument("--place", type=Path, help="keep the index here, or take it from here")
     parser.add_argument("--results", type=Path, help="keep outcomes here, and go on from them")
-    parser.add_argument("--checked-bytes", type=int, help="the most that opening reads")
     options = parser.parse_args()
-    if options.checked_bytes is not None:
-        lexical_index._MAX_BYTES_TO_CHECK = options.checked_bytes
     import rooms  # noqa: F401
 
     kept = KeptResults(options.results)
@@ -164,28 +130,27 @@ def main() -> int:
             suffix, answer, *_, detail = kept.of(
                 name, _case, place, Path(root), expected, n, rebuild=rebuild
             )
-            counted[name.split(", ")[1], answer] += 1
-            if rebuild or _is_bad(answer, options.checked_bytes):
+            counted[answer] += 1
+            if rebuild or _is_bad(answer):
                 sys.stdout.write(f"{name}, {suffix}: {answer} {detail}\n")
                 sys.stdout.flush()
-    for (noticed, answer), number in sorted(counted.items()):
-        sys.stdout.write(f"{noticed}: {number} {answer}\n")
-    return any(_is_bad(answer, options.checked_bytes) for _, answer in counted)
+    for answer, number in sorted(counted.items()):
+        sys.stdout.write(f"{number} {answer}\n")
+    return any(map(_is_bad, counted))
 
 
 def _name(n: int) -> str:
-    return f"{n}: {_KINDS[n // 2 % len(_KINDS)]}, {'unnoticed' if n % 2 else 'touched'}"
+    return f"{n}: {_KINDS[n % len(_KINDS)]}"
 
 
-def _is_bad(answer: str, checked_bytes: int | None) -> bool:
-    if checked_bytes is None and answer.startswith("wrong"):
-        return True
-    return answer in ("wrong", "crash", "hangs", "foreign error") or answer.endswith("not found")
+def _is_bad(answer: str) -> bool:
+    bad = ("wrong", "crash", "hangs", "foreign error")
+    return answer in bad or answer.endswith("not found")
 
 
 def _case(place: Path, root: Path, expected: list[Any], n: int, *, rebuild: bool) -> list[Any]:
-    copy, kind = root / f"case{n}", _KINDS[n // 2 % len(_KINDS)]
-    file = _damaged_copy(place, copy, kind, noticed=n % 2 == 0, seed=n // 8)
+    copy, kind = root / f"case{n}", _KINDS[n % len(_KINDS)]
+    file = _damaged_copy(place, copy, kind, seed=n // 4)
     try:
         if file.read_bytes() == (_lexical(place) / file.name).read_bytes():
             return [file.suffix, "right, as nothing changed", True, True, ""]

@@ -7,7 +7,6 @@
 :mod:`.vector_steps`    one step of the vectors
 :mod:`.snapshot`        the graph on disk
 :mod:`.lexical`         BM25 by Tantivy
-:mod:`.lexical_part`    ... opened, doubted, and put aside where it is damaged
 :mod:`.lexical_faults`  what Tantivy raises, told apart
 :mod:`.segments`        whether Tantivy's files are intact and belong together
 :mod:`.metadata`        metadata fields, which filters are evaluated on

@@ -38,7 +38,7 @@ from hebbgraph.errors import StorageError
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "lexical_schema", "stamp_problem"]
+__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "lexical_problems", "lexical_schema"]
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +49,6 @@ _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 256_000_000
 #: So many terms, and their frequencies, are held: questions share most of their words.
 _MOST_HELD = 65_536
-#: Up to this size, opening verifies every checksum; of a larger index, those of files that
-#: somebody has touched, and the others are read in the background.
-_MAX_BYTES_TO_CHECK = 256_000_000
 
 
 class LexicalRow(NamedTuple):
@@ -95,8 +92,6 @@ class LexicalIndex:
         self.commit = NOTHING
         #: Why the index found there was discarded, if it was.
         self.damage: str | None = None
-        #: Files of a large index whose content opening did not read; see :meth:`read_rest`.
-        self.unread: frozenset[str] = frozenset()
         if directory is None:
             self._index = tantivy.Index(self._schema)
         else:
@@ -118,7 +113,7 @@ class LexicalIndex:
         stamp = _read_stamp(directory)
         if stamp is not None:
             try:
-                self.unread = _check(directory, stamp.inventory)
+                _check(directory, stamp.inventory)
                 with translated(directory):
                     return tantivy.Index(self._schema, path=str(directory))
             except (OSError, ValueError, KeyError, TypeError) as error:
@@ -126,7 +121,6 @@ class LexicalIndex:
                     is_missing(error) or isinstance(error, LexicalDamageError)
                 ):
                     raise  # the file system fails, and the files may be whole
-                self.unread = frozenset()
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
                 self.damage = str(error)
         elif _has_segments(directory):
@@ -135,14 +129,6 @@ class LexicalIndex:
         directory.mkdir(parents=True, exist_ok=True)
         with translated(directory, writing=True):
             return tantivy.Index(self._schema, path=str(directory))
-
-    def read_rest(self) -> list[str]:
-        """Read what opening did not; return the names of damaged files.
-
-        It takes as long as reading them from the disk, and needs no lock: files of Tantivy
-        never change, and one that a merge has removed meanwhile is of no interest.
-        """
-        return [] if self._directory is None else damaged_files(self._directory, self.unread)
 
     @staticmethod
     def discard(directory: Path) -> None:
@@ -413,21 +399,12 @@ class _Stamp(NamedTuple):
     inventory: Inventory
 
 
-def _check(directory: Path, expected: Inventory) -> frozenset[str]:
-    """Raise ValueError if files do not belong together, or are damaged.
-
-    Of a large index, only files that somebody has touched are read. The others are returned:
-    what a disk lost without writing shows when they are read later.
-    """
-    found = inventory(directory)
-    if difference := expected.difference(found):
+def _check(directory: Path, expected: Inventory) -> None:
+    """Raise ValueError if files do not belong together, or are damaged."""
+    if difference := expected.difference(inventory(directory)):
         raise ValueError(difference)
-    now = set(found.files)
-    if found.size > _MAX_BYTES_TO_CHECK:
-        now = expected.touched(found)
-    if damaged := damaged_files(directory, now):
+    if damaged := damaged_files(directory):
         raise ValueError(f"checksum of {damaged[0]}")
-    return frozenset(found.files.keys() - now)
 
 
 def _lists(expected: Inventory, directory: Path) -> bool:
@@ -440,16 +417,21 @@ def _lists(expected: Inventory, directory: Path) -> bool:
         return False
 
 
-def stamp_problem(directory: Path) -> str | None:
-    """Return why the files of an index do not match its stamp; None if they do."""
+def lexical_problems(directory: Path) -> list[str]:
+    """Return what is wrong with the files of an index; the caller holds the lock on the folder."""
+    if not directory.is_dir():
+        return []
     if (stamp := _read_stamp(directory)) is None:
-        return "it does not say of which commit it is" if _has_segments(directory) else None
+        return ["it does not say of which commit it is"] if _has_segments(directory) else []
     try:
-        return stamp.inventory.difference(inventory(directory))
+        difference = stamp.inventory.difference(inventory(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, OSError) and not is_missing(error):
             raise
-        return f"damaged: {error}"
+        difference = f"damaged: {error}"
+    if difference is not None:
+        return [difference]
+    return [f"damaged: {', '.join(damaged)}"] if (damaged := damaged_files(directory)) else []
 
 
 def _has_segments(directory: Path) -> bool:

@@ -21,9 +21,8 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.derived.folder import Folder, FolderLockedError
-from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, lexical_problems
 from hebbgraph.derived.lexical_faults import LexicalDamageError
-from hebbgraph.derived.lexical_part import LexicalPart
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
@@ -137,9 +136,6 @@ class Derived:
         self._rows_of_corrections: dict[str, int] = {}
         self._corrected: _Corrected | None = None
         self._lexical: LexicalIndex | None = None
-        self._lexical_part = LexicalPart(
-            folder, positions=truth.text_store.here, repairs=self.repairs
-        )
         self._vectors: VectorTable | None = None
         self._steps = Steps(truth, language, self.lock, self._repaired)
         self._vector_steps = VectorSteps(
@@ -236,7 +232,7 @@ class Derived:
         state = self._truth.state()
         needed = self._truth.acknowledged(state.commit)
         held, newest = self._commit, state.commit.generation
-        if self._graph is None or self._lexical is None or self._lexical_part.is_doubted:
+        if self._graph is None or self._lexical is None:
             return None
         if not needed <= held.generation <= newest:
             return None
@@ -294,7 +290,7 @@ class Derived:
                     raise
                 except OSError as error:
                     # A file that was open may be gone; anything else may pass, once.
-                    if attempt and not (attempt == 1 and self._lexical_part.is_to_blame(error)):
+                    if attempt:
                         raise translate_os(error, self.place) from error
                     logger.warning("derived parts failed (%s): reading them again", error)
                     self.repairs.append(f"derived parts failed while open: {error}")
@@ -334,7 +330,11 @@ class Derived:
 
     def discard_lexical(self, problem: str) -> None:
         """Drop the lexical index, on disk too: the next refresh builds it from the truth."""
-        self._lexical_part.put_aside(problem)
+        logger.warning("%s: building the lexical index anew", problem)
+        self.repairs.append(problem)
+        if self._directory is not None:
+            with self._locked():
+                LexicalIndex.discard(self._directory / "lexical")
         with self.lock:
             self._lexical = None
 
@@ -389,14 +389,26 @@ class Derived:
             self._saved = NEVER if graph is None else _commit_of(graph)
             with self.lock:
                 self._graph = graph or TagGraph.empty()
-        self._load_lexical()
-
-    def _load_lexical(self) -> None:
-        if not self._lexical_part.settled(self._lexical):
-            with self.lock:
-                self._lexical = None
         if self._lexical is None:
-            self._lexical = self._lexical_part.open()
+            self._lexical = self._opened_lexical()
+
+    def _opened_lexical(self) -> LexicalIndex:
+        """Open the lexical index, or a private copy where it may not be written."""
+        if self._directory is not None:
+            with self._locked():
+                opened = self._written_lexical()
+            if opened.damage is not None:
+                self.repairs.append(f"the lexical index was damaged: {opened.damage}")
+            return opened
+        if self._shared is not None and (self._shared / "lexical").is_dir():
+            positions = self._truth.text_store.here
+            return LexicalIndex.copy_of(self._shared / "lexical", positions=positions)
+        return self._written_lexical()
+
+    def _written_lexical(self) -> LexicalIndex:
+        where = None if self._directory is None else self._directory / "lexical"
+        # With positions, terms are the text, all but its endings.
+        return LexicalIndex(where, positions=self._truth.text_store.here)
 
     # -- one step forward -----------------------------------------------------------
 
@@ -533,7 +545,10 @@ class Derived:
 
     def lexical_problems(self) -> list[str]:
         """Return what is wrong with the files of the lexical index."""
-        return self._lexical_part.problems()
+        if self._shared is None:
+            return []
+        with self._locked():
+            return lexical_problems(self._shared / "lexical")
 
     def filed_vectors(self) -> tuple[VectorTable | None, str | None]:
         """Return the vectors in the files, and what is wrong with the files.
@@ -576,7 +591,7 @@ class Derived:
                     vectors = vectors.kept(graph.rows, _commit_of(graph))
                 # Rewritten, so that its statistics count live chunks only, and the terms of
                 # deleted ones are gone from the disk.
-                lexical = self._lexical_part.begun()
+                lexical = self._written_lexical()
                 self._steps.advance_lexical(graph, lexical, rewrite=True)
             with self.lock:
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical

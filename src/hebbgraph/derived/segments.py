@@ -4,8 +4,7 @@ Tantivy ends each file of a segment with a footer: JSON with a CRC-32 of the con
 length, and a magic number (``tantivy/src/directory/footer.rs``). It reads the footer when it
 opens a file, but checks the CRC only on request, which its Python binding does not offer; and
 nothing says that a file belongs to its segment. So the stamp records all files with their
-footers (:func:`inventory`), which is quick to compare; checking their content takes longer
-(:func:`damaged_files`).
+footers (:func:`inventory`), and their content is compared with those (:func:`damaged_files`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import os
 import shutil
 import struct
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,24 +38,16 @@ class Inventory(NamedTuple):
         The checksum of Tantivy's list of segments.
     files : dict
         Size and checksum, from its footer, of each file of these segments.
-    seen : dict
-        What the file system said of each file: its number, and when it was changed. Whoever
-        writes to a file, copies or replaces it changes that.
     """
 
     meta: int
     files: dict[str, list[int]]
-    seen: dict[str, list[int]]
 
     @classmethod
     def read(cls, held: Any) -> Inventory:
         """Parse it from JSON."""
-        meta, *dicts = held
-        files, seen = (
-            {str(name): list(map(int, file)) for name, file in one.items()}
-            for one in (*dicts, {})[:2]  # earlier versions did not look
-        )
-        return cls(int(meta), files, seen)
+        meta, files, *_ = held  # earlier versions also noted when files were changed
+        return cls(int(meta), {str(name): list(map(int, file)) for name, file in files.items()})
 
     def difference(self, other: Inventory) -> str | None:
         """Describe how another inventory differs; None if it does not.
@@ -69,10 +60,6 @@ class Inventory(NamedTuple):
             if other.files[name] != file:
                 return f"checksum of {name}"
         return None if self.meta == other.meta else "its list of segments differs"
-
-    def touched(self, other: Inventory) -> set[str]:
-        """Return the files that were written, copied or replaced since."""
-        return {name for name, seen in other.seen.items() if self.seen.get(name) != seen}
 
     @property
     def size(self) -> int:
@@ -120,12 +107,10 @@ def inventory(directory: Path) -> Inventory:
         If there is no readable index.
     """
     meta = (directory / _META).read_bytes()
-    files, seen = {}, {}
+    files = {}
     for path in _files(directory, meta):
-        found = path.stat()
-        files[path.name] = [found.st_size, _footer(path)[1]]
-        seen[path.name] = [found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
-    return Inventory(zlib.crc32(meta), files, seen)
+        files[path.name] = [path.stat().st_size, _footer(path)[1]]
+    return Inventory(zlib.crc32(meta), files)
 
 
 def meta_checksum(directory: Path) -> int:
@@ -133,14 +118,8 @@ def meta_checksum(directory: Path) -> int:
     return zlib.crc32((directory / _META).read_bytes())
 
 
-def damaged_files(directory: Path, names: Collection[str] | None = None) -> list[str]:
+def damaged_files(directory: Path) -> list[str]:
     """Return the names of files whose content does not match their footer.
-
-    Parameters
-    ----------
-    directory : Path
-    names : collection of str, optional
-        Read only these.
 
     Returns
     -------
@@ -151,8 +130,7 @@ def damaged_files(directory: Path, names: Collection[str] | None = None) -> list
         files = _files(directory, (directory / _META).read_bytes())
     except (ValueError, KeyError, TypeError, AttributeError):
         return [_META]
-    wanted = [path for path in files if names is None or path.name in names]
-    return [path.name for path in wanted if not _is_whole(path)]
+    return [path.name for path in files if not _is_whole(path)]
 
 
 def _files(directory: Path, meta: bytes) -> list[Path]:
