@@ -411,7 +411,7 @@ def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
     ):
         told = run("lessons", "--db", indexed, *selection)
         assert ("1 lesson\n" if expected == 1 else f"{expected} lessons\n") in told.out
-        assert told.out.count(f"cited {ids[0]}\n") == expected
+        assert told.out.count(f"cited {ids[0]}  Petrel\n") == expected
         assert told.out.count(" edges in force, weight ") == expected
     assert run("stats", "--db", indexed, "--json").json["lessons"] == 2
 

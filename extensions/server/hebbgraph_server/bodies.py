@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 __all__ = [
+    "Access",
     "AddRequest",
     "ChunkIds",
     "Chunks",
@@ -41,6 +42,7 @@ __all__ = [
     "DeleteRequest",
     "Deleted",
     "DoctorRequest",
+    "DocumentsRequest",
     "EarlierRecallsRequest",
     "ExplainRequest",
     "Feedbacks",
@@ -298,6 +300,13 @@ class NeighborhoodRequest(_Body):
     limit: int = Field(default=500, ge=1, le=5_000)
 
 
+class DocumentsRequest(_Body):
+    """See ``index.inspect.documents``."""
+
+    containing: str = Field(default="", max_length=MAX_ID)
+    limit: int = Field(default=100, ge=1, le=10_000)
+
+
 class ColoniesRequest(_Body):
     """See ``HebbianIndex.colonies``."""
 
@@ -377,6 +386,13 @@ class Namespaces(_Body):
     """The namespaces that a token sees."""
 
     namespaces: list[str]
+
+
+class Access(_Body):
+    """What the token of a request may do in a namespace, and as whom it acts."""
+
+    role: Literal["read", "teach", "write"]
+    actor: str | None = None
 
 
 class Forgotten(_Body):

@@ -25,6 +25,7 @@ from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved
 from hebbgraph.index import CoreIndex
 from hebbgraph.inspect.log import Log
 from hebbgraph.inspect.maintenance import Maintenance
+from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspect.tags import Tags
 from hebbgraph.inspect.view import Inspection
@@ -303,6 +304,7 @@ _READ: Mapping[str, _Read] = {
     "tags": _all_of(TagCount, "tags"),
     "neighborhood": Neighborhood.model_validate_json,
     "learned": lambda content: tuple(_all_of(LearnedParameter, "learned")(content)),
+    "documents": DocumentList.model_validate_json,
     "stats": Stats.model_validate_json,
     "colonies": _all_of(Colony, "colonies"),
     "compact": lambda content: None,
@@ -369,6 +371,16 @@ def _refusing(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _of_the_client(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method of a room of one of its client."""
+
+    @functools.wraps(call)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(self.client, *args, **kwargs)
+
+    return method
+
+
 def _served_room(room: str, kind: type) -> property:
     """Return a room of a client: its methods are the client's, by their names over HTTP."""
 
@@ -388,6 +400,9 @@ def _served_room(room: str, kind: type) -> property:
     for name, (of, new_name) in MOVED.items():
         if of == room:
             members |= {new_name: method(name), f"a{new_name}": method(f"a{name}")}
+    for name in _READ.keys() & vars(kind).keys() - members.keys():
+        members[name] = _of_the_client(_asking(name, getattr(kind, name), _READ[name]))
+        members[f"a{name}"] = in_thread(members[name])
     if room == "tags":  # client.tags(...), as over HTTP
         members["__call__"] = method("tags")
     served = type(kind.__name__, (), members)

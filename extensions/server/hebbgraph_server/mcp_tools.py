@@ -18,6 +18,7 @@ from hebbgraph._version import __version__
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.labels import heading_of, place_of
 from hebbgraph.pool import IndexPool
 from hebbgraph.records import Chunk, Explanation, Recall
 from hebbgraph_documents import markdown_document, split_document
@@ -44,8 +45,10 @@ A memory that learns which passages belong together. Ask it with `recall`. After
 answered, tell it with `cite` which of the passages your answer rests on, and which were wrong: \
 later recalls find them sooner. Cite only what you used. `remember` keeps new text, `forget` \
 removes it, `explain` says why a passage came back."""
-#: Longer text is cut into passages.
+#: Longer text is cut into passages, and shown in part.
 _MAX_PASSAGE = 2_000
+#: What heading and source say, a path of this machine among it.
+_MADE_BY_US = frozenset({"source", "position", "headings", "media_type", "content_hash"})
 _MAX_HITS = 50
 
 
@@ -58,7 +61,11 @@ class Passage(_Result):
 
     id: str
     title: str
-    text: str
+    heading: str = Field(description="title and headings above it")
+    source: str = Field(description="document, and place in it")
+    text: str = Field(description="its beginning; the resource hebbgraph://chunks/{id} has all")
+    complete: bool = Field(description="whether text is all of it")
+    metadata: dict[str, Any]
     score: float
     path: str = Field(description="how the question led to it")
 
@@ -141,7 +148,15 @@ class _Tools:
                 Passage(
                     id=hit.chunk.id,
                     title=hit.chunk.title,
-                    text=hit.chunk.text,
+                    heading=heading_of(hit.chunk),
+                    source=place_of(hit.chunk),
+                    text=hit.chunk.text[:_MAX_PASSAGE],
+                    complete=len(hit.chunk.text) <= _MAX_PASSAGE,
+                    metadata={
+                        name: value
+                        for name, value in hit.chunk.metadata.items()
+                        if name not in _MADE_BY_US
+                    },
                     score=hit.score,
                     path=hit.path_text,
                 )

@@ -57,6 +57,13 @@ async def ids(body: bodies.IdsRequest, visit: Visit) -> Response:
     )
 
 
+async def documents(body: bodies.DocumentsRequest, visit: Visit) -> Response:
+    """List documents, the one indexed last first."""
+    return await visit.answer(
+        lambda index: index.inspect.documents(body.containing, limit=body.limit), pool="long"
+    )
+
+
 async def document_fingerprints(visit: Visit) -> Response:
     """Return the fingerprints of documents, by document id."""
     return await visit.answer(
@@ -125,6 +132,12 @@ async def properties(visit: Visit) -> Response:
 async def stats(visit: Visit) -> Response:
     """Count chunks, tags and edges."""
     return await visit.answer(lambda index: index.stats(), pool="long")
+
+
+async def access(visit: Visit) -> Response:
+    """Tell what the token may do here, and as whom it acts."""
+    role = visit.caller.role.name.lower()
+    return as_response(bodies.Access.model_validate({"role": role, "actor": visit.caller.actor}))
 
 
 async def namespaces(request: Request) -> Response:

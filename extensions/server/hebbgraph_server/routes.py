@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
+from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspection import LessonReport, Neighborhood, TagCorrection, Trace
 from hebbgraph.records import (
@@ -92,6 +93,7 @@ ROUTES = (
     Route("GET", "/health", reading.health, bodies.Health, None),
     Route("GET", "/metrics", metrics, None, None),
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
+    _read("access", bodies.Access, "GET"),
     _read("recall", Recall),
     _read("in_full", bodies.Question),
     _read("find_recall", bodies.FoundRecall),
@@ -99,6 +101,7 @@ ROUTES = (
     _read("get", bodies.Chunks),
     _read("holds", bodies.ChunkIds),
     _read("ids", bodies.ChunkIds),
+    _read("documents", DocumentList),
     _read("document_fingerprints", bodies.Fingerprints, "GET"),
     _read("stats", Stats, "GET"),
     _read("learned", bodies.Learned, "GET"),

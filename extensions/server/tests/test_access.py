@@ -33,6 +33,7 @@ BODIES: dict[str, Any] = {
     "/refresh": {"chunks": []},
     "/make_namespace": {},
     "/put_document": {"document_id": "d", "chunks": []},
+    "/documents": {},
     "/put_file": {"name": "d.md", "content": "SXQgbGFzdHMu"},
     "/delete": {"ids": []},
     "/colonies": {},

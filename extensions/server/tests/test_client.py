@@ -44,6 +44,7 @@ def test_it_answers_as_the_index_does(connect: Connect, location: Path) -> None:
         assert client.stats() == index.stats()
         assert client.settings == index.settings
         assert client.colonies() == index.inspect.colonies()
+        assert client.inspect.documents("o") == index.inspect.documents("o")
         assert client.in_full("And in winter?", ["What does mooring cost?"]) == index.in_full(
             "And in winter?", ["What does mooring cost?"]
         )

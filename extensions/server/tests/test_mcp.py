@@ -52,10 +52,14 @@ async def use_all(client: Client) -> None:
     resource = await client.read_resource(f"hebbgraph://chunks/{kept['chunk_ids'][0]}")
     assert resource.contents[0].text == "# Owls\n\nOwls hunt voles."  # type: ignore[union-attr]
     long = "\n\n".join(f"Owl number {n} hunts voles in barn {n}." * 3 for n in range(200))
-    parts = await call(client, "remember", text=long, title="Barns", document_id="barns")
+    parts = await call(client, "remember", text=long, title="Barns", document_id="/srv/barns")
     assert len(parts["chunk_ids"]) > 1
-    assert (await call(client, "forget", document_id="barns"))["removed"] == len(parts["chunk_ids"])
-    gone = await call(client, "forget", document_id="barns", dry_run=False)
+    barns = await call(client, "recall", query="Owl number 7 hunts voles in barn 7", k=1)
+    assert barns["passages"][0]["heading"] == "Barns"
+    assert barns["passages"][0]["source"].startswith("barns, passage ")
+    assert "/srv" not in str(barns)
+    assert (await call(client, "forget", document_id="/srv/barns"))["removed"] == len(parts["chunk_ids"])
+    gone = await call(client, "forget", document_id="/srv/barns", dry_run=False)
     assert gone["removed"] == len(parts["chunk_ids"])
     assert "no recall 'gone'" in await refused(client, "cite", recall_id="gone", chunk_ids=[first])
     assert "forget takes one of" in await refused(client, "forget")

@@ -21,6 +21,7 @@ from hebbgraph.cli.shared import (
 )
 from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import ParameterError
+from hebbgraph.labels import heading_of, place_of
 from hebbgraph.recall.strategies import check_strategy
 from hebbgraph.records import Recall
 
@@ -95,11 +96,13 @@ def _show_recall(recall: Recall, explain: bool) -> None:
     if not any(hit.score > 0 for hit in recall.hits):
         err.print("[yellow]no chunk matches the question[/yellow]")
     for hit in recall.hits:
-        title = f"[bold]{harmless(hit.chunk.title)}[/bold]  " if hit.chunk.title else ""
         out.print(
-            f"{hit.rank}. {title}[cyan]{hit.score:.3f}[/cyan]  [dim]{harmless(hit.chunk.id)}[/dim]",
+            f"{hit.rank}. [bold]{harmless(heading_of(hit.chunk))}[/bold]  "
+            f"[cyan]{hit.score:.3f}[/cyan]  [dim]{harmless(hit.chunk.id)}[/dim]",
             soft_wrap=True,
         )
+        if place := place_of(hit.chunk):
+            out.print(f"   [dim]{harmless(place)}[/dim]", soft_wrap=True)
         text = " ".join(hit.chunk.text.split())
         out.print(Padding(harmless(text[:200] + ("…" if len(text) > 200 else "")), (0, 0, 0, 3)))
         if explain:

@@ -20,6 +20,7 @@ from hebbgraph.cli.shared import (
 )
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
+from hebbgraph.labels import heading_of
 from hebbgraph.records import LessonRecord
 
 if TYPE_CHECKING:
@@ -84,11 +85,12 @@ def lessons(
     with opened(db, namespace, cache_dir=cache_dir) as index:
         found = index.lessons(actor=actor, unnamed=unnamed, recall=recall, since=since, until=until)
         answers = index.parts.answers.counts()
+        named = {one.id: heading_of(one) for one in index.get(_chunks_of(found[-last:]))}
     if as_json:
         print_json({"lessons": [one.model_dump() for one in found[-last:]], "answers": answers})
         return
     for one in found[-last:]:
-        out.print(_shown(one), soft_wrap=True, highlight=False)
+        out.print(_shown(one, named), soft_wrap=True, highlight=False)
     out.print(
         counted(len(found), "lesson") + (f", the last {last} shown" if len(found) > last else "")
     )
@@ -116,7 +118,11 @@ def _report(index: HebbianIndex, questions: int | None, output: Path | None, as_
         out.print(f"drawn: {harmless(str(output))}")
 
 
-def _shown(one: LessonRecord) -> str:
+def _chunks_of(lessons: list[LessonRecord]) -> list[str]:
+    return list(dict.fromkeys(id for one in lessons for id in (*one.cited, *one.rejected)))
+
+
+def _shown(one: LessonRecord, named: dict[str, str]) -> str:
     """Lay out a lesson as lines: seven columns would fit no terminal, and ids must stay whole."""
     head = (
         f"{datetime.fromtimestamp(one.created_at, UTC):%Y-%m-%d %H:%M} UTC",
@@ -126,6 +132,6 @@ def _shown(one: LessonRecord) -> str:
     )
     lines = ["  ".join(head)]
     lines += [f"  {one.question}"] if one.question else []
-    lines += [f"  cited {' '.join(one.cited)}"] if one.cited else []
-    lines += [f"  rejected {' '.join(one.rejected)}"] if one.rejected else []
+    for what, ids in (("cited", one.cited), ("rejected", one.rejected)):
+        lines += [f"  {what} {id}  {named.get(id, '(deleted)')}" for id in ids]
     return harmless("\n".join(lines))

@@ -5,6 +5,7 @@
 ``log``             ``index.log``: the feedback log in files, forgetting undone
 ``view``            ``index.inspect``: traces, reports, statistics, communities
 ``maintenance``     ``index.maintenance``: doctor, backup, pruning, new vectors and tags
+``documents``       what the index was made of, the latest first
 ``explain``         why a recall ranked a chunk as it did
 ``replay``          a recall spread again, with what was learned and without
 ``trace``           how activation spread, edge by edge

@@ -10,6 +10,7 @@ from hebbgraph.calling import in_thread
 from hebbgraph.derived.colonies import ColonyState
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspect.documents import DocumentList, documents
 from hebbgraph.inspect.explain import explain
 from hebbgraph.inspect.export import colony_graph, incidence_graph, tag_graph
 from hebbgraph.inspect.lesson_report import lesson_report
@@ -104,6 +105,25 @@ class Inspection:
                 lessons=parts.log.count(),
                 answers=parts.answers.counts(),
             )
+
+    def documents(self, containing: str = "", *, limit: int = 100) -> DocumentList:
+        """List the documents that the index was made of, the one indexed last first.
+
+        Parameters
+        ----------
+        containing : str
+            Only those whose id holds this text, without regard to case.
+        limit : int
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([{"text": "Owls hunt.", "title": "Owls", "document_id": "owls.md"}])
+        ...     index.inspect.documents().documents
+        (DocumentSummary(id='owls.md', title='Owls', passages=1, from_file=False),)
+        """
+        self._index._check_exists()
+        return documents(self._index._parts.truth, containing, limit)
 
     def learned(self) -> tuple[LearnedParameter, ...]:
         """Say how far memory is trusted here, where exams have moved it.
@@ -245,6 +265,7 @@ class Inspection:
     aexplain = in_thread(explain)
     atrace = in_thread(trace)
     astats = in_thread(stats)
+    adocuments = in_thread(documents)
     alearned = in_thread(learned)
     alesson_report = in_thread(lesson_report)
     acolonies = in_thread(colonies)

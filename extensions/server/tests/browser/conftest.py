@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).parents[4]
 FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-gl=angle", "--use-angle=swiftshader"]
-#: As wide as a desk, a tablet and a phone.
-WIDTHS = {1440: 900, 768: 1024, 390: 844}
+#: As wide as a wall, a desk, a tablet and a phone.
+WIDTHS = {2560: 1440, 1440: 900, 768: 1024, 390: 844}
 
 
 def _missing() -> str | None:

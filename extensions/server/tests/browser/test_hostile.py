@@ -57,7 +57,7 @@ def test_planted_scripts_show_as_text(window: Window, index: HebbianIndex) -> No
     page.locator(".hit").first.get_by_role("button", name="Cited").click()
     page.get_by_label("as").fill(_evil("actor"))
     page.get_by_role("button", name="Teach").click()
-    page.get_by_text("Learned from").wait_for()
+    page.get_by_text("Learned:").wait_for()
     ready = {
         "replay": ".spread",
         "map?tag=scripted%20quay": "[data-nodes]",
@@ -88,7 +88,7 @@ def test_right_to_left_and_huge_texts(open_window: Callable[..., Window]) -> Non
     card = page.locator('.hit[data-chunk="rtl"]')
     assert card.locator(".text").evaluate("e => getComputedStyle(e).direction") == "rtl"
     long = page.locator('.hit[data-chunk="long"]')
-    long.get_by_role("button", name="Show more").click()
+    long.get_by_role("button", name="Show all").click()
     long.locator("h3 button").click()
     page.get_by_text("The text goes on").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -64,6 +64,14 @@ async function answered(path, body, accept = "application/json") {
   }
 }
 
+const ROLES = ["read", "teach", "write"];
+let role = "write"; // until the server has told
+/** Ask what the token may do here; what it may not is not offered. */
+export async function learnRole() {
+  ({ role } = await get("access"));
+}
+export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
+
 /** GET a route. */
 export const get = async (path) => (await answered(path)).json();
 /** POST to a route. */

@@ -1,19 +1,21 @@
-// Ask: hits with the causes of their scores and the path that led there; cite, and ask again.
-import { post, trace } from "./api.js";
-import { asked } from "./asked.js";
-import { causesBar, legend } from "./causes.js";
+// Ask: passages with the words that matched, why they came, and teaching beside them.
+import { may, post, trace } from "./api.js";
+import { address, addressed, asked } from "./asked.js";
+import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, said, score, settled, some, tagLink } from "./dom.js";
+import { bodyOf, headingOf, markerOf, placeOf, snippet, whole } from "./passage.js";
 
-const CLAMPED = 1200;
+let asking = false; // whether somebody has just asked, so that focus goes to the answer
 
-export function showAsk(view) {
+export function showAsk(view, parameters) {
+  addressed(parameters);
   const first = h("input", { type: "search", value: asked.query, required: true, maxlength: 65536 });
   const second = h("input", { type: "search", value: asked.other, maxlength: 65536 });
   const k = h("input", { type: "number", min: 1, max: 100, value: asked.k });
   const where = h("input", { type: "text", value: asked.where_, spellcheck: "false",
     placeholder: '{"kind": "place"}' });
-  const results = h("div.columns", { "aria-live": "polite" });
+  const results = h("div.columns");
   const refused = h("p.refused", { role: "alert" });
   const more = h("details", asked.other || asked.where_ ? { open: true } : {},
     h("summary", "Filter, compare"),
@@ -25,20 +27,30 @@ export function showAsk(view) {
     role: "search",
     onsubmit: (event) => {
       event.preventDefault();
-      ask();
+      submit();
     },
   }, h("div.question", field("Question", first), h("button.primary", "Ask")), more, refused);
   put(view, form, results);
   if (asked.query) ask();
-  else welcome(results, first);
+  else welcome(results);
+
+  function submit() {
+    const filter = where.value.trim();
+    put(refused);
+    try {
+      if (filter) JSON.parse(filter);
+    } catch (problem) {
+      put(refused, `The filter is not JSON: ${problem.message}`);
+      return;
+    }
+    Object.assign(asked, { query: first.value.trim(), other: second.value.trim(), k: Number(k.value) || 10, where_: filter });
+    if (!asked.query) return;
+    asking = true;
+    if (location.hash === address("ask")) ask();
+    else location.hash = address("ask"); // which shows this view again
+  }
 
   async function ask() {
-    put(refused);
-    asked.query = first.value.trim();
-    asked.other = second.value.trim();
-    asked.k = Number(k.value) || 10;
-    asked.where_ = where.value.trim();
-    if (!asked.query) return;
     try {
       asked.where = asked.where_ ? JSON.parse(asked.where_) : null;
     } catch (problem) {
@@ -46,37 +58,40 @@ export function showAsk(view) {
       return;
     }
     const questions = asked.other ? [asked.query, asked.other] : [asked.query];
-    const columns = questions.map(() => h("section.answers"));
+    const columns = questions.map((query) => h("section.answers", { tabindex: "-1", "aria-label": query }));
     put(results, columns);
     results.classList.toggle("two", questions.length > 1);
     await Promise.all(questions.map((query, at) => answer(columns[at], query, at === 0)));
+    if (asking) columns[0].focus({ preventScroll: true });
+    asking = false;
   }
 }
 
-async function welcome(results, first) {
-  const tries = h("p");
+async function welcome(results) {
+  const tries = h("ul.tries");
   put(results, empty("Ask something that takes two passages to answer",
-    h("p", "Each hit shows what its score is made of and the path that led to it: from the tags "
-      + "that your question names, over passages, to others that they mention."),
-    h("p", "Mark the hits that answer it as cited. The index learns from citations only, so the "
-      + "next question, reworded or not, finds them sooner."), tries));
+    h("p", "Each passage says why it came. Mark those that answer, and the next question, "
+      + "reworded or not, finds them sooner."), tries));
   const { tags } = await post("tags", { limit: 100 }).catch(() => ({ tags: [] }));
-  const named = tags.filter((tag) => tag.titles > 0).slice(0, 3);
+  const named = tags.filter((tag) => tag.titles > 0);
   if (named.length) {
-    put(tries, "For a start: ", named.map((tag) => [h("button.link", {
-      type: "button",
+    const [one, other, third] = named;
+    const questions = [`What is known about ${one.tag}?`,
+      other && `What connects ${one.tag} and ${other.tag}?`, third && `Who or what is ${third.tag}?`].filter(Boolean);
+    put(tries, questions.map((query) => h("li", h("a", {
+      href: `#/ask?${new URLSearchParams({ q: query })}`,
       dir: "auto",
-      onclick: () => {
-        first.value = `What is known about ${tag.tag}?`;
-        first.form.requestSubmit();
-      },
-    }, `What is known about ${tag.tag}?`), " "]));
+      onclick: () => { asking = true; },
+    }, query))));
   } else if (results.querySelector(".empty")) {
-    put(tries, "The index is empty. ", h("a", { href: "#/operations" }, "Add some text"), " first.");
+    put(tries, h("li", "The index is empty. ", h("a", { href: "#/operations" }, "Add a document"), " first."));
   }
 }
 
-async function answer(column, query, main, before = null) {
+const SURE = [[0.8, "Sure: passages hold what the question names."], [0.5, "Fairly sure that this is about the question."],
+  [0.3, "Unsure: only part of the question was found."], [0, "Likely nothing here is about this question."]];
+
+async function answer(column, query, main, before = null, told_ = null) {
   column.setAttribute("aria-busy", "true");
   if (!before) put(column, h("p.quiet", "Asking …"));
   let recall;
@@ -93,63 +108,76 @@ async function answer(column, query, main, before = null) {
   }
   if (main) asked.recall = recall;
   const causes = new Map(told.hits.map((hit) => [hit.chunk_id, hit]));
-  const longest = Math.max(...recall.hits.map((hit) => hit.score), 0);
-  const marks = new Map();
-  const teach = teaching(column, query, main, recall, marks);
+  const known = recall.hits.filter((hit) => causes.has(hit.chunk.id));
+  const longest = longestOf(known, (hit) => causes.get(hit.chunk.id));
+  const marker = markerOf(query, recall.hits);
+  const teach = may("teach") && recall.hits.length > 0 ? teaching(column, query, main, recall, told_) : null;
+  const cards = recall.hits.map((hit) => card(hit, causes.get(hit.chunk.id), longest, marker, teach, before));
   put(column,
     said("h2", query),
     h("p.summary",
-      recall.cues.length
-        ? ["Names ", recall.cues.map((cue) => [tagLink(cue.tag), " "])]
-        : "Names no tag of the index. ",
-      recall.confidence !== null && h("span.quiet", { "data-confidence": recall.confidence },
-        `Confidence ${score(recall.confidence)}. `),
-      main && recall.hits.length > 0 && h("a", { href: "#/replay" }, "Replay it")),
+      h("span", { role: "status" }, some(recall.hits.length, "passage"), ". "),
+      recall.confidence !== null && h("span.quiet", { "data-confidence": recall.confidence, title: `Confidence ${score(recall.confidence)}` },
+        SURE.find(([least]) => recall.confidence >= least)[1], " "),
+      recall.cues.length > 0 && ["It names ", recall.cues.map((cue) => [tagLink(cue.tag), " "])],
+      main && recall.hits.length > 0 && h("a", { href: address("replay") }, "Replay it")),
     recall.notes.map((note) => said("p.note", note)),
-    recall.hits.length ? [legend(), h("ol.hits", recall.hits.map((hit) =>
-      card(hit, causes.get(hit.chunk.id), longest, marks, teach.changed, before)))]
+    recall.hits.length ? h("ol.hits", cards)
       : empty("Nothing fits", h("p", "No chunk passes the filter, or the index is empty.")),
-    recall.hits.length > 0 && teach.bar);
+    teach && teach.bar);
+  if (teach) column.onkeydown = keys(cards, teach);
 }
 
-function card(hit, told, longest, marks, changed, before) {
+/** With focus on the answer, a number goes to a passage, c and w mark it, t teaches. */
+function keys(cards, teach) {
+  return (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+    const here = event.target.closest(".hit");
+    if (/^[0-9]$/.test(event.key)) cards[(Number(event.key) || 10) - 1]?.focus();
+    else if (event.key === "c" && here) here.querySelector("[data-mark=cited]").click();
+    else if (event.key === "w" && here) here.querySelector("[data-mark=wrong]").click();
+    else if (event.key === "t") teach.now();
+    else return;
+    event.preventDefault();
+  };
+}
+
+function card(hit, told, longest, marker, teach, before) {
   const { chunk } = hit;
-  const text = said("p.text", chunk.text.slice(0, CLAMPED));
-  const long = chunk.text.length > 320;
-  if (long) text.classList.add("clamped");
-  const was = before?.get(chunk.id);
+  const body = h("div", snippet(chunk, marker));
+  const long = bodyOf(chunk).length > body.textContent.length;
+  const place = placeOf(chunk);
   const mark = (kind, label) => h("button.mark", {
     type: "button",
     "aria-pressed": "false",
+    "data-mark": kind,
     onclick: (event) => {
-      const on = marks.get(chunk.id) !== kind;
-      marks.set(chunk.id, on ? kind : null);
-      for (const one of event.target.parentElement.querySelectorAll("button.mark")) {
-        one.setAttribute("aria-pressed", String(on && one === event.target));
-      }
-      changed();
+      const kept = teach.mark(chunk.id, kind);
+      for (const one of event.target.parentElement.children) one.setAttribute("aria-pressed", String(kept === one.dataset.mark));
     },
   }, label);
-  return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score },
+  return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1" },
     h("div.title",
       h("span.rank", `${hit.rank}`),
-      h("h3", chunkLink(chunk.id, chunk.title || chunk.text.slice(0, 60))),
-      before && moved(hit.rank, was),
-      h("span.score", { title: "Score" }, score(hit.score))),
-    told && causesBar(hit, told, longest),
-    hit.path.length > 1 && pathLine(hit.path),
-    text,
+      h("h3", chunkLink(chunk.id, headingOf(chunk))),
+      before && moved(hit.rank, before.get(chunk.id)),
+      teach && h("span.marks", mark("cited", "Cited"), mark("wrong", "Wrong"))),
+    place && h("p.place.quiet", h("a", { href: `#/operations?document=${encodeURIComponent(chunk.document_id)}`, dir: "auto" }, place)),
+    body,
     h("div.row",
-      mark("cited", "Cited"), mark("wrong", "Wrong"),
+      told && h("details.why", h("summary", `Why: ${shares(hit, told)}`),
+        h("p.quiet", "Score ", h("span.score", score(hit.score))), causesBar(hit, told, longest)),
       long && h("button.link", {
         type: "button",
         "aria-expanded": "false",
         onclick: (event) => {
-          const open = !text.classList.toggle("clamped");
+          const open = event.target.getAttribute("aria-expanded") === "false";
+          put(body, open ? whole(chunk, marker) : snippet(chunk, marker));
           event.target.setAttribute("aria-expanded", String(open));
-          event.target.textContent = open ? "Show less" : "Show more";
+          put(event.target, open ? "Show less" : "Show all");
         },
-      }, "Show more")));
+      }, "Show all")),
+    hit.path.length > 2 && pathLine(hit.path));
 }
 
 function moved(rank, was) {
@@ -169,42 +197,57 @@ export function pathLine(path) {
     " "]));
 }
 
-function teaching(column, query, main, recall, marks) {
+/** Marks, the button, and what it did: one bar that stays in view. */
+function teaching(column, query, main, recall, told) {
+  const marks = new Map();
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
-  const said_ = h("span");
-  const button = h("button.primary", { type: "button", disabled: true }, "Teach");
-  const bar = h("div.teach", { role: "group", "aria-label": "Teach" },
-    said_, h("label.inline", "as ", actor), button);
+  const said_ = h("span", { role: "status" });
+  const button = h("button.primary", { type: "button", disabled: true, onclick: teach }, "Teach");
+  const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, said_, h("label.inline", "as ", actor), button);
   const of = (kind) => [...marks].filter(([, mark]) => mark === kind).map(([id]) => id);
-  const changed = () => {
-    const [cited, wrong] = [of("cited").length, of("wrong").length];
-    button.disabled = !(cited || wrong);
-    put(said_, cited || wrong ? `${cited} cited, ${wrong} wrong of ${recall.hits.length} shown`
-      : "Mark what answers the question, and what does not.");
-  };
-  changed();
+  put(said_, told || "Mark what answers the question, and what does not. Those you leave lose nothing.");
   actor.addEventListener("input", settled(200, () =>
     localStorage.setItem("hebbgraph-actor", actor.value.trim())));
-  button.addEventListener("click", async () => {
+
+  function mark(id, kind) {
+    marks.set(id, marks.get(id) === kind ? null : kind);
+    const [cited, wrong] = [of("cited").length, of("wrong").length];
+    button.disabled = !(cited || wrong);
+    put(said_, `${cited} cited, ${wrong} wrong of ${recall.hits.length} shown`);
+    return marks.get(id);
+  }
+
+  async function teach() {
     button.disabled = true;
     const lesson = { cited: of("cited"), rejected: of("wrong"), actor: actor.value.trim() || null };
     try {
-      try {
-        await post("reinforce", { recall: recall.id, ...lesson });
-      } catch (problem) {
+      const given = await post("reinforce", { recall: recall.id, ...lesson }).catch((problem) => {
         if (problem.status !== 404) throw problem;
-        await post("reinforce", { recall, ...lesson });
-      }
-      const before = new Map(recall.hits.map((hit) => [hit.chunk.id, hit.rank]));
-      await answer(column, query, main, before);
-      column.prepend(h("p.note.learned", { role: "status" },
-        `Learned from ${some(lesson.cited.length, "citation")}. This is the answer now; `,
-        h("a", { href: "#/learning" }, "take it back"), " if that was wrong."));
+        return post("reinforce", { recall, ...lesson });
+      });
+      await again([`Learned: ${lesson.cited.length} cited, ${lesson.rejected.length} wrong. This is the answer now. `,
+        h("button.link", { type: "button", onclick: (event) => takeBack(event.target, given.id) }, "Undo")]);
     } catch (problem) {
       put(said_, problem.message);
       button.disabled = false;
     }
-  });
-  return { bar, changed };
+  }
+
+  async function again(what) {
+    await answer(column, query, main, new Map(recall.hits.map((hit) => [hit.chunk.id, hit.rank])), what);
+    column.focus({ preventScroll: true });
+  }
+
+  async function takeBack(undo, feedback) {
+    undo.remove();
+    try {
+      await post("forget", { feedback, dry_run: false });
+      const now = new Map([...column.querySelectorAll(".hit")].map((one, at) => [one.dataset.chunk, at + 1]));
+      await answer(column, query, main, now, "Taken back: the answer is as it was before.");
+    } catch (problem) {
+      column.querySelector(".teach [role=status]").textContent = problem.message;
+    }
+  }
+  return { bar, mark, now: () => button.click() };
 }

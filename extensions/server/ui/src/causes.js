@@ -1,4 +1,4 @@
-// What a score is made of, as a bar with its numbers.
+// What a score is made of: a line of words, and a bar with its numbers.
 import { h, score, signed } from "./dom.js";
 
 export const CAUSES = [
@@ -9,18 +9,32 @@ export const CAUSES = [
   ["other", "other"], // what a replay does not know, such as a reranker
 ];
 
-/** The parts of a hit's score, from its replay: a bar as long, and a line that says the same. */
-export function causesBar(hit, told, longest) {
+function partsOf(hit, told) {
   const causes = { ...told.causes, other: hit.score - told.score };
-  const parts = CAUSES.map(([name, label]) => [name, label, Math.abs(causes[name]) < 0.0005 ? 0 : causes[name]]);
-  const positive = parts.filter(([, , value]) => value > 0);
-  const total = positive.reduce((sum, [, , value]) => sum + value, 0) || 1;
-  const bar = h("div.bar", { "aria-hidden": "true" }, positive.map(([name, , value]) =>
-    h(`i.${name}`, { style: { width: `${(100 * value) / total}%` } })));
-  bar.style.width = `${Math.max((100 * total) / (longest || 1), 1)}%`;
-  return h("div.causes", bar, h("dl", parts.filter(([, , value]) => value).map(
-    ([name, label, value]) => h("div", h("dt", h(`i.${name}`, { "aria-hidden": "true" }), label),
-      h("dd", { "data-cause": name }, name === "learned" || name === "other" ? signed(value) : score(value))))));
+  return CAUSES.map(([name, label]) => ({ name, label, value: causes[name] }))
+    .filter(({ value }) => Math.abs(value) >= 0.0005);
+}
+
+/** How long the longest bar is, so that none leaves its card. */
+export const longestOf = (hits, toldOf) => Math.max(...hits.map((hit) =>
+  partsOf(hit, toldOf(hit)).reduce((sum, { value }) => sum + Math.abs(value), 0)), 1e-9);
+
+/** The parts of a score as shares, the largest first: "graph 70 %, words 30 %". */
+export function shares(hit, told) {
+  const parts = partsOf(hit, told);
+  const all = parts.reduce((sum, { value }) => sum + Math.abs(value), 0) || 1;
+  return parts.sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+    .map(({ label, value }) => `${label} ${value < 0 ? "−" : ""}${Math.round((100 * Math.abs(value)) / all)} %`).join(", ");
+}
+
+/** The parts of a hit's score, from its replay: a bar, what lowers it hatched, and the numbers. */
+export function causesBar(hit, told, longest) {
+  const parts = partsOf(hit, told);
+  return h("div.causes",
+    h("div.bar", { "aria-hidden": "true" }, parts.sort((one, other) => other.value - one.value).map(({ name, value }) =>
+      h(`i.${name}${value < 0 ? ".minus" : ""}`, { style: { width: `${(100 * Math.abs(value)) / longest}%` } }))),
+    h("dl", parts.map(({ name, label, value }) => h("div", h("dt", h(`i.${name}`, { "aria-hidden": "true" }), label),
+      h("dd", { "data-cause": name }, name === "learned" || name === "other" || value < 0 ? signed(value) : score(value))))));
 }
 
 export const legend = () => h("p.legend", CAUSES.map(([name, label]) =>

@@ -2,8 +2,10 @@
 import { post } from "./api.js";
 import { asked } from "./asked.js";
 import { h, put, said, signed, tagLink } from "./dom.js";
+import { headingOf, placeOf, whole } from "./passage.js";
 
 const MOST_SHOWN = 100_000;
+const MADE = new Set(["source", "position", "headings", "media_type", "content_hash"]); // heading and place say it
 
 /** A link that opens a chunk. */
 export function chunkLink(id, title) {
@@ -43,13 +45,13 @@ export async function openChunk(id) {
     if (!chunk) throw new Error("This chunk is no longer there.");
     const { tags } = await post("tags", { chunk: id });
     const why = asked.recall ? await explained(id) : null;
-    const text = chunk.text.slice(0, MOST_SHOWN);
-    const facts = Object.entries(chunk.metadata);
+    const long = chunk.text.length > MOST_SHOWN;
+    const facts = Object.entries(chunk.metadata).filter(([name]) => !MADE.has(name));
     put(body,
-      h("h2", { id: "chunk-title", dir: "auto" }, chunk.title || chunk.id),
-      h("p.quiet", { dir: "auto" }, chunk.id, chunk.document_id ? ` · ${chunk.document_id}` : ""),
-      said("p.text", text),
-      chunk.text.length > MOST_SHOWN && h("p.quiet", "The text goes on; this is its beginning."),
+      h("h2", { id: "chunk-title", dir: "auto" }, headingOf(chunk)),
+      h("p.quiet", { dir: "auto" }, placeOf(chunk), h("code.id", { title: chunk.id }, ` ${chunk.id.slice(0, 8)}`)),
+      whole(long ? { ...chunk, text: chunk.text.slice(0, MOST_SHOWN) } : chunk),
+      long && h("p.quiet", "The text goes on; this is its beginning."),
       facts.length > 0 && h("dl.facts", facts.map(([name, value]) => [
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
       tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((one) => [tagLink(one.tag), " "]))),
@@ -59,5 +61,6 @@ export async function openChunk(id) {
     put(body, h("h2", { id: "chunk-title" }, "No chunk"), h("p", problem.message), h("div.row", close));
   }
   body.removeAttribute("aria-busy");
-  close.focus();
+  close.focus({ preventScroll: true });
+  dialog.scrollTop = 0;
 }

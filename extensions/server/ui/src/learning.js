@@ -1,6 +1,7 @@
 // Learning: lessons, what they changed, and taking them back.
 import { get, post, trace } from "./api.js";
 import { asked } from "./asked.js";
+import { headings } from "./passage.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, moment, put, score, signed, some, svg } from "./dom.js";
 import { lines } from "./plots.js";
@@ -28,11 +29,10 @@ export function showLearning(view) {
       const [{ preview }, { lessons: known }, { learned }] = await Promise.all([
         post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
       const newest = known.slice(-MOST).reverse();
-      const cited = [...new Set(newest.flatMap((one) => [...one.cited, ...one.rejected]))];
-      const { chunks } = cited.length ? await post("get", { ids: cited }) : { chunks: [] };
-      const titles = new Map(chunks.map((chunk) => [chunk.id, chunk.title || chunk.text.slice(0, 40)]));
+      const titles = await headings([...newest.flatMap((one) => [...one.cited, ...one.rejected]),
+        ...preview.changes.map((one) => one.target)]);
       put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
-      put(edges, parameters(learned), changes(preview, "No edge was learned yet."));
+      put(edges, parameters(learned), changes(preview, "No edge was learned yet.", titles));
     } catch (problem) {
       put(lessons, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -122,18 +122,13 @@ function parameters(learned) {
     h("td.number", `${some(one.lessons, "lesson")}, ${some(one.actors, "actor")}`)))));
 }
 
-const FAMILIES = { question: "question → passage" };
-
-function changes(preview, none) {
+function changes(preview, none, titles = new Map()) {
   if (!preview.changes.length) return h("p.quiet", none);
   const most = Math.max(...preview.changes.map((one) => Math.abs(one.before - one.after)));
-  return [h("p.quiet", `${some(preview.removed, "edge")} in all; the largest:`),
+  return [h("p.quiet", `${some(preview.removed, "link")} from a question to a passage; the strongest:`),
     h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Learned edges" }, h("table",
-      h("thead", h("tr", h("th", { scope: "col" }, "kind"), h("th", { scope: "col" }, "from"),
-        h("th", { scope: "col" }, "to"), h("th.number", { scope: "col" }, "weight"))),
-      h("tbody", preview.changes.map((one) => h("tr", h("td", h("small", FAMILIES[one.family])),
-        h("td", { dir: "auto" }, h("code", one.source.slice(0, 8))),
-        h("td", { dir: "auto" }, one.target),
+      h("thead", h("tr", h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "weight"))),
+      h("tbody", preview.changes.map((one) => h("tr", h("td", chunkLink(one.target, titles.get(one.target) ?? one.target.slice(0, 8))),
         h("td.number", h("i.weight", { "aria-hidden": "true", style: { width: `${(40 * Math.abs(one.before - one.after)) / most}px` } }),
           one.after === 0 ? score(one.before) : `${score(one.before)} → ${score(one.after)}`))))))];
 }
@@ -271,7 +266,8 @@ function comparison() {
     try {
       const recall = await post("recall", { query: input.value.trim(), k: 10 });
       const told = await trace(recall, null);
-      put(place, told.hits.length ? slopes(told.hits) : h("p.quiet", "No passage answers this."));
+      const titles = await headings(told.hits.map((hit) => hit.chunk_id));
+      put(place, told.hits.length ? slopes(told.hits, titles) : h("p.quiet", "No passage answers this."));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -287,7 +283,7 @@ function comparison() {
 }
 
 /** Ranks without lessons on the left, with them on the right. */
-function slopes(hits) {
+function slopes(hits, titles) {
   const row = 30;
   const lowest = hits.length + 1;
   const height = (lowest + 1) * row;
@@ -307,6 +303,6 @@ function slopes(hits) {
     h("table", h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
       h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "learned"))),
     h("tbody", hits.map((hit) => h("tr", { "data-chunk": hit.chunk_id }, h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),
-      h("td", chunkLink(hit.chunk_id, hit.title)),
+      h("td", chunkLink(hit.chunk_id, titles.get(hit.chunk_id) ?? hit.title)),
       h("td.number", Math.abs(hit.causes.learned) < 0.0005 ? "" : h("span.learned", signed(hit.causes.learned))))))));
 }

@@ -1,5 +1,5 @@
 // The shell: navigation, theme, namespace, token, and the view that the address names.
-import { chooseNamespace, connect, get, healthy, namespace } from "./api.js";
+import { chooseNamespace, connect, get, healthy, learnRole, namespace } from "./api.js";
 import { showAsk } from "./ask.js";
 import { h, put } from "./dom.js";
 import { showLearning } from "./learning.js";
@@ -14,7 +14,7 @@ const VIEWS = [
   ["map", "Map", "What lies around a tag", showMap],
   ["learning", "Learning", "What citations taught", showLearning],
   ["tags", "Tags", "Merge, rename, mute, split", showTags],
-  ["operations", "Operations", "Size, health, adding", showOperations],
+  ["operations", "Documents", "What it holds, its size and health", showOperations],
 ];
 
 const main = h("main", { id: "main", tabindex: "-1" });
@@ -36,7 +36,7 @@ const namespaces = h("select", {
   "aria-label": "Namespace",
   onchange: (event) => {
     chooseNamespace(event.target.value);
-    show();
+    start();
   },
 });
 
@@ -116,5 +116,16 @@ addEventListener("hashchange", () => {
   main.focus({ preventScroll: true });
   scrollTo(0, 0);
 });
+addEventListener("keydown", (event) => {
+  const field = main.querySelector("input[type=search]");
+  if (event.key !== "/" || !field || event.ctrlKey || event.metaKey || event.altKey
+    || event.target.matches("input, textarea, select, dialog *")) return;
+  event.preventDefault();
+  field.select();
+});
+async function start() {
+  await learnRole().catch(() => {}); // the view says what is wrong
+  show();
+}
 listNamespaces();
-show();
+start();

@@ -1,13 +1,13 @@
-// Map: the tags around one, as a picture and as a list; from tag to passages and back.
-import Graph from "graphology";
-import Sigma from "sigma";
+// Map: the tags around one, all labelled; a click expands, dragging moves. From tag to passages and back.
 import { post } from "./api.js";
 import { chunkLink } from "./chunk.js";
-import { colours, count, empty, field, h, put, settled, some, tagLink } from "./dom.js";
-import { places } from "./place.js";
-import { bars } from "./plots.js";
+import { count, empty, field, h, put, settled, some, svg, tagLink } from "./dom.js";
+import { headings } from "./passage.js";
+import { boxOf, places, settle } from "./place.js";
 
-const LIMIT = 500;
+const NODES = 40;
+const FEWER = 16; // on a narrow screen
+const MORE = 8; // that a click adds
 const HUES = 8;
 
 export function showMap(view, parameters) {
@@ -16,194 +16,148 @@ export function showMap(view, parameters) {
     autocomplete: "off" });
   const names = h("datalist", { id: "tag-names" });
   const body = h("div");
-  const go = (name) => { location.hash = `#/map?tag=${encodeURIComponent(name)}`; };
   put(view, h("form.ask", {
     role: "search",
     onsubmit: (event) => {
       event.preventDefault();
-      go(input.value.trim());
+      location.hash = `#/map?tag=${encodeURIComponent(input.value.trim())}`;
     },
   }, h("div.question", field("Tag", input), h("button.primary", "Show")), names), body);
   input.addEventListener("input", settled(180, async () => {
     const { tags } = await post("tags", { containing: input.value.trim(), limit: 20 }).catch(() => ({ tags: [] }));
     put(names, tags.map((one) => h("option", { value: one.tag }, `${count(one.chunks)} passages`)));
   }));
-  let stop = null;
-  if (tag) around(body, tag, go).then((end) => { stop = end; });
-  else start(body);
-  return () => stop?.();
+  (tag ? around(body, tag) : start(body)).catch((problem) => put(body, h("p.refused", { role: "alert" }, problem.message)));
 }
 
 async function start(body) {
   put(body, h("p.quiet", "Reading …"));
-  try {
-    const { tags } = await post("tags", { limit: 48 });
-    put(body, tags.length ? h("section.empty",
-      h("h2", "Where do you want to go?"),
-      h("p", "A tag is a name that occurs in passages. Two tags are neighbours if a passage holds "
-        + "both, and the more passages do, the nearer they lie."),
-      h("p.cloud", tags.map((one) => [tagLink(one.tag), h("small", count(one.chunks)), " "])))
-      : empty("No tags yet", h("p", "The index is empty. ", h("a", { href: "#/operations" }, "Add some text"), " first.")));
-  } catch (problem) {
-    put(body, h("p.refused", { role: "alert" }, problem.message));
-  }
+  const { tags } = await post("tags", { limit: 48 });
+  put(body, tags.length ? h("section.empty",
+    h("h2", "Where do you want to go?"),
+    h("p", "A tag is a name that occurs in passages. Two tags are neighbours if a passage holds "
+      + "both, and the more passages do, the nearer they lie."),
+    h("p.cloud", tags.map((one) => [tagLink(one.tag), h("small", count(one.chunks)), " "])))
+    : empty("No tags yet", h("p", "The index is empty. ", h("a", { href: "#/operations" }, "Add a document"), " first.")));
 }
 
-async function around(body, tag, go) {
+async function around(body, tag) {
   put(body, h("p.quiet", "Reading …"));
-  let found;
-  try {
-    found = await post("neighborhood", { tag, limit: LIMIT });
-  } catch (problem) {
-    put(body, h("p.refused", { role: "alert" }, problem.message));
-    return null;
-  }
-  const picture = h("div.picture", { "aria-hidden": "true" });
-  const [centre, ...others] = found.nodes;
-  const colonies = [...new Set(found.nodes.map((node) => node.colony).filter((one) => one !== null))];
-  put(body,
+  const most = body.clientWidth < 600 ? FEWER : NODES;
+  const found = await post("neighborhood", { tag, limit: most - 1 });
+  const picture = h("div.picture");
+  const beside = h("aside", { "aria-label": "Chosen tag" });
+  put(body, h("p.quiet", "Click a tag to see more around it, drag it to move it."), h("div.map", picture, beside));
+  const about = async (told) => {
+    const titles = await headings(told.chunks.slice(0, 8).map((chunk) => chunk.chunk_id));
+    put(beside, aboutTag(told, told.tag === found.tag, titles));
+  };
+  await about(found);
+  draw(picture, found, async (name) => {
+    const told = await post("neighborhood", { tag: name, limit: NODES - 1 });
+    await about(told);
+    return told;
+  });
+}
+
+/** What is known of one tag: its passages, its neighbours, and the hubs that recalls cut. */
+function aboutTag(found, isCentre, titles) {
+  const [{ chunks }, ...others] = found.nodes;
+  return [
+    h("h2", { dir: "auto" }, found.tag),
     h("p.summary", { "data-nodes": found.nodes.length, "data-edges": found.edges.length },
-      h("b", { dir: "auto" }, found.tag), ` is in ${some(centre.chunks, "passage")}, beside `,
-      `${some(others.length + found.more, "other tag")}. `,
-      found.more > 0 && h("span.quiet", `The ${count(others.length)} strongest are shown, ${count(found.more)} more are not. `),
-      found.sampled && h("span.quiet", "It has so many passages that a part of them was counted. "),
+      `In ${some(chunks, "passage")}, beside ${some(others.length + found.more, "other tag")}. `,
+      found.sampled && "It has so many passages that a part of them was counted. ",
+      !isCentre && [h("a", { href: `#/map?tag=${encodeURIComponent(found.tag)}` }, "Centre here"), " · "],
+      h("a", { href: `#/ask?${new URLSearchParams({ q: `What is known about ${found.tag}?` })}` }, "Ask about it"), " · ",
       h("a", { href: `#/tags?tag=${encodeURIComponent(found.tag)}` }, "Correct it")),
-    h("div.map", h("div",
-      picture,
-      colonies.length > 0 && h("p.quiet", `Regions are the ${some(colonies.length, "colony", "colonies")} of passages.`)),
-    h("aside",
-      h("section", h("h2", "Neighbours"), h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Neighbours" },
-        h("table", h("thead", h("tr", h("th", { scope: "col" }, "tag"),
-          h("th.number", { scope: "col" }, "shared"), h("th.number", { scope: "col" }, "all"))),
-        h("tbody", others.map((node) => h("tr",
-          h("td", tagLink(node.tag)), h("td.number", count(node.weight)), h("td.number", count(node.chunks)))))))),
-      found.n_hubs > 0 && h("section", h("h2", "Hubs, folded"),
-        h("p.quiet", "So frequent that they tell nothing apart. Recalls cut them."),
-        h("p", found.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]),
-          found.n_hubs > found.hubs.length && `${count(found.n_hubs - found.hubs.length)} more`)))),
-    h("div.pair",
-      h("section", h("h2", "Passages"), h("ul.plain", found.chunks.map((chunk) =>
-        h("li", chunkLink(chunk.chunk_id, chunk.title), chunk.is_title && h("span.badge", "its title")))),
-      found.more_chunks > 0 && h("p.quiet", `${count(found.more_chunks)} more`)),
-      h("section", h("h2", "Degrees here"), degrees(found))));
-  return found.nodes.length > 1 ? drawn(picture, found, go) : lonely(picture);
+    h("section", h("h3", "Passages"), h("ul.plain", found.chunks.slice(0, 8).map((chunk) =>
+      h("li", chunkLink(chunk.chunk_id, titles.get(chunk.chunk_id) ?? chunk.title), chunk.is_title && h("span.badge", "its title")))),
+    found.more_chunks + found.chunks.length > 8 && h("p.quiet", `${count(found.more_chunks + found.chunks.length - 8)} more`)),
+    h("section", h("h3", "Neighbours"), others.length ? h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Neighbours" },
+      h("table", h("thead", h("tr", h("th", { scope: "col" }, "tag"),
+        h("th.number", { scope: "col" }, "shared"), h("th.number", { scope: "col" }, "all"))),
+      h("tbody", others.map((node) => h("tr",
+        h("td", tagLink(node.tag)), h("td.number", count(node.weight)), h("td.number", count(node.chunks)))))))
+      : h("p.quiet", "No other tag is in its passages.")),
+    found.n_hubs > 0 && h("details", h("summary", `${some(found.n_hubs, "hub")}, folded`),
+      h("p.quiet", "So frequent that they tell nothing apart. Recalls cut them."),
+      h("p", found.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]))),
+  ];
 }
 
-function lonely(picture) {
-  put(picture, h("p.quiet", "No other tag is in its passages."));
-  return null;
-}
-
-/** How many neighbours the tags shown have among each other, and the share of all possible. */
-export function degreesOf(found) {
-  const degree = found.nodes.map(() => 0);
-  for (const { source, target } of found.edges) {
-    degree[source] += 1;
-    degree[target] += 1;
-  }
-  const n = found.nodes.length;
-  return { degree, density: n > 1 ? found.edges.length / ((n * (n - 1)) / 2) : 0 };
-}
-
-function degrees(found) {
-  const { degree, density } = degreesOf(found);
-  const bounds = [1, 2, 3, 5, 9, 17, 33, 65, 129, 257];
-  const counts = bounds.map((low, at) =>
-    degree.filter((one) => one >= low && one < (bounds[at + 1] ?? Infinity)).length);
-  const last = counts.findLastIndex((one) => one > 0);
-  const names = bounds.map((low, at) => {
-    const high = (bounds[at + 1] ?? Infinity) - 1;
-    return high === low ? `${low}` : high === Infinity ? `${low}+` : `${low}–${high}`;
-  });
-  return [bars("How many tags have how many neighbours here", names.slice(0, last + 1), counts.slice(0, last + 1)),
-    h("p.quiet", { "data-density": density }, `Tags by number of neighbours among those shown. Density ${density.toFixed(3)}.`)];
-}
-
-function drawn(picture, found, go) {
-  const graph = new Graph();
-  const points = places(found.nodes, found.edges);
-  const hue = (node) => (node.colony === null ? "graph" : `colony-${node.colony % HUES}`);
-  const most = Math.max(...found.nodes.map((node) => node.chunks));
-  found.nodes.forEach((node, at) => graph.addNode(at, {
-    ...points[at],
-    label: node.tag,
-    size: at === 0 ? 14 : 3 + 8 * Math.sqrt(node.chunks / most),
-    forceLabel: at === 0,
-  }));
-  const strongest = Math.max(...found.edges.map((edge) => edge.weight), 1);
-  for (const { source, target, weight } of found.edges) {
-    graph.addEdge(source, target, { size: 0.5 + 2.5 * (weight / strongest) });
-  }
-  let sigma;
-  try {
-    sigma = new Sigma(graph, picture, {
-      labelFont: "system-ui, sans-serif",
-      labelSize: 13,
-      labelDensity: 0.7,
-      labelGridCellSize: 90,
-      labelRenderedSizeThreshold: 5,
-      zIndex: true,
-      minCameraRatio: 0.08,
-      maxCameraRatio: 3,
-    });
-  } catch {
-    put(picture, h("p.quiet", "This browser draws no WebGL; the list beside says the same."));
-    return null;
-  }
-  const under = sigma.createCanvas("regions", { beforeLayer: "edges", style: { pointerEvents: "none" } });
-  const paint = () => {
-    const [ink, rule] = colours("ink", "thread");
-    sigma.setSetting("labelColor", { color: ink });
-    graph.forEachNode((at) => graph.setNodeAttribute(at, "color",
-      colours(Number(at) === 0 ? "ink" : hue(found.nodes[at]))[0]));
-    graph.forEachEdge((edge) => graph.setEdgeAttribute(edge, "color", rule));
-  };
-  paint();
-  const regions = () => drawRegions(sigma, graph, found, under);
-  sigma.on("afterRender", regions);
-  sigma.on("clickNode", ({ node }) => go(found.nodes[node].tag));
-  sigma.on("enterNode", ({ node }) => {
-    picture.classList.add("pointing");
-    const near = new Set(graph.neighbors(node)).add(node);
-    sigma.setSetting("edgeReducer", (edge, data) => (graph.hasExtremity(edge, node) ? data : { ...data, hidden: true }));
-    sigma.setSetting("nodeReducer", (one, data) => (near.has(one) ? { ...data, forceLabel: near.size < 40 } : { ...data, label: "" }));
-  });
-  sigma.on("leaveNode", () => {
-    picture.classList.remove("pointing");
-    sigma.setSetting("edgeReducer", null);
-    sigma.setSetting("nodeReducer", null);
-  });
-  addEventListener("themechange", paint);
-  picture.dataset.drawn = graph.order;
-  return () => {
-    removeEventListener("themechange", paint);
-    sigma.kill();
-  };
-}
-
-/** Colour the ground under each colony: soft discs that run into each other. */
-function drawRegions(sigma, graph, found, canvas) {
-  const context = canvas.getContext("2d");
-  const { width, height } = sigma.getDimensions();
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-  Object.assign(canvas, { width: width * devicePixelRatio, height: height * devicePixelRatio }); // clears it
-  context.scale(devicePixelRatio, devicePixelRatio);
-  const byColony = new Map();
-  found.nodes.forEach((node, at) => {
-    if (node.colony === null || at === 0) return;
-    byColony.set(node.colony, [...(byColony.get(node.colony) || []), at]);
-  });
-  const radius = 34 / Math.sqrt(sigma.getCamera().ratio);
-  for (const [colony, nodes] of byColony) {
-    const [colour] = colours(`colony-${colony % HUES}`);
-    context.fillStyle = colour;
-    context.globalAlpha = 0.13;
-    context.beginPath(); // one path: where discs overlap, the ground is no darker
-    for (const at of nodes) {
-      const { x, y } = sigma.graphToViewport(graph.getNodeAttributes(at));
-      context.moveTo(x + radius, y);
-      context.arc(x, y, radius, 0, 2 * Math.PI);
+function draw(picture, found, expand) {
+  const nodes = found.nodes.map((node) => ({ ...node }));
+  const edges = [];
+  const known = new Map(nodes.map((node, at) => [node.tag, at]));
+  const join = (told) => {
+    for (const { source, target, weight } of told.edges) {
+      const [a, b] = [known.get(told.nodes[source].tag), known.get(told.nodes[target].tag)];
+      if (a !== undefined && b !== undefined && !edges.some((edge) => edge.a === a && edge.b === b)) edges.push({ a, b, weight });
     }
-    context.fill();
+  };
+  join(found);
+  places(nodes, edges, picture.clientWidth, picture.clientHeight);
+  const [threads, dots] = [svg("g"), svg("g")];
+  const root = svg("svg", { role: "group", "aria-label": `Tags around ${found.tag}` }, threads, dots);
+  put(picture, root);
+  const redraw = () => {
+    const strongest = Math.max(...edges.map((edge) => edge.weight), 1);
+    threads.replaceChildren(...edges.map(({ a, b, weight }) => svg("line", { x1: nodes[a].x, y1: nodes[a].y,
+      x2: nodes[b].x, y2: nodes[b].y, "stroke-width": (0.5 + (3 * weight) / strongest).toFixed(1) })));
+    nodes.forEach((node) => {
+      if (!node.drawn) dots.append(node.drawn = dot(node, nodes.indexOf(node) === 0));
+      node.drawn.setAttribute("transform", `translate(${node.x},${node.y})`);
+    });
+    picture.dataset.drawn = nodes.length;
+  };
+  const fit = () => {
+    const { left, top, width, height } = boxOf(nodes, picture.clientWidth, picture.clientHeight);
+    root.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
+  };
+  const dot = (node, isCentre) => {
+    const hue = node.colony === null ? "graph" : `colony-${node.colony % HUES}`;
+    const element = svg(`g.dot${isCentre ? ".centre" : ""}`, { tabindex: "0", role: "button", "aria-label": node.tag },
+      svg("title", `${node.tag}: ${some(node.chunks, "passage")}`),
+      svg("circle", { r: isCentre ? 10 : 4 + Math.min(5, Math.log2(node.chunks)), style: { fill: isCentre ? "" : `var(--${hue})` } }),
+      svg("text", { x: 14, y: 5 }, node.label));
+    element.addEventListener("keydown", (event) => { if (event.key === "Enter") grow(node); });
+    dragged(element, root, node, redraw, () => grow(node));
+    return element;
+  };
+  async function grow(node) {
+    const told = await expand(node.tag).catch(() => null); // the tag may have gone
+    if (!told) return;
+    const fresh = told.nodes.filter((one) => !known.has(one.tag)).slice(0, MORE).map((one) => ({ ...one }));
+    for (const one of fresh) known.set(one.tag, nodes.push(one) - 1);
+    join(told);
+    settle(nodes, node, fresh);
+    redraw();
+    fit();
   }
+  redraw();
+  fit();
+}
+
+/** Move a node with the pointer; a press that does not move is a click. */
+function dragged(element, root, node, moved, clicked) {
+  let from = null;
+  const at = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(root.getScreenCTM().inverse());
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    from = { start: at(event), x: node.x, y: node.y, far: false };
+  });
+  element.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    const { x, y } = at(event);
+    from.far ||= Math.hypot(x - from.start.x, y - from.start.y) > 4;
+    if (!from.far) return;
+    Object.assign(node, { x: from.x + x - from.start.x, y: from.y + y - from.start.y });
+    moved();
+  });
+  element.addEventListener("pointerup", () => {
+    const click = from && !from.far;
+    from = null;
+    if (click) clicked();
+  });
 }

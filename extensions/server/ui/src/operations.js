@@ -1,6 +1,8 @@
-// Operations: size, health, and adding text with progress.
-import { get, post, stream } from "./api.js";
-import { count, field, h, put, some } from "./dom.js";
+// Operations: documents first, then size and health.
+import { get, may, post, stream } from "./api.js";
+import { chunkLink } from "./chunk.js";
+import { count, empty, field, h, put, said, settled, some } from "./dom.js";
+import { headingOf, nameOf } from "./passage.js";
 import { bars } from "./plots.js";
 
 const NAMES = {
@@ -8,69 +10,141 @@ const NAMES = {
   density: "density", tags_per_chunk: "tags a passage", untagged_share: "passages without tags",
   generation: "generation", colonies: "colonies",
 };
+const KINDS = ".txt,.md,.markdown,.rst,.html,.htm,.pdf,.docx";
 const shown = (name, value) => (name === "untagged_share" ? `${(100 * value).toFixed(1)} %`
   : Number.isInteger(value) ? count(value) : value.toPrecision(3));
 
-export function showOperations(view) {
-  const numbers = h("div", { "aria-live": "polite" });
-  const health = h("div", { "aria-live": "polite" });
+export function showOperations(view, parameters) {
+  const numbers = h("div");
+  const refresh = [() => measure(numbers)];
+  const changed = () => refresh.forEach((again) => again());
   put(view,
+    h("section", { "aria-label": "Documents" }, documents(parameters.get("document"), changed, refresh)),
+    may("write") && h("section", h("h2", "Add"), adding(changed)),
     h("section", h("h2", "Size"), numbers),
     h("div.pair",
-      h("section", h("h2", "Health"), h("p.quiet", "The doctor compares everything that is derived with the texts. It takes as long as building the index."),
-        h("div.row", h("button", { type: "button", onclick: (event) => examine(event.target) }, "Examine"),
-          h("button", { type: "button", onclick: (event) => findColonies(event.target) }, "Find colonies")), health),
-      h("section", h("h2", "Add text"), adding(() => measure()))));
-  measure();
+      work("Health", "The doctor compares everything that is derived with the texts. It takes as long as building the index.", "Examine", examine),
+      work("Colonies", "Communities of passages that share tags. The map colours them.", "Find colonies", findColonies)));
+  measure(numbers);
+}
 
-  async function measure() {
-    put(numbers, h("p.quiet", "Counting …"));
-    try {
-      const stats = await get("stats");
-      const degrees = Object.entries(stats.degrees);
-      put(numbers, h("dl.tiles", Object.entries(NAMES).filter(([name]) => name in stats).map(([name, label]) =>
-        h("div", h("dt", label), h("dd", { "data-stat": name, "data-value": stats[name] }, shown(name, stats[name]))))),
-      stats.chunks > 0 && h("section", h("h3", "Neighbours of a tag"),
-        bars("Neighbours of a tag, by percentile", degrees.map(([name]) => name), degrees.map(([, value]) => value)),
-        h("p.quiet", "By percentile. A graph whose tags all know each other tells nothing apart.")));
-    } catch (problem) {
-      put(numbers, h("p.refused", problem.message));
-    }
-  }
-
-  async function examine(button) {
-    button.disabled = true;
-    put(health, h("p.quiet", "Examining …"));
-    try {
-      const report = await post("doctor", {});
-      put(health, h("p", { "data-findings": report.findings.length }, report.findings.length
-        ? `${some(report.findings.length, "problem")}:` : `All is well: ${some(report.chunks, "passage")}, ${some(report.feedbacks, "lesson")}.`),
-      h("ul", report.findings.map((one) => h("li", h("b", one.part), " ", one.problem))),
-      report.notes.map((note) => h("p.note", { dir: "auto" }, note)));
-    } catch (problem) {
-      put(health, h("p.refused", problem.message));
-    }
-    button.disabled = false;
-  }
-
-  async function findColonies(button) {
-    button.disabled = true;
-    put(health, h("p.quiet", "Looking for communities of passages …"));
-    try {
-      const { colonies } = await post("colonies", {});
-      put(health, h("p", `${some(colonies.length, "colony", "colonies")}. The map shows them as regions.`),
-        h("ul.plain", colonies.slice(0, 12).map((one) => h("li", h("span", { dir: "auto" }, one.name), " ", h("small", some(one.chunks, "passage"))))));
-    } catch (problem) {
-      put(health, h("p.refused", problem.message));
-    }
-    button.disabled = false;
+async function measure(numbers) {
+  try {
+    const stats = await get("stats");
+    const degrees = Object.entries(stats.degrees);
+    put(numbers, h("dl.tiles", Object.entries(NAMES).filter(([name]) => name in stats).map(([name, label]) =>
+      h("div", h("dt", label), h("dd", { "data-stat": name, "data-value": stats[name] }, shown(name, stats[name]))))),
+    stats.chunks > 0 && h("details", h("summary", "Neighbours of a tag"),
+      bars("Neighbours of a tag, by percentile", degrees.map(([name]) => name), degrees.map(([, value]) => value)),
+      h("p.quiet", "By percentile. A graph whose tags all know each other tells nothing apart.")));
+  } catch (problem) {
+    put(numbers, h("p.refused", problem.message));
   }
 }
 
+/** A section with a button that takes a while, and what came of it. */
+function work(title, about, label, run) {
+  const place = h("div", { role: "status" });
+  return h("section", h("h2", title), h("p.quiet", about), h("div.row", h("button", {
+    type: "button",
+    onclick: async ({ target }) => {
+      target.disabled = true;
+      put(place, h("p.quiet", "Working …"));
+      put(place, await run().catch((problem) => h("p.refused", problem.message)));
+      target.disabled = false;
+    },
+  }, label)), place);
+}
+
+async function examine() {
+  const report = await post("doctor", {});
+  return [h("p", { "data-findings": report.findings.length }, report.findings.length
+    ? `${some(report.findings.length, "problem")}:` : `All is well: ${some(report.chunks, "passage")}, ${some(report.feedbacks, "lesson")}.`),
+  h("ul", report.findings.map((one) => h("li", h("b", one.part), " ", one.problem))),
+  report.notes.map((note) => said("p.note", note))];
+}
+
+async function findColonies() {
+  const { colonies } = await post("colonies", {});
+  return [h("p", `${some(colonies.length, "colony", "colonies")}:`),
+    h("ul.plain", colonies.slice(0, 12).map((one) => h("li", said("span", one.name), " ", h("small", some(one.chunks, "passage")))))];
+}
+
+// -- documents ------------------------------------------------------------------------
+
+function documents(open, changed, refresh) {
+  const find = h("input", { type: "search", maxlength: 512, value: open ? nameOf(open) : "" });
+  const told = h("p", { role: "status" });
+  const table = h("div");
+  const list = async () => {
+    try {
+      const { documents: found, total } = await post("documents", { containing: find.value.trim(), limit: 100 });
+      put(table, found.length ? h("div.scroll.list.documents", { tabindex: "0", role: "region", "aria-label": "Documents" },
+        h("table", h("thead", h("tr", h("th", { scope: "col" }, "document"), h("th", { scope: "col" }, "title"),
+          h("th.number", { scope: "col" }, "passages"), h("th", { scope: "col" }, h("span.hidden", "actions")))),
+        h("tbody", found.map((one) => row(one, one.id === open, told, changed)))))
+        : total || find.value ? h("p.quiet", "No document has this in its name.")
+          : empty("No documents yet", h("p", "Add a file below, or run ", h("code", "hebbgraph index FOLDER --db DIR"), ".")),
+      total > found.length && h("p.quiet", `${count(total - found.length)} more; find them by name.`));
+    } catch (problem) {
+      put(table, h("p.refused", { role: "alert" }, problem.message));
+    }
+  };
+  find.addEventListener("input", settled(180, list));
+  refresh.push(list);
+  list();
+  return [field("Find", find, "The one indexed last comes first."), told, table];
+}
+
+function row(one, isOpen, told, changed) {
+  const name = nameOf(one.id);
+  const passages = h("ol.plain");
+  const inside = h("details", { ontoggle: async () => {
+    if (inside.open && !passages.children.length) put(passages, await passagesOf(one.id));
+  } }, h("summary", { dir: "auto" }, name), passages);
+  inside.open = isOpen;
+  const suffix = /\.[a-z]+$/i.exec(one.id)?.[0];
+  const file = h("input", { type: "file", hidden: true, accept: suffix || KINDS, "aria-label": `New version of ${name}`,
+    onchange: () => doing(told, changed, `${name} was replaced`, async () =>
+      post("put_file", { name: one.id, content: await base64(file.files[0]) })) });
+  const remove = h("button.danger", { type: "button", "aria-label": `Delete ${name}`, onclick: () => {
+    if (remove.dataset.sure) {
+      doing(told, changed, `${name} was deleted`, () => post("delete", { document_id: one.id }));
+      return;
+    }
+    remove.dataset.sure = "yes";
+    put(remove, `Delete ${some(one.passages, "passage")}?`);
+  } }, "Delete");
+  return h("tr", { "data-document": one.id }, h("td", inside), h("td", { dir: "auto" }, one.title),
+    h("td.number", count(one.passages)),
+    h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));
+}
+
+async function doing(told, changed, done, work_) {
+  put(told, "Working …");
+  try {
+    await work_();
+    put(told, `${done}.`);
+    changed();
+  } catch (problem) {
+    put(told, h("span.refused", problem.message));
+  }
+}
+
+async function passagesOf(document_id) {
+  const { ids } = await post("ids", { where: { $document_id: document_id } });
+  const { chunks } = await post("get", { ids: ids.slice(0, 200) });
+  chunks.sort((one, other) => (one.metadata.position ?? 0) - (other.metadata.position ?? 0));
+  return [chunks.map((chunk) => h("li", chunkLink(chunk.id, headingOf(chunk)))),
+    ids.length > 200 && h("li.quiet", `${count(ids.length - 200)} more`)];
+}
+
+// -- adding ---------------------------------------------------------------------------
+
 function adding(done) {
   const title = h("input", { type: "text", maxlength: 4096 });
-  const text = h("textarea", { rows: 5, required: true });
-  const file = h("input", { type: "file", multiple: true, accept: ".jsonl,.json,.txt,.md,.markdown,.rst,.html,.htm,.pdf,.docx" });
+  const text = h("textarea", { rows: 3, required: true });
+  const file = h("input", { type: "file", multiple: true, accept: `.jsonl,.json,${KINDS}` });
   const meter = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Adding" });
   const told = h("p", { role: "status" });
   const button = h("button.primary", "Add");
@@ -87,8 +161,9 @@ function adding(done) {
       meter.hidden = true;
       button.disabled = false;
     },
-  }, field("Title", title), field("Text", text), field("Or a file", file,
-    "PDF, Word, HTML, Markdown or text, which replaces the document of its name; or chunks as JSON lines."), h("div.row", button), meter, told);
+  }, h("div.fields", field("Files", file,
+    "PDF, Word, HTML, Markdown or text, which replaces the document of its name; or chunks as JSON lines."),
+  h("div", field("Or a title", title), field("and its text", text))), h("div.row", button), meter, told);
 
   async function add() {
     meter.hidden = false;
@@ -96,8 +171,9 @@ function adding(done) {
     const reports = [];
     const refused = [];
     if (!file.files.length) reports.push(await addChunks([{ title: title.value.trim(), text: text.value }]));
-    for (const each of file.files) {
+    for (const [at, each] of [...file.files].entries()) {
       put(told, `Reading ${each.name} …`);
+      if (file.files.length > 1) meter.value = at / file.files.length;
       try {
         reports.push(/\.jsonl?$/i.test(each.name) ? await addChunks(await chunksOf(each))
           : await post("put_file", { name: each.name, content: await base64(each) }));

@@ -1,5 +1,5 @@
 // Where tags lie on the map. A place follows from names and weights alone, so the same
-// neighbourhood looks the same tomorrow, and a few new tags move the others little.
+// neighbourhood looks the same tomorrow. No label covers another.
 
 /** A number in [0, 1) from a text (FNV-1a, stirred). */
 export function hashed(text) {
@@ -11,73 +11,89 @@ export function hashed(text) {
   return (hash >>> 0) / 2 ** 32;
 }
 
-const ROUNDS = 120;
+const ROUNDS = 150;
+const HIGH = 26;
+const LONGEST = 28;
+const canvas = document.createElement("canvas").getContext("2d");
 
-/** Return x and y of each node: the tag asked for in the middle, strong neighbours near it. */
-export function places(nodes, edges) {
+/** Give a node its label and the room that it takes: a dot, and the label right of it. */
+function measured(node) {
+  node.label = node.tag.length > LONGEST ? `${node.tag.slice(0, LONGEST - 1)}…` : node.tag;
+  canvas.font = "600 13px system-ui, sans-serif";
+  node.wide = canvas.measureText(node.label).width + 32;
+}
+
+/** Place nodes in a frame: the first in the middle, strong neighbours near it, colonies together. */
+export function places(nodes, edges, width, height) {
+  nodes.forEach(measured);
   const most = Math.max(...nodes.slice(1).map((node) => node.weight), 1);
-  const sparse = Math.sqrt(nodes.length);
-  const points = nodes.map((node, at) => {
-    if (at === 0) return { x: 0, y: 0 };
-    const own = hashed(node.tag);
-    // A colony has a direction, and its tags lie around it.
-    const angle = 2 * Math.PI * (node.colony === null ? own
-      : hashed(`colony ${node.colony}`) + (own - 0.5) * 0.28);
-    const near = Math.log1p(node.weight) / Math.log1p(most);
-    const radius = sparse * (1.2 - 0.75 * near + 0.25 * hashed(`${node.tag}\n`));
-    return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+  // All around, tags of a colony side by side.
+  const order = nodes.slice(1).map((node) => [node.colony === null ? 0 : hashed(`colony ${node.colony}`), hashed(node.tag), node])
+    .sort(([a, b], [c, d]) => a - c || b - d).map(([, , node]) => node);
+  nodes.forEach((node, at) => {
+    const angle = (2 * Math.PI * order.indexOf(node)) / order.length;
+    const far = at === 0 ? 0 : 1.05 - 0.6 * (Math.log1p(node.weight) / Math.log1p(most));
+    node.homeX = node.x = far * (width / 2 - 70) * Math.cos(angle);
+    node.homeY = node.y = far * (height / 2 - 20) * Math.sin(angle);
   });
-  const home = points.map(({ x, y }) => ({ x, y }));
   for (let round = 0; round < ROUNDS; round += 1) {
-    const cooling = 1 - round / ROUNDS;
-    attract(points, edges, 0.02 * cooling);
-    part(points, 1.25);
-    for (let at = 1; at < points.length; at += 1) {
-      points[at].x += 0.06 * (home[at].x - points[at].x);
-      points[at].y += 0.06 * (home[at].y - points[at].y);
+    const strength = 0.01 * (1 - round / ROUNDS);
+    for (const { a, b } of edges) {
+      if (a === 0) continue;
+      const [dx, dy] = [nodes[b].x - nodes[a].x, nodes[b].y - nodes[a].y];
+      nodes[a].x += strength * dx;
+      nodes[a].y += strength * dy;
+      nodes[b].x -= strength * dx;
+      nodes[b].y -= strength * dy;
     }
-    points[0].x = points[0].y = 0;
+    for (const node of nodes) {
+      node.x += 0.05 * (node.homeX - node.x);
+      node.y += 0.05 * (node.homeY - node.y);
+    }
+    part(nodes, new Set([nodes[0]]));
   }
-  return points;
+  apart(nodes, new Set([nodes[0]]));
 }
 
-function attract(points, edges, strength) {
-  for (const { source, target } of edges) {
-    if (source === 0) continue;
-    const [a, b] = [points[source], points[target]];
-    const [dx, dy] = [b.x - a.x, b.y - a.y];
-    a.x += strength * dx;
-    a.y += strength * dy;
-    b.x -= strength * dx;
-    b.y -= strength * dy;
-  }
+/** Place fresh nodes around one that was expanded; the others make room. */
+export function settle(nodes, centre, fresh) {
+  fresh.forEach((node) => {
+    measured(node);
+    const angle = 2 * Math.PI * hashed(node.tag);
+    Object.assign(node, { x: centre.x + 110 * Math.cos(angle), y: centre.y + 70 * Math.sin(angle) });
+  });
+  apart(nodes, new Set([centre]));
 }
 
-/** Push points apart that are nearer than `least`; a grid finds them. */
-function part(points, least) {
-  const cells = new Map();
-  const cell = (value) => Math.floor(value / least);
-  points.forEach((point, at) => {
-    const key = `${cell(point.x)} ${cell(point.y)}`;
-    if (!cells.has(key)) cells.set(key, []);
-    cells.get(key).push(at);
-  });
-  points.forEach((a, at) => {
-    for (let column = cell(a.x) - 1; column <= cell(a.x) + 1; column += 1) {
-      for (let row = cell(a.y) - 1; row <= cell(a.y) + 1; row += 1) {
-        for (const other of cells.get(`${column} ${row}`) || []) {
-          if (other <= at) continue;
-          const b = points[other];
-          const [dx, dy] = [b.x - a.x || 1e-3 * (other - at), b.y - a.y];
-          const distance = Math.hypot(dx, dy);
-          if (distance >= least) continue;
-          const push = (least - distance) / 2 / distance;
-          a.x -= push * dx;
-          a.y -= push * dy;
-          b.x += push * dx;
-          b.y += push * dy;
-        }
-      }
+function apart(nodes, fixed) {
+  for (let round = 0; round < 400 && part(nodes, fixed); round += 1);
+}
+
+/** Push labels apart where they overlap, along the shorter way; say whether any did. */
+function part(nodes, fixed) {
+  let any = false;
+  nodes.forEach((a, at) => {
+    for (const b of nodes.slice(at + 1)) {
+      const [dx, dy] = [b.x + b.wide / 2 - (a.x + a.wide / 2), b.y - a.y];
+      const overX = (a.wide + b.wide) / 2 - Math.abs(dx);
+      const overY = HIGH - Math.abs(dy);
+      if (overX <= 0.1 || overY <= 0.1) continue;
+      any = true;
+      const [axis, by] = overY < overX ? ["y", overY * (dy < 0 ? -1 : 1)] : ["x", overX * (dx < 0 ? -1 : 1)];
+      const share = fixed.has(a) ? 0 : fixed.has(b) ? 1 : 0.5;
+      a[axis] -= share * by;
+      b[axis] += (1 - share) * by;
     }
   });
+  return any;
+}
+
+/** The frame that holds all nodes, at least as large as the picture. */
+export function boxOf(nodes, width, height) {
+  const left = Math.min(...nodes.map((node) => node.x - 18));
+  const right = Math.max(...nodes.map((node) => node.x - 18 + node.wide));
+  const top = Math.min(...nodes.map((node) => node.y - HIGH));
+  const bottom = Math.max(...nodes.map((node) => node.y + HIGH));
+  const [wide, high] = [Math.max(right - left, width), Math.max(bottom - top, height)];
+  return { left: (left + right - wide) / 2, top: (top + bottom - high) / 2, width: wide, height: high };
 }

@@ -1,26 +1,28 @@
 // Replay: activation, step by step, from the question over tags and chunks.
 import { post, trace } from "./api.js";
-import { asked } from "./asked.js";
-import { causesBar, legend } from "./causes.js";
+import { address, addressed, asked } from "./asked.js";
+import { causesBar, legend, longestOf } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, score, some, still, svg, tagLink } from "./dom.js";
+import { headings } from "./passage.js";
 
-const COLUMN = 176;
-const ROW = 46;
+const COLUMN = 150; // at least; columns fill the frame
+const ROW = 60;
 const TOP = 56;
 const MOST = 9; // nodes of a column, the strongest
 const PLAY = 1600;
 
-export function showReplay(view) {
+export function showReplay(view, parameters) {
+  addressed(parameters);
   const input = h("input", { type: "search", required: true, value: asked.query, maxlength: 65536 });
   const stage = h("div");
   let stop = null;
   const form = h("form.ask", {
-    onsubmit: async (event) => {
+    onsubmit: (event) => {
       event.preventDefault();
-      asked.query = input.value.trim();
-      asked.recall = null;
-      await play();
+      Object.assign(asked, { query: input.value.trim(), recall: null });
+      if (location.hash === address("replay")) play();
+      else location.hash = address("replay");
     },
   }, h("div.question", field("Question", input), h("button.primary", "Replay")));
   put(view, form, stage);
@@ -40,6 +42,10 @@ export function showReplay(view) {
       const filter = asked.where ? { where: asked.where } : {};
       asked.recall ||= await post("recall", { query: asked.query, k: asked.k, ...filter });
       const told = await trace(asked.recall, asked.where);
+      const chunks = [...told.nodes.filter((node) => node.kind === "chunk").map((node) => [node, node.value]),
+        ...told.hits.map((hit) => [hit, hit.chunk_id])];
+      const titles = await headings(chunks.map(([, id]) => id));
+      for (const [one, id] of chunks) one.title = titles.get(id) ?? one.title;
       stop = told.events.length ? film(stage, told) : nothing(stage);
     } catch (problem) {
       put(stage, h("p.refused", { role: "alert" }, problem.message));
@@ -96,7 +102,8 @@ const nameOf = (node) => node.title || node.value || "question";
 
 function film(stage, told) {
   const frames = framesOf(told);
-  const drawing = draw(told, frames);
+  const column = Math.max(COLUMN, (stage.clientWidth - 40) / (frames.length + 1));
+  const drawing = draw(told, frames, column);
   const slider = h("input", { type: "range", min: 0, max: frames.length - 1, step: 1, value: 0,
     "aria-label": "Step" });
   const caption = h("p.caption", { "aria-live": "polite" });
@@ -107,7 +114,7 @@ function film(stage, told) {
   const cuts = h("div");
   const frameOf = h("div.scroll", { tabindex: "0", role: "region", "aria-label": "The spread" },
     drawing.root);
-  const longest = Math.max(...told.hits.map((hit) => hit.score), 0);
+  const longest = longestOf(told.hits, (hit) => hit);
   let at = 0;
   let timer = 0;
   const show = (next) => {
@@ -120,7 +127,7 @@ function film(stage, told) {
     put(cuts, cutList(told, frames[at]));
     back.disabled = at === 0;
     forth.disabled = at === frames.length - 1;
-    const right = (at + 2) * COLUMN - frameOf.clientWidth;
+    const right = (at + 2) * column - frameOf.clientWidth;
     frameOf.scrollTo({ left: Math.max(right, 0), behavior: still() ? "auto" : "smooth" });
   };
   const pause = () => {
@@ -157,7 +164,7 @@ function film(stage, told) {
 }
 
 /** Lay the frames out from left to right: a column for what each one reaches. */
-function layout(told, frames) {
+function layout(told, frames, column) {
   const columns = frames.map((frame) => {
     const mass = new Map();
     for (const event of frame.events) {
@@ -167,21 +174,21 @@ function layout(told, frames) {
     return { shown: order.slice(0, MOST), more: order.length - MOST };
   });
   const place = columns.map(({ shown }, at) => new Map(shown.map(([node, mass], row) =>
-    [node, { x: (at + 1) * COLUMN + 24, y: TOP + row * ROW, mass }])));
+    [node, { x: (at + 1) * column + 24, y: TOP + row * ROW, mass }])));
   return { columns, place };
 }
 
-function draw(told, frames) {
-  const { columns, place } = layout(told, frames);
+function draw(told, frames, column) {
+  const { columns, place } = layout(told, frames, column);
   const height = TOP + Math.max(...columns.map(({ shown }) => shown.length)) * ROW + 20;
-  const width = (frames.length + 1) * COLUMN;
+  const width = (frames.length + 1) * column;
   const query = { x: 24, y: TOP };
   const groups = frames.map((frame, at) => {
     // A node passes on from the last column in which it was reached.
     const origin = (node) => {
       if (node === 0) return query;
-      for (let column = at - 1; column >= 0; column -= 1) {
-        if (place[column].has(node)) return place[column].get(node);
+      for (let before = at - 1; before >= 0; before -= 1) {
+        if (place[before].has(node)) return place[before].get(node);
       }
       return place[at].get(node); // learned hops between tags of one column
     };
@@ -197,12 +204,12 @@ function draw(told, frames) {
         svg("title", `${nameOf(told.nodes[event.source])} to ${nameOf(told.nodes[event.target])}: `
           + score(event.mass))));
     }
-    const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(told.nodes[node], x, y, mass));
+    const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(told.nodes[node], x, y, mass, column));
     if (columns[at].more > 0) {
-      nodes.push(svg("text.quiet", { x: (at + 1) * COLUMN + 12, y: TOP + MOST * ROW },
+      nodes.push(svg("text.quiet", { x: (at + 1) * column + 12, y: TOP + MOST * ROW },
         `${columns[at].more} more`));
     }
-    const title = svg("text.step", { x: (at + 1) * COLUMN + 12, y: 20 }, headOf(frame));
+    const title = svg("text.step", { x: (at + 1) * column + 12, y: 20 }, headOf(frame));
     return [svg("g", paths), svg("g", title, nodes)]; // all nodes lie above all edges
   });
   const root = svg("svg.spread", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
@@ -231,15 +238,25 @@ function headOf(frame) {
   return frame.step ? `step ${frame.step}: ${kind}` : frame.into === "tag" ? "joined by lessons" : "titles";
 }
 
-function mark(node, x, y, mass) {
+/** A name in as many lines as it takes to be read in full, at most three. */
+function linesOf(name, letters) {
+  const lines = [""];
+  for (const word of name.split(" ")) {
+    if (lines.at(-1) && lines.at(-1).length + word.length >= letters) lines.push("");
+    lines.push(`${lines.pop()} ${word}`.trim());
+  }
+  return lines.length > 3 ? [...lines.slice(0, 2), `${lines[2]} …`] : lines;
+}
+
+function mark(node, x, y, mass, column) {
   const size = 4 + 9 * Math.min(Math.sqrt(mass), 1);
   const shape = node.kind === "tag"
     ? svg("circle.tag", { cx: x, cy: y, r: size })
     : svg("rect.chunk", { x: x - size, y: y - size, width: 2 * size, height: 2 * size, rx: 3 });
   const name = nameOf(node);
-  const short = name.length > 20 ? `${name.slice(0, 19)}…` : name;
   return svg("g.node", svg("title", `${name}${node.title ? ` (${node.value})` : ""}: ${score(mass)}`), shape,
-    svg("text.label", { x: x - 12, y: y + 26, direction: "ltr" }, `\u2068${short}\u2069`));
+    svg("text.label", { direction: "ltr" }, linesOf(name, column / 7).map((line, at) =>
+      svg("tspan", { x: x - 12, y: y + 22 + 14 * at }, `\u2068${line}\u2069`))));
 }
 
 function nodeLink(told, number) {

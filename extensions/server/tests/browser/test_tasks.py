@@ -1,0 +1,134 @@
+"""What somebody new wants of the page, in at most six clicks or keys from the first screen.
+
+Typing a question or a name counts as one.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hebbgraph import HebbianIndex
+from hebbgraph.labels import heading_of
+
+if TYPE_CHECKING:
+    from conftest import Window
+    from playwright.sync_api import Locator, Page
+
+QUESTION = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
+REWORDED = "In the home town of the Petrel Marrow's captain there is an organ: by whom?"
+
+
+class Steps:
+    """Clicks, keys and typing, counted."""
+
+    def __init__(self, window: Window) -> None:
+        self.page: Page = window.go("")
+        self.page.get_by_label("Question", exact=True).wait_for()
+        self.taken = 0
+
+    def click(self, target: Locator) -> None:
+        target.click()
+        self.taken += 1
+
+    def type(self, target: Locator, text: str) -> None:
+        target.fill(text)
+        self.taken += 1
+
+    def press(self, key: str) -> None:
+        self.page.keyboard.press(key)
+        self.taken += 1
+
+    def ask(self, question: str) -> None:
+        self.type(self.page.get_by_label("Question", exact=True), question)
+        self.press("Enter")
+        self.page.get_by_role("region", name=question).get_by_role("heading").first.wait_for()
+
+    def hit(self, number: int) -> Locator:
+        return self.page.locator("ol.hits > li").nth(number - 1)
+
+
+def test_why_a_passage_came_third(window: Window, index: HebbianIndex) -> None:
+    steps = Steps(window)
+    steps.ask(QUESTION)
+    steps.click(steps.hit(3).get_by_text(re.compile("^Why: .* %")))
+    (third,) = (hit for hit in index.recall(QUESTION).hits if hit.rank == 3)
+    steps.hit(3).get_by_text(f"Score {third.score:.3f}").wait_for()
+    assert third.chunk.title in steps.hit(3).get_by_role("heading").inner_text()
+    assert f"{third.chunk.document_id}, passage 1" in steps.hit(3).inner_text()
+    assert steps.taken <= 6
+
+
+def test_teach_by_three_keys_see_it_help_and_take_it_back(
+    window: Window, index: HebbianIndex
+) -> None:
+    steps = Steps(window)
+    steps.ask(REWORDED)
+    lessons = len(index.lessons())
+    fifth = index.recall(REWORDED).hits[4]
+    for key in "5ct":
+        steps.press(key)
+    steps.page.get_by_text("Learned: 1 cited, 0 wrong").wait_for()
+    assert len(index.lessons()) == lessons + 1
+    now = index.recall(REWORDED).hit(fifth.chunk.id)
+    assert now is not None
+    assert now.rank < 5
+    steps.hit(now.rank).get_by_text("▲ from 5").wait_for()
+    steps.click(steps.page.get_by_role("button", name="Undo"))
+    steps.page.get_by_text("Taken back: the answer is as it was").wait_for()
+    assert len(index.lessons()) == lessons
+    assert index.recall(REWORDED).hits[4].chunk.id == fifth.chunk.id
+    assert steps.taken <= 6
+
+
+def test_what_the_index_knows_about_a_name(window: Window, index: HebbianIndex) -> None:
+    steps = Steps(window)
+    steps.click(steps.page.get_by_role("link", name="Map"))
+    steps.type(steps.page.get_by_label("Tag", exact=True), "tessel bay")
+    steps.press("Enter")
+    about = steps.page.get_by_role("complementary", name="Chosen tag")
+    about.get_by_role("heading", name="tessel bay").wait_for()
+    around = index.tags.around("tessel bay", limit=39).chunks[:8]
+    for chunk in index.get([one.chunk_id for one in around]):
+        assert about.get_by_role("button", name=heading_of(chunk), exact=True).count() == 1
+    steps.click(about.get_by_role("button").first)
+    steps.page.get_by_role("dialog").get_by_text("Tags").wait_for()
+    assert steps.taken <= 6
+
+
+def test_replace_a_document(window: Window, index: HebbianIndex, tmp_path: Path) -> None:
+    name = index.recall("Tessel Bay").hits[0].chunk.document_id
+    assert name is not None
+    new = tmp_path / "new.md"
+    new.write_text("# Tessel Bay\n\nNow a harbour for kites.\n")
+    steps = Steps(window)
+    steps.click(steps.page.get_by_role("link", name="Documents"))
+    with steps.page.expect_file_chooser() as chooser:
+        steps.click(steps.page.get_by_role("button", name=f"Replace {name}"))
+    chooser.value.set_files(new)
+    steps.page.get_by_text(f"{name} was replaced").wait_for()
+    found = index.get(index.ids({"$document_id": name}))
+    assert [chunk.text for chunk in found] == ["Now a harbour for kites."]
+    steps.click(steps.page.get_by_role("button", name=f"Delete {name}"))
+    steps.click(steps.page.get_by_role("button", name=f"Delete {name}"))
+    steps.page.get_by_text(f"{name} was deleted").wait_for()
+    assert index.ids({"$document_id": name}) == []
+    assert steps.taken <= 6
+
+
+def test_a_question_has_an_address(window: Window) -> None:
+    steps = Steps(window)
+    page = steps.page
+    steps.click(page.get_by_role("link", name=re.compile("^What is known about")))
+    page.locator("ol.hits > li").first.wait_for()
+    address = page.url
+    page.keyboard.press("/")
+    assert page.get_by_label("Question", exact=True).evaluate("e => e === document.activeElement")
+    steps.ask(QUESTION)
+    assert page.url != address
+    page.reload()
+    page.get_by_role("region", name=QUESTION).get_by_role("heading").first.wait_for()
+    page.go_back()
+    page.get_by_role("heading", name=re.compile("^What is known about")).wait_for()
+    assert page.url == address

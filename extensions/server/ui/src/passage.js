@@ -1,0 +1,115 @@
+// A passage as people read it: its heading, its place, and its text with the question's words marked.
+import { lexer } from "marked";
+import { post } from "./api.js";
+import { h } from "./dom.js";
+
+const SNIPPET = 300;
+const MOST_RENDERED = 20_000; // a longer text shows as it is, unmarked
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/** Title and headings: what tells passages of one document apart. */
+export function headingOf(chunk) {
+  const above = Array.isArray(chunk.metadata.headings) ? chunk.metadata.headings : [];
+  const named = [...new Set([chunk.title, ...above])].filter((one) => one && typeof one === "string");
+  return named.join(" › ") || chunk.text.slice(0, 60) || chunk.id;
+}
+
+/** The headings of passages, by id. */
+export async function headings(ids) {
+  const wanted = [...new Set(ids)].slice(0, 1000);
+  const { chunks } = wanted.length ? await post("get", { ids: wanted }) : { chunks: [] };
+  return new Map(chunks.map((chunk) => [chunk.id, headingOf(chunk)]));
+}
+
+/** The document, and which passage of it; of a path on the server, the name alone. */
+export function placeOf(chunk) {
+  const at = chunk.metadata.position;
+  return chunk.document_id ? nameOf(chunk.document_id) + (Number.isInteger(at) ? `, passage ${at + 1}` : "") : "";
+}
+
+/** A document's name; a path from the root shows its last part. */
+export const nameOf = (id) => (/^(\/|[A-Za-z]:[\\/])/.test(id) ? id.split(/[\\/]/).pop() : id);
+
+/** The text without the line of headings that it may begin with. */
+export function bodyOf(chunk) {
+  const above = chunk.metadata.headings;
+  const line = Array.isArray(above) && above.length ? above.join(" > ") : null;
+  return line && chunk.text.startsWith(line) ? chunk.text.slice(line.length).trimStart() : chunk.text;
+}
+
+/** What to mark: words of the question that do not stand in nearly every passage. */
+export function markerOf(query, hits) {
+  const texts = hits.map((hit) => hit.chunk.text.toLowerCase());
+  const telling = (word) => (word.length > 3 || /[^a-z]/.test(word)) && (texts.length < 4
+    ? word.length > 4 : texts.filter((text) => text.includes(word)).length < 0.7 * texts.length);
+  const wanted = [...new Set(query.toLowerCase().match(WORD) || [])].filter(telling);
+  return (word) => {
+    const small = word.toLowerCase();
+    return wanted.find((one) => one === small || (Math.min(one.length, small.length) >= 4
+      && Math.abs(one.length - small.length) <= 3 && (one.startsWith(small) || small.startsWith(one))));
+  };
+}
+
+/** A text with what the marker finds marked. */
+function marked_(text, marker) {
+  if (!marker) return text;
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(WORD)) {
+    if (!marker(found[0])) continue;
+    parts.push(text.slice(from, found.index), h("mark", found[0]));
+    from = found.index + found[0].length;
+  }
+  return [...parts, text.slice(from)];
+}
+
+/** A line or three around the words that match best, without markup. */
+export function snippet(chunk, marker) {
+  const text = bodyOf(chunk).replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/^#+\s+(.+)$/gm, "$1:")
+    .replace(/[`*|]+|^[-=:\s]+$/gm, " ")
+    .replace(/\s+/g, " ").trim();
+  const found = [...text.slice(0, MOST_RENDERED).matchAll(WORD)].filter((word) => marker(word[0]));
+  let [best, most] = [0, 0];
+  found.forEach((word, at) => {
+    const within = new Set(found.slice(at).filter((one) => one.index < word.index + SNIPPET)
+      .map((one) => marker(one[0])));
+    if (within.size > most) [best, most] = [word.index, within.size];
+  });
+  const from = best < SNIPPET / 2 ? 0 : text.indexOf(" ", best - SNIPPET / 4) + 1;
+  const end = from + SNIPPET >= text.length ? text.length : Math.max(text.lastIndexOf(" ", from + SNIPPET), from + SNIPPET / 2);
+  return h("p.text", { dir: "auto" }, from > 0 && "… ", marked_(text.slice(from, end), marker), end < text.length && " …");
+}
+
+/** The whole text. Markdown is drawn from its tokens; HTML in it stays text. */
+export function whole(chunk, marker) {
+  const text = bodyOf(chunk);
+  if (chunk.metadata.media_type === "text/plain" || text.length > MOST_RENDERED) {
+    return h("div.text.plain", { dir: "auto" }, text.length > MOST_RENDERED ? text : marked_(text, marker));
+  }
+  return h("div.text", { dir: "auto" }, drawn(lexer(text, { gfm: true, breaks: true }), marker));
+}
+
+const PLAIN = { strong: "strong", em: "em", del: "del", blockquote: "blockquote", paragraph: "p" };
+
+function drawn(tokens, marker) {
+  const inside = (token) => (token.tokens ? drawn(token.tokens, marker) : marked_(token.text ?? "", marker));
+  return tokens.map((token) => {
+    switch (token.type) {
+      case "space": case "def": return null;
+      case "br": return h("br");
+      case "hr": return h("hr");
+      case "heading": return h("p.heading", inside(token));
+      case "code": return h("pre", { tabindex: "0" }, h("code", token.text));
+      case "codespan": return h("code", token.text);
+      case "list": return h(token.ordered ? "ol" : "ul", token.items.map((item) => h("li", inside(item))));
+      case "checkbox": return token.checked ? "☑ " : "☐ ";
+      case "table": return h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Table" }, h("table",
+        h("thead", h("tr", token.header.map((cell) => h("th", { scope: "col" }, drawn(cell.tokens, marker))))),
+        h("tbody", token.rows.map((row) => h("tr", row.map((cell) => h("td", drawn(cell.tokens, marker))))))));
+      case "link": return /^https?:\/\//i.test(token.href)
+        ? h("a", { href: token.href, rel: "noreferrer", target: "_blank" }, inside(token)) : h("span", inside(token));
+      case "text": case "escape": return token.tokens ? inside(token) : marked_(token.text, marker);
+      default: return PLAIN[token.type] ? h(PLAIN[token.type], inside(token)) : marked_(token.text ?? token.raw, marker);
+    }
+  });
+}

@@ -1,0 +1,78 @@
+"""The documents of an index: what it was made of, the latest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from hebbgraph.store.truth import Truth
+
+__all__ = ["DocumentList", "DocumentSummary", "documents"]
+
+_PAGE = 20_000
+
+
+class DocumentSummary(BaseModel):
+    """A document.
+
+    Attributes
+    ----------
+    id : str
+    title : str
+        Of its first passage.
+    passages : int
+        None of a file that gave none.
+    from_file : bool
+        Whether it has a fingerprint, by which an unchanged file is skipped.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    title: str = ""
+    passages: int = 0
+    from_file: bool = False
+
+
+class DocumentList(BaseModel):
+    """Some documents, the one indexed last first; ``total`` counts all that were asked for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    documents: tuple[DocumentSummary, ...] = ()
+    total: int = 0
+
+
+def documents(truth: Truth, containing: str, limit: int) -> DocumentList:
+    """Return the documents whose id holds a text, without regard to case."""
+    wanted = containing.casefold()
+    prints = truth.fingerprints()
+    counts = dict.fromkeys((name for name in prints if wanted in name.casefold()), 0)
+    first: dict[str, int] = {}
+    latest = dict.fromkeys(counts, 0)
+    row = -1
+    while page := truth.named_after(row, _PAGE):
+        for one in page:
+            name = one.document_id
+            if name is None or one.version_of is not None or wanted not in name.casefold():
+                continue
+            counts[name] = counts.get(name, 0) + 1
+            first.setdefault(name, one.row)
+            latest[name] = one.row
+        row = page[-1].row
+    shown = sorted(latest, key=lambda name: (-latest[name], name))[:limit]
+    titles = truth.fetch([first[name] for name in shown if name in first])
+    return DocumentList(
+        documents=tuple(
+            DocumentSummary(
+                id=name,
+                title=titles[first[name]].title if first.get(name) in titles else "",
+                passages=counts[name],
+                from_file=name in prints,
+            )
+            for name in shown
+        ),
+        total=len(counts),
+    )
