@@ -23,9 +23,9 @@ from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved
 from hebbgraph.index import CoreIndex
+from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.log import Log
 from hebbgraph.inspect.maintenance import Maintenance
-from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspect.tags import Tags
 from hebbgraph.inspect.view import Inspection

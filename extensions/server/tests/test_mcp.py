@@ -58,7 +58,9 @@ async def use_all(client: Client) -> None:
     assert barns["passages"][0]["heading"] == "Barns"
     assert barns["passages"][0]["source"].startswith("barns, passage ")
     assert "/srv" not in str(barns)
-    assert (await call(client, "forget", document_id="/srv/barns"))["removed"] == len(parts["chunk_ids"])
+    assert (await call(client, "forget", document_id="/srv/barns"))["removed"] == len(
+        parts["chunk_ids"]
+    )
     gone = await call(client, "forget", document_id="/srv/barns", dry_run=False)
     assert gone["removed"] == len(parts["chunk_ids"])
     assert "no recall 'gone'" in await refused(client, "cite", recall_id="gone", chunk_ids=[first])

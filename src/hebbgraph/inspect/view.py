@@ -118,7 +118,7 @@ class Inspection:
         Examples
         --------
         >>> with HebbianIndex.open(":memory:") as index:
-        ...     report = index.add([{"text": "Owls hunt.", "title": "Owls", "document_id": "owls.md"}])
+        ...     report = index.put_document("owls.md", None, [{"text": "Owls.", "title": "Owls"}])
         ...     index.inspect.documents().documents
         (DocumentSummary(id='owls.md', title='Owls', passages=1, from_file=False),)
         """

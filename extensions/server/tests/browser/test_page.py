@@ -388,7 +388,9 @@ def test_files_are_converted_and_replaced(
 # -- everywhere -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (768, True), (390, False), (2560, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1440, False), (768, True), (390, False), (2560, True)]
+)
 def test_every_view_is_accessible_and_fits(
     open_window: Callable[..., Window], width: int, dark: bool
 ) -> None:
