@@ -1,7 +1,7 @@
 """Recalls over texts that change: as of a moment, stale hits, and questions about time."""
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -308,3 +308,25 @@ def test_a_dated_version_among_some_without_dates_becomes_stale() -> None:
         assert [hit.chunk.text for hit in later.hits] == ["The gate closes at ten."]
         then = index.recall("When does the gate close?", as_of="2012").hits
         assert "The gate closes at eight." in [hit.chunk.text for hit in then if not hit.stale]
+
+
+@pytest.mark.not_served
+def test_a_text_replaced_while_the_clock_was_ahead_is_not_hidden_when_it_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + timedelta(days=1)
+
+    with HebbianIndex.open(":memory:", settings=KEEPING) as index:
+        index.add([Chunk(id="gate", text="The gate closes at nine.")])
+        with monkeypatch.context() as patch:
+            patch.setattr("hebbgraph.writer.datetime", Ahead)
+            index.add([Chunk(id="gate", text="The gate closes at ten.")])
+            index.add([Chunk(id="gate", text="The gate closes at eleven.")])
+        for as_of in (None, datetime.now(UTC) + timedelta(minutes=1)):
+            hits = index.recall("When does the gate close?", as_of=as_of).hits
+            assert [hit.chunk.text for hit in hits if hit.stale is None] == [
+                "The gate closes at eleven."
+            ]

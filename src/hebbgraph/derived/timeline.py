@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from itertools import pairwise
 from zlib import crc32
 
@@ -101,7 +102,13 @@ class Timelines:
         by_latest: dict[tuple[int, int], int] = {}
         if linked:
             slot_of = self._slots_by_id(graph, linked)
+            now = microseconds(datetime.now(UTC))
             for chain in _chains(linked, slot_of):
+                *former, newest = chain
+                if begins[newest] == FIRST and ends[newest] == LAST:
+                    # Without dates, it took their place when it was written, which has been: a
+                    # later end was noted while some clock was ahead.
+                    ends[former] = np.minimum(ends[former], now)
                 for older, newer in pairwise(chain):
                     if begins[newer] == FIRST and ends[older] < LAST:
                         begins[newer] = ends[older]
