@@ -42,8 +42,6 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no hub cut": {"hub_share": 1.0, "hub_floor": 10**9, "hub_cap": 10**9},
     "narrow beam": {"beam": 4},
     "no beam over tags": {"tag_beam": 10**9},
-    "all mass trusted": {"untitled_trust": 1.0},
-    "no mass trusted untitled": {"untitled_trust": 0.0},
     "co-mentions count fully": {"mention_credit": 1.0},
     "co-mentions count nothing": {"mention_credit": 0.0},
     "no doubt in direct evidence": {"doubt": 0.0},

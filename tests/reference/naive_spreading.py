@@ -120,7 +120,7 @@ def naive_spread(
     for c, weight in start.items():
         mass = (1.0 - share) * weight / sum(start.values())
         of_title = [cue_trust.get(tag, 1.0) for tag in titles[c] & set(known_cues)]
-        trust = max(of_title, default=0.0) if titles[c] else p.untitled_trust * max(named_by)
+        trust = max(of_title, default=0.0)
         trusted[c] += trust * mass
         plain[c] += (1.0 - trust) * mass
 

@@ -77,7 +77,6 @@ def cases(draw: st.DrawFn):
             inhibition=draw(st.sampled_from([0.0, 0.1, 1.0])),
             n_steps=draw(st.integers(0, 3)),
             unnamed_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
-            untitled_trust=draw(st.sampled_from([0.0, 0.2, 1.0])),
             mention_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
             hub_floor=draw(st.sampled_from([3, 20])),
             hub_share=0.0,

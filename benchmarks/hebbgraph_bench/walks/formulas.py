@@ -108,12 +108,9 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
 
     names = np.zeros(edges.n_tags, np.bool_)
     names[start.cues] = True
-    has_title, named = (
-        to_chunks(title.astype(np.float64)) > 0,
-        to_chunks((title & names[tag]).astype(np.float64)) > 0,
-    )
+    named = to_chunks((title & names[tag]).astype(np.float64)) > 0
     any_named = float((title & names[tag]).any())
-    trust = np.where(named, 1.0, np.where(has_title, 0.0, p.untitled_trust * any_named))
+    trust = named.astype(np.float64)
     counts = any_named + (1.0 - any_named) * p.unnamed_credit
 
     trusted: FloatArray = np.zeros(edges.n_chunks)

@@ -72,7 +72,7 @@ from hebbgraph.arrays import (
 from hebbgraph.formulas.adjacency import EdgeSet, IncidenceView, LinkKind
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
-from hebbgraph.formulas.parameters import check_positive, check_range
+from hebbgraph.formulas.parameters import check_positive, check_range, former_fields
 from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
 __all__ = ["Activation", "RowMask", "SpreadingParameters", "spread"]
@@ -85,6 +85,7 @@ _NO_FLOATS = np.empty(0, np.float64)
 _NO_FLOWS = Flows(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS)
 
 
+@former_fields("untitled_trust")
 @dataclass(frozen=True, kw_only=True)
 class SpreadingParameters:
     """Constants of spreading, the same for every corpus and query.
@@ -114,9 +115,6 @@ class SpreadingParameters:
     unnamed_credit : float, in [0, 1]
         Share of the arriving mass that counts for the score if the question names no
         chunk's title: then nothing but direct search says where to start.
-    untitled_trust : float, in [0, 1]
-        Trusted share of the mass of a seed without title, for which nothing tells whether
-        the query names what it is about; none if the query names no title at all.
     hub_share, hub_floor, hub_cap
         Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
         hubs and pass nothing.
@@ -149,7 +147,6 @@ class SpreadingParameters:
     leak: float = 1.0
     mention_credit: float = 0.6
     unnamed_credit: float = 0.6
-    untitled_trust: float = 0.3
     hub_share: float = 0.01
     hub_floor: int = 20
     hub_cap: int = 100
@@ -171,7 +168,6 @@ class SpreadingParameters:
             "cue_share",
             "inhibition",
             "mention_credit",
-            "untitled_trust",
             "hub_share",
             "graph_weight",
             "unnamed_credit",
@@ -433,14 +429,10 @@ class _Step:
         return weight
 
     def trust(self, seeds: IntArray) -> FloatArray:
-        """Return the trusted share of each seed's mass."""
-        p = self.parameters
+        """Return the trusted share of each seed's mass: of those whose title a cue is."""
         owner, tags, is_title = self.view.tags_of(seeds)
-        is_title = is_title & (self.view.link_kinds(tags) == LinkKind.PHRASE)
-        owner, tags = owner[is_title], tags[is_title]
-        trust = np.full(len(seeds), p.untitled_trust * self.named)
-        trust[owner] = 0.0
-        named = is_in(tags, self.cues)
+        trust = np.zeros(len(seeds))
+        named = is_title & is_in(tags, self.cues) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
         for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
             trust[seed] = max(trust[seed], share)

@@ -175,7 +175,8 @@ class Recaller:
 
         def rank() -> None:
             with self._namespace.held():
-                strategy.rank(self._prepared(query, options)[0])
+                question = self._reader.read(self._derived.graph, query)
+                strategy.rank(self._prepared(question, query, options)[0])
 
         self._derived.mending(rank)
         try:
@@ -246,8 +247,9 @@ class Recaller:
         self, query: Query, strategy: Strategy, options: RecallOptions, generation: int
     ) -> _Answer:
         """Question, evidence and spread, rank steps, hits."""
-        request, steps, k = self._prepared(query, options)
-        graph = request.graph
+        graph = self._derived.graph
+        question = self._reader.read(graph, query)
+        request, steps, k = self._prepared(question, query, options)
         if callable(options.where):
             strategy = FilteredStrategy(strategy, self._truth, options.where)
         ranking = best_slots(self._truth, graph, strategy.rank(request), request.k)
@@ -259,19 +261,19 @@ class Recaller:
             request,
             ranking,
             make_hits(self._truth, request, ranking),
-            cues_of(graph, request.question),
+            cues_of(graph, question),
             self._notes(request, ranking, options),
             generation,
         )
 
     def _prepared(
-        self, query: Query, options: RecallOptions
+        self, question: Question, query: Query, options: RecallOptions
     ) -> tuple[Request, Sequence[RankStep], int]:
-        """Read the query; return what is asked, the steps, and how many hits they want."""
+        """Return what is asked of the strategy, the steps, and how many hits they want."""
         steps = self._steps(self._derived.graph, query, options)
         k = max([options.k, *(step.hits(options.k) for step in steps)])
         depth = max([k, *(step.depth(k) for step in steps)])
-        request = self._request(query, options.mask, depth)
+        request = self._request(question, options.mask, depth)
         for step in steps:
             request = step.narrow(request)
         return request, steps, k
@@ -283,18 +285,17 @@ class Recaller:
 
     def _request(
         self,
-        query: Query,
+        question: Question,
         where: Mapping[str, object] | None,
         k: int,
         *,
         among: BoolArray | None = None,
     ) -> Request:
-        """Read a query with the graph.
+        """Return a question to the chunks that pass a filter.
 
         ``among`` are the slots that take part if there is no filter; all by default.
         """
         graph = self._derived.graph
-        question = self._reader.read(graph, query)
         if where is None and among is not None:
             passing = Passing(among)
         else:
@@ -351,8 +352,9 @@ class Recaller:
             among = self._known_to_pass(recall)
         elif where is None and recall.where != "callable":
             where = recall.where
-        request = self._request(query, where, 1, among=among)
-        for step in self._steps(request.graph, query, RecallOptions(as_of=recall.as_of)):
+        graph = self._derived.graph
+        request = self._request(self._reader.read(graph, query), where, 1, among=among)
+        for step in self._steps(graph, query, RecallOptions(as_of=recall.as_of)):
             request = step.narrow(request)
         return request
 

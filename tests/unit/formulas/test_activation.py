@@ -21,7 +21,6 @@ ONE_STEP = SpreadingParameters(
     leak=1.0,
     mention_credit=0.6,
     unnamed_credit=1.0,
-    untitled_trust=0.0,
     evidence_power=4.0,
     half_saturation=0.04,
 )
@@ -102,13 +101,11 @@ def test_only_trusted_mass_uses_co_mentions() -> None:
     assert credit(named, 1) == pytest.approx(0.6 * on_tag_1 * 0.5 / (0.5 + 1.0 + 1.0))
 
 
-def test_a_seed_without_title_is_trusted_a_little_if_the_query_names_one() -> None:
+def test_a_seed_without_title_is_not_trusted() -> None:
     view = ArrayView([[1], [1], [2]], titles=[set(), set(), {2}])
-    parameters = SpreadingParameters(n_seeds=1, n_steps=1, untitled_trust=0.25, cue_share=0.0)
+    parameters = SpreadingParameters(n_seeds=1, n_steps=1, cue_share=0.0)
     found = spread(view, cues(2), evidence({0: 1.0}, 0.5), parameters=parameters)
-    assert credit(found, 1) == pytest.approx(0.6 * 0.25 * 0.5 / (0.5 + 1.0 + 1.0))
-    unnamed = spread(view, cues(), evidence({0: 1.0}, 0.5), parameters=parameters)
-    assert unnamed.chunks.tolist() == [0]
+    assert 1 not in found.chunks.tolist()
 
 
 def test_without_a_named_title_activation_counts_less() -> None:
