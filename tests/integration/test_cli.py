@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -442,3 +443,52 @@ def test_lessons_are_reported_on(run: Run, indexed: Path, tmp_path: Path) -> Non
         refused = run("lessons", "--db", indexed, *wrong)
         assert refused.code == 1
         assert expected in refused.err
+
+
+def test_chunks_and_documents_are_shown_and_deleted(
+    run: Run, folder: Path, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEBBGRAPH_DB", str(db))  # in place of --db, for every command
+    assert run("index", folder, "--base", folder).code == 0
+    with HebbianIndex.open(db) as index:
+        chunk = index.recall(QUESTION).hits[0].chunk
+        name, number = str(chunk.document_id), len(index.ids())
+        of_document = len(index.ids({"$document_id": chunk.document_id}))
+    assert f"{name}, passage 1" in run("show", name).out
+    assert run("show", chunk.id, "--json").json[0]["id"] == chunk.id
+    gone = run("show", "no such name")
+    assert (gone.code, "no chunk and no document 'no such name'" in gone.err) == (1, True)
+    assert run("delete").code == 2
+    assert "0 chunks deleted" in run("delete", "no-such-id").out
+    assert "deleted" in run("delete", "--document", name).out
+    with HebbianIndex.open(db) as index:
+        assert len(index.ids()) == number - of_document
+
+
+def test_files_are_chosen_by_patterns(run: Run, tmp_path: Path, db: Path) -> None:
+    for name in ("a.md", "b.txt", "drafts/c.md"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(f"Caf\xe9 {name}".encode("latin-1"))
+    options = ("--base", tmp_path / "in", "--encoding", "latin-1", "--json", "--db", db)
+    chosen = run("index", tmp_path / "in", "--include", "*.md", "--exclude", "drafts/*", *options)
+    assert chosen.json["indexed"] == ["a.md"]
+    assert set(run("index", tmp_path / "in", *options).json["indexed"]) == {"b.txt", "drafts/c.md"}
+    with HebbianIndex.open(db) as index:
+        assert {chunk.text[:4] for chunk in index.get(index.ids())} == {"Café"}
+
+
+def test_a_folder_is_watched(tmp_path: Path, db: Path) -> None:
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Owls\n\nOwls hunt.", "utf-8")
+    command = [sys.executable, "-m", "hebbgraph", "index", str(folder), "--watch", "--db", str(db)]
+    path = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    watching = subprocess.Popen(command, env=os.environ | path, stdout=subprocess.PIPE, text=True)
+    try:
+        assert watching.stdout is not None
+        assert "1 document indexed" in watching.stdout.readline()
+        (folder / "b.md").write_text("# Voles\n\nVoles hide.", "utf-8")
+        assert "1 document indexed (1 chunk), 1 unchanged" in watching.stdout.readline()
+    finally:
+        watching.terminate()
+        watching.communicate(timeout=30)

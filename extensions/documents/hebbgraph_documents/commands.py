@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from hebbgraph.cli.shared import (
@@ -22,12 +23,20 @@ from hebbgraph.cli.shared import (
 )
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 from rich.progress import Progress
 
-from hebbgraph_documents import ChunkSettings, ConversionLimits, ingest
+from hebbgraph_documents import (
+    ChunkSettings,
+    ConversionLimits,
+    IngestReport,
+    discover,
+    ingest,
+)
 
 _SOME_FILES_FAILED = 3
+_WATCH_SECONDS = 2.0
 
 __all__ = ["chunk_settings", "index"]
 
@@ -58,48 +67,82 @@ def index(
     megabytes_per_file: Annotated[
         int, typer.Option(help="Give up on a file that needs more memory (Linux only).")
     ] = CONVERSION_MEMORY_BYTES // 1_000_000,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(help="Only files below folders whose path matches, like '*.md'; repeatable."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="No files below folders whose path matches, like 'drafts/*'."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text and HTML files that do not say. [default: UTF-8]")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and look again every two seconds.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped.
 
     If files fail, they are listed at the end and the exit code is 3.
     """
-    settings = chunk_settings(max_tokens)
     limits = ConversionLimits(seconds=seconds_per_file, memory_bytes=megabytes_per_file * 1_000_000)
-    with (
-        opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store,
-        Progress(console=err, transient=True) as bar,
-    ):
+    options: dict[str, Any] = {
+        "prune": prune,
+        "base": base,
+        "settings": chunk_settings(max_tokens),
+        "limits": limits,
+        "encoding": encoding,
+    }
+    with opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store:
         if not store.settings.keep_text:
             raise ParameterError(
                 f"{db} keeps its texts in another store; add documents with the program that "
                 "writes to that store"
             )
-        task = bar.add_task("reading", total=None)
-        report = ingest(
-            paths,
-            store,
-            prune=prune,
-            base=base,
-            settings=settings,
-            limits=limits,
-            on_progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    if as_json:
-        print_json(report.model_dump())
-    else:
-        out.print(
-            f"{counted(len(report.indexed), 'document')} indexed "
-            f"({counted(report.chunks, 'chunk')}), "
-            f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
-            f"{len(report.failed)} failed, in {report.seconds:.1f} s"
-        )
-        if report.unsupported:
-            kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
-            err.print(f"ignored, by suffix: {harmless(kinds)}")
-        for path, reason in report.failed:
-            err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
-        for chunk_id, reason in report.untagged:
-            err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}")
+        report = _read(paths, include, exclude, store, options)
+        _tell(report, as_json)
+        while watch:
+            time.sleep(_WATCH_SECONDS)
+            before, report = report, _read(paths, include, exclude, store, options)
+            if report.indexed or report.removed or report.failed != before.failed:
+                _tell(report, as_json)
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)
+
+
+def _read(
+    paths: list[Path],
+    include: list[str] | None,
+    exclude: list[str] | None,
+    store: HebbianIndex,
+    options: dict[str, Any],
+) -> IngestReport:
+    with Progress(console=err, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        return ingest(
+            discover(paths, include=include or (), exclude=exclude or ()),
+            store,
+            on_progress=lambda done, total: bar.update(task, completed=done, total=total),
+            **options,
+        )
+
+
+def _tell(report: IngestReport, as_json: bool) -> None:
+    if as_json:
+        print_json(report.model_dump())
+        return
+    out.print(
+        f"{counted(len(report.indexed), 'document')} indexed "
+        f"({counted(report.chunks, 'chunk')}), "
+        f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
+        f"{len(report.failed)} failed, in {report.seconds:.1f} s"
+    )
+    if report.unsupported:
+        kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
+        err.print(f"ignored, by suffix: {harmless(kinds)}")
+    for path, reason in report.failed:
+        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
+    for chunk_id, reason in report.untagged:
+        err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}")

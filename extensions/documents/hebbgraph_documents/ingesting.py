@@ -89,7 +89,7 @@ class IngestReport(BaseModel):
 
 
 def ingest(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Iterable[str | os.PathLike[str]] | Discovery,
     index: DocumentIndex,
     *,
     prune: bool = False,
@@ -110,7 +110,7 @@ def ingest(
     Parameters
     ----------
     paths : iterable of paths
-        Files and folders; see :func:`~hebbgraph_documents.walk.discover`.
+        Files and folders; or what :func:`~hebbgraph_documents.walk.discover` found.
     index : DocumentIndex
         A HebbianIndex, or anything with the same three methods.
     prune : bool
@@ -153,7 +153,7 @@ def ingest(
     started = time.perf_counter()
     settings = settings or ChunkSettings()
     root = None if base is None else Path(base).resolve()
-    found = discover(paths, suffixes=suffixes)
+    found = paths if isinstance(paths, Discovery) else discover(paths, suffixes=suffixes)
     failed = list(found.unreadable)
     files = identified(found, root)
     known = index.document_fingerprints()

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hebbgraph_documents.convert import MEDIA_TYPES, shown_path
@@ -60,6 +61,8 @@ def discover(
     paths: Iterable[str | os.PathLike[str]],
     *,
     suffixes: Collection[str] = tuple(MEDIA_TYPES),
+    include: Collection[str] = (),
+    exclude: Collection[str] = (),
 ) -> Discovery:
     """Find the readable files at and below ``paths``.
 
@@ -73,6 +76,9 @@ def discover(
         Files and folders. A lone str or path is one path.
     suffixes : collection of str
         With the dot, in any case.
+    include, exclude : collections of str
+        Patterns like ``"guide/*"`` or ``"*.md"``, for the path of a file below its folder; ``*``
+        also crosses folders. Without ``include``, every file is taken that none excludes.
 
     Examples
     --------
@@ -97,8 +103,14 @@ def discover(
             found.unreadable.append((shown_path(given), _reason(error)))
             continue
         found.roots.append(real)
-        below = _below(FoundFile(given, real), wanted, found) if is_folder else None
-        for file in [FoundFile(given, real)] if below is None else below:
+        below = [FoundFile(given, real)]
+        if is_folder:
+            below = [
+                file
+                for file in _below(below[0], wanted, found)
+                if _is_chosen(file.path.relative_to(given).as_posix(), include, exclude)
+            ]
+        for file in below:
             if file.real not in seen:
                 seen.add(file.real)
                 found.files.append(file)
@@ -122,6 +134,12 @@ def fingerprint(data: bytes, *, salt: str = "") -> str:
     digest = hashlib.sha256(f"{salt}\0".encode() if salt else b"")
     digest.update(data)
     return digest.hexdigest()
+
+
+def _is_chosen(name: str, include: Collection[str], exclude: Collection[str]) -> bool:
+    if any(fnmatchcase(name, pattern) for pattern in exclude):
+        return False
+    return not include or any(fnmatchcase(name, pattern) for pattern in include)
 
 
 def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[FoundFile]:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from hebbgraph.cli.shared import Cache, Db, EmbedderName, Namespace, TaggerName, err, open_options
+from hebbgraph.cli.shared import (
+    Cache,
+    Db,
+    EmbedderName,
+    Namespace,
+    SettingsFile,
+    TaggerName,
+    err,
+    open_options,
+)
 from hebbgraph.store.places import is_url, masked, parse_url
 from rich.markup import escape
 
@@ -21,6 +30,13 @@ class _Role(StrEnum):
     read = "read"
     teach = "teach"
     write = "write"
+
+
+class _LogLevel(StrEnum):
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
 
 
 def mcp(
@@ -87,6 +103,10 @@ def serve(
             help="Directory for derived data when --db is a URL.",
         ),
     ] = None,
+    settings_file: SettingsFile = None,
+    log_level: Annotated[
+        _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
+    ] = _LogLevel.warning,
     new_token: Annotated[
         bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
     ] = False,
@@ -119,10 +139,14 @@ def serve(
     pool = IndexPool(
         db,
         max_open=settings.open_namespaces,
-        **open_options(embedder, tagger=tagger, cache_dir=cache_dir),
+        **open_options(embedder, tagger=tagger, cache_dir=cache_dir, settings=settings_file),
     )
     with pool:
         app = create_app(Indexes(pool, namespace), settings)
         place = masked(parse_url(db)) if is_url(db) else db
-        err.print(f"serving {escape(place)} on http://{host}:{port}/", soft_wrap=True)
-        run(app, settings)
+        run(
+            app,
+            settings,
+            log_level=log_level,
+            tell=lambda url: err.print(f"serving {escape(place)} on {url}", soft_wrap=True),
+        )

@@ -58,6 +58,8 @@ _OUR_HEADERS = ("hebbgraph", "x-hebbgraph")
 #: Callers whose rate is remembered.
 _MAX_CALLERS = 10_000
 _BURST_SECONDS = 5.0
+#: Wrong tokens from one address: a burst of five, for no secret is guessed by honest typing.
+_WRONG_TOKENS_PER_MINUTE = 60.0
 
 
 class Rate:
@@ -116,6 +118,7 @@ class Guard:
         self._settings = settings
         self._tokens = Tokens(settings.tokens)
         self._rate = Rate(settings.requests_per_minute)
+        self._wrong = Rate(_WRONG_TOKENS_PER_MINUTE)
         self._names = {"localhost", *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,16 +156,12 @@ class Guard:
             )
         private = is_private(scope["path"])
         caller = self._tokens.find(headers.get("authorization"))
+        address = scope["client"][0] if scope.get("client") else ""
         if private and scope["path"] not in _OPEN:
             if caller is None:
-                return problem(
-                    401,
-                    "AccessError",
-                    "this takes a token, as the header `Authorization: Bearer TOKEN`",
-                )
+                return self._without_token("authorization" in headers, address)
             scope.setdefault("state", {})["caller"] = caller
         # Tokens share an address behind a proxy, and without tokens all have the same name.
-        address = scope["client"][0] if scope.get("client") else ""
         name = f"token {caller.name}" if caller is not None and self._tokens else address
         if private and not self._rate.allows(name, time.monotonic()):
             return problem(
@@ -176,6 +175,13 @@ class Guard:
             self._wrong_method(scope)
             or _wrong_name(scope, headers)
             or self._wrong_body(scope, headers)
+        )
+
+    def _without_token(self, guessed: bool, address: str) -> Problem:
+        if guessed and not self._wrong.allows(address, time.monotonic()):
+            return problem(429, "TooManyRequestsError", "many wrong tokens; wait a moment")
+        return problem(
+            401, "AccessError", "this takes a token, as the header `Authorization: Bearer TOKEN`"
         )
 
     def _wrong_method(self, scope: Scope) -> Problem | None:

@@ -33,6 +33,8 @@ _T = TypeVar("_T")
 #: How often a request is sent that the server puts off, and how long the client waits at most.
 _MAX_TRIES = 4
 _MAX_WAIT_SECONDS = 5.0
+#: Before a refused connection is tried again: twice this, then four and eight times.
+_REFUSED_SECONDS = 0.1
 #: Errors of a connection that the server closed while it was idle.
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
@@ -107,6 +109,7 @@ class HttpClient:
         """Send a GET, or a POST with content, and read the answer, whatever it is."""
         path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
         method = "GET" if content is None else "POST"
+        refused = 0
         while True:
             connection, is_new = self._idle_or_new()
             try:
@@ -117,6 +120,13 @@ class HttpClient:
                 connection.close()
                 limit = f"the server took longer than {self._timeout_seconds:g} s"
                 raise self._lost(limit) from error
+            except ConnectionRefusedError as error:  # it starts again, and has not seen this one
+                connection.close()
+                refused += 1
+                if refused == _MAX_TRIES:
+                    raise self._lost(error) from error
+                time.sleep(_REFUSED_SECONDS * 2**refused)
+                continue
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 if is_new or not isinstance(error, _STALE):

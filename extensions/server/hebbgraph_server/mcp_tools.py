@@ -308,6 +308,25 @@ class _StrictServer(MCPServer):
         ]
 
 
+#: What a tool takes, where that is more than to read; forget takes it unless it is a dry run.
+_TAKES = {"cite": Role.TEACH, "forget": Role.TEACH, "remember": Role.WRITE}
+
+
+def _listing(visit_of: VisitOf) -> Callable[..., Any]:
+    """Make what leaves out of the list of tools those that the caller's role may not use."""
+
+    async def listing(ctx: Any, call_next: Callable[..., Any]) -> Any:
+        found = await call_next(ctx)
+        if ctx.method != "tools/list":
+            return found
+        role = visit_of(Context(request_context=ctx))[0].caller.role
+        told = found if isinstance(found, dict) else found.model_dump(by_alias=True)
+        tools = [one for one in told["tools"] if role.includes(_TAKES.get(one["name"], Role.READ))]
+        return told | {"tools": tools}
+
+    return listing
+
+
 def make_mcp(visit_of: VisitOf) -> MCPServer:
     """Return an MCP server with the tools, for any transport.
 
@@ -329,6 +348,7 @@ def make_mcp(visit_of: VisitOf) -> MCPServer:
     }
     for tool, hint in hints.items():
         server.add_tool(_answering(tool), description=inspect.getdoc(tool), annotations=hint)
+    server.middleware.append(_listing(visit_of))
     server.resource(
         "hebbgraph://chunks/{id}",
         name="chunk",

@@ -211,6 +211,18 @@ def test_pages_of_others_are_refused(serve: Serve) -> None:
     assert form.status_code == 415
 
 
+def test_tokens_are_not_guessed_at_speed(serve: Serve) -> None:
+    api = serve(tokens=tokens())
+    guess = {"Authorization": "Bearer a-guess-0123456789"}
+    seen = [api.get("/v1/stats", headers=guess).status_code for _ in range(8)]
+    assert seen[:5] == [401] * 5
+    assert seen[-1] == 429
+    # Who has a token, or has not tried one yet, is not held up by it.
+    known = {"Authorization": f"Bearer {secret('READ-all')}"}
+    assert api.get("/v1/stats", headers=known).status_code == 200
+    assert api.get("/v1/stats").status_code == 401
+
+
 def test_sizes_and_rates_are_bounded(serve: Serve) -> None:
     api = serve(max_body_bytes=2_000, requests_per_minute=60)  # a burst of five
     large = {"chunks": [{"text": "owl " * 1000}]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from hebbgraph_server.http_client import HttpClient
 class Listener(http.server.ThreadingHTTPServer):
     """A server that counts its connections, and answers as it is told."""
 
-    def __init__(self, answer: Callable[[Any], None]) -> None:
+    def __init__(self, answer: Callable[[Any], None], port: int = 0) -> None:
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             server: Listener
@@ -42,7 +43,7 @@ class Listener(http.server.ThreadingHTTPServer):
 
         self.counting = threading.Lock()
         self.opened = self.open_now = 0
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", port), Handler)
 
     def until_open(self, number: int) -> None:
         deadline = time.monotonic() + 30
@@ -87,6 +88,28 @@ def listen() -> Iterator[Callable[..., tuple[Listener, HttpClient]]]:
 
 def _ask(client: HttpClient) -> bytes:
     return client.ask("stats", {}, namespace="n", read=bytes)
+
+
+def test_a_refused_connection_is_tried_again() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    client = HttpClient(f"http://127.0.0.1:{port}", token=None, timeout_seconds=30)
+    started: list[Listener] = []
+
+    def start() -> None:
+        started.append(Listener(_well, port))
+        started[0].serve_forever(0.01)
+
+    timer = threading.Timer(0.25, start)
+    timer.start()
+    assert _ask(client) == b"fine"
+    client.close()
+    started[0].shutdown()
+    started[0].server_close()
+    timer.join()
+    with pytest.raises(ConnectionLostError, match="is the server running"):
+        _ask(client)
 
 
 def test_requests_take_the_same_connection(listen: Callable[..., Any]) -> None:

@@ -119,6 +119,23 @@ async def test_roles_namespaces_and_actors_hold(connect: Connect) -> None:
     assert served.namespace == "default"
 
 
+async def test_a_reader_sees_only_what_it_may_use(connect: Connect) -> None:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {"Authorization": "Bearer secret-of-the-client"}
+    for role, names in (
+        ("read", {"recall", "explain"}),
+        ("teach", {"recall", "explain", "cite", "forget"}),
+    ):
+        with connect(role=role) as served:
+            async with httpx2.AsyncClient(headers=headers) as http:
+                transport = streamable_http_client(f"{served._http.url}/mcp", http_client=http)
+                async with Client(transport) as client:
+                    assert {one.name for one in (await client.list_tools()).tools} == names
+                    assert (await call(client, "recall", query=QUESTION))["passages"]
+
+
 async def test_a_page_of_another_origin_reaches_no_tool(connect: Connect) -> None:
     import httpx2
 

@@ -71,3 +71,30 @@ def test_new_tokens_differ() -> None:
     first, second = (CliRunner().invoke(app, ["serve", "--new-token"]).stdout for _ in range(2))
     assert len(first.strip()) >= 40
     assert first != second
+
+
+def test_it_says_where_it_listens_once_it_does(location: Path, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[learning]\nstore_queries = true\n")
+    command = [sys.executable, "-m", "hebbgraph", "serve", "--port", "0", "--settings", str(file)]
+    path = {"PYTHONPATH": os.pathsep.join(sys.path), "HEBBGRAPH_DB": str(location)}
+    server = subprocess.Popen(command, env=os.environ | path, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        url = server.stderr.readline().split(" on ")[1].strip()
+        with HebbianClient(url) as client:
+            recall = client.recall("Who built the Petrel?")
+            client.reinforce(recall, cited=[recall.hits[0].chunk.id])
+            assert client.lessons()[-1].question == "Who built the Petrel?"
+        taken = subprocess.run(
+            [*command[:5], url.rstrip("/").rpartition(":")[2]],
+            env=os.environ | path,
+            capture_output=True,
+            text=True,
+        )
+        assert taken.returncode == 1
+        assert "cannot listen on 127.0.0.1" in taken.stderr
+        assert "serving" not in taken.stderr
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=30)

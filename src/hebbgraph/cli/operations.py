@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -37,8 +38,10 @@ def doctor(
         for finding in report.findings:
             state = "[green]repaired[/green]" if finding.repaired else "[red]wrong[/red]"
             out.print(f"{state} {finding.part}: {harmless(finding.problem)}")
-        for note in report.notes:
-            err.print(f"[yellow]{harmless(note)}[/yellow]")
+        for _, notes in groupby(report.notes, key=lambda note: note.partition(" ")[0]):
+            first, *others = notes
+            more = f" [dim](and {len(others):,} more of this kind)[/dim]" if others else ""
+            err.print(f"[yellow]{harmless(first)}[/yellow]{more}")
         if not report.findings:
             out.print("all is well")
     if not report.ok:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
 from hebbgraph.cli.terminal import as_json
@@ -16,6 +18,7 @@ from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.settings import Settings
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "EmbedderName",
     "MaxTokens",
     "Namespace",
+    "SettingsFile",
     "TaggerName",
     "err",
     "load_tagger",
@@ -33,18 +37,35 @@ __all__ = [
     "opened",
     "out",
     "print_json",
+    "read_settings",
 ]
 
 out = Console()
 err = Console(stderr=True)
 
 Db = Annotated[
-    str, typer.Option("--db", metavar="DIR|URL", help="Index directory or database URL.")
+    str,
+    typer.Option(
+        "--db", metavar="DIR|URL", envvar="HEBBGRAPH_DB", help="Index directory or database URL."
+    ),
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        metavar="FILE",
+        envvar="HEBBGRAPH_SETTINGS",
+        help="TOML file of Settings, such as [learning] store_queries = true. "
+        "[default: how the index was built]",
+    ),
 ]
 Cache = Annotated[
     Path | None,
     typer.Option(
-        "--cache-dir", metavar="DIR", help="Directory for derived data when --db is a URL."
+        "--cache-dir",
+        metavar="DIR",
+        envvar="HEBBGRAPH_CACHE_DIR",
+        help="Directory for derived data when --db is a URL.",
     ),
 ]
 EmbedderName = Annotated[
@@ -104,7 +125,11 @@ def opened(
 
 
 def open_options(
-    embedder: str | None = None, *, tagger: str | None = None, cache_dir: Path | None = None
+    embedder: str | None = None,
+    *,
+    tagger: str | None = None,
+    cache_dir: Path | None = None,
+    settings: Path | None = None,
 ) -> dict[str, Any]:
     """Return what ``HebbianIndex.open`` is given for these options of a command."""
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
@@ -115,9 +140,26 @@ def open_options(
     return {
         "embedder": model,
         "tagger": named,
-        "settings": "saved",
+        "settings": "saved" if settings is None else read_settings(settings),
         "cache_dir": cache_dir,
     }
+
+
+def read_settings(file: Path) -> Settings:
+    """Read settings from a TOML file: the fields of ``Settings``, a table for each that has some.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        return Settings.model_validate(tomllib.loads(file.read_text("utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ParameterError(f"{file}: {where}: {first['msg']}") from None
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{file} is no TOML file of settings: {error}") from error
 
 
 def print_json(value: Any) -> None:

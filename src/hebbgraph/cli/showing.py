@@ -1,4 +1,4 @@
-"""Inspecting the graph: ``hebbgraph stats`` and ``export``."""
+"""What an index holds: ``hebbgraph show``, ``delete``, ``stats`` and ``export``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from rich.table import Table
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
+from hebbgraph.errors import NotFoundError
+from hebbgraph.labels import heading_of, place_of
+from hebbgraph.records import Chunk
 
 app = typer.Typer()
 
@@ -26,6 +29,61 @@ class _Kind(StrEnum):
     tags = "tags"
     incidence = "incidence"
     colonies = "colonies"
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Id of a chunk or of a document.")],
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a chunk, or all chunks of a document."""
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        found = index.get([name]) or index.get(index.ids({"$document_id": name}))
+    if not found:
+        raise NotFoundError(f"there is no chunk and no document {name!r:.200}")
+    found.sort(key=_position)
+    if as_json:
+        print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in found])
+        return
+    for chunk in found:
+        out.print(
+            f"[bold]{harmless(heading_of(chunk))}[/bold]  [dim]{harmless(chunk.id)}[/dim]",
+            soft_wrap=True,
+        )
+        if place := place_of(chunk):
+            out.print(f"[dim]{harmless(place)}[/dim]", soft_wrap=True)
+        out.print(f"{harmless(chunk.text)}\n", soft_wrap=True, highlight=False)
+
+
+def _position(chunk: Chunk) -> int:
+    position = chunk.metadata.get("position")
+    return position if isinstance(position, int) else 0
+
+
+@app.command()
+def delete(
+    db: Db,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of chunks.")] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Id of a document, with all its chunks; repeatable.")
+    ] = None,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Also from logs and files, so that nothing remains.")
+    ] = False,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+) -> None:
+    """Delete chunks, or whole documents. Names that are not there are left alone."""
+    if not ids and not document:
+        raise typer.BadParameter("give ids of chunks, or --document ID")
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        gone = index.delete(ids, erase=erase) if ids else 0
+        for one in document or ():
+            gone += index.delete(document_id=one, erase=erase)
+    out.print(f"{counted(gone, 'chunk')} deleted")
 
 
 @app.command()
