@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.calling import in_thread
 from hebbgraph.citations import (
-    Actor,
     Exchange,
-    Judge,
-    Learner,
-    Outcome,
+    FrameworkLearner,
     Reason,
     Recalled,
     Rendered,
     Reply,
-    Trusted,
-    actor_by,
-    check_trusted,
     sources_of,
 )
 from hebbgraph.limits import MAX_ID
 from langchain_core.messages import BaseMessage
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph import sessions
 from langchain_hebbgraph.answers import exchange_of, reply_to
@@ -38,12 +30,11 @@ from langchain_hebbgraph.tracing import Trace, TracingHandler
 __all__ = ["CitationLearner"]
 
 RunId = uuid.UUID | str
-_T = TypeVar("_T")
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-class CitationLearner(TracingHandler):
+class CitationLearner(FrameworkLearner, TracingHandler):
     """Callback handler that teaches an index which chunks the answers cite.
 
     Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once
@@ -64,31 +55,19 @@ class CitationLearner(TracingHandler):
 
     Parameters
     ----------
-    index : HebbianIndex, optional
-        Where :meth:`feedback` and :meth:`learn` look for recalls by id. A retriever or a vector
-        store over one fits as well.
-    actor : callable or str, optional
-        Takes the root run's metadata and returns the name that the lesson is attributed
-        to, or None. Left out, ``metadata["user_id"]`` and the like, where also the
-        ``configurable`` of a call arrives, or the ``user_id`` of LangGraph's runtime context.
-    trusted : bool or callable
-        Whether the application vouches for what answers cite, as where editors alone ask; a
-        callable takes what ``actor`` takes. Such lessons count in full at once.
-    judge : callable, optional
-        ``judge(sentence, text)`` says whether a source supports a sentence that names it: True,
-        False, or None to leave it to the rule.
-    learn_on : {"citation", "approval"}
-        ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
+    index, actor, trusted, judge, learn_on, remember, on_lesson, on_answer
+        As for :class:`~hebbgraph.citations.FrameworkLearner`,
+        with the root run's metadata, a call's ``configurable`` and LangGraph's runtime context as
+        what a request says of itself.
     background : bool
         False learns before the outermost call returns: for processes that are frozen or
         ended right after an answer.
-    remember : int
-        How many answers are kept in memory for late feedback; the index keeps more.
-    on_lesson : callable, optional
-        Called with each feedback record that an index returned.
-    on_answer : callable, optional
-        Called with what became of each answer: an
-        :class:`~hebbgraph.citations.Outcome`, which says what was learned, or why nothing.
+
+    Notes
+    -----
+    :meth:`feedback` and :meth:`undo` name an answer by the id that the call gave it,
+    ``{"metadata": {"answer_id": ...}}``. Or by that of the root run, the model call or the
+    retriever, or by ``message.id``, whether it holds the run's or is the provider's own.
 
     Examples
     --------
@@ -98,35 +77,12 @@ class CitationLearner(TracingHandler):
     True
     """
 
-    def __init__(
-        self,
-        index: HebbianIndex | BaseRetriever | VectorStore | None = None,
-        *,
-        actor: Actor | str | None = None,
-        trusted: Trusted = False,
-        judge: Judge | None = None,
-        learn_on: Literal["citation", "approval"] = "citation",
-        background: bool = True,
-        remember: int = 1_000,
-        on_lesson: Callable[[Any], Any] | None = None,
-        on_answer: Callable[[Outcome], Any] | None = None,
-    ) -> None:
-        super().__init__()
-        self.index = _index_of(index)
-        self.actor = actor_by(actor)
-        self.trusted = check_trusted(trusted)
+    def __init__(self, index: Any = None, *, background: bool = True, **options: Any) -> None:
+        TracingHandler.__init__(self)
+        FrameworkLearner.__init__(self, index, **options)
         self.background = background
         # Noting references is faster than switching to a thread; learning is not.
         self.run_inline = background
-        self._learner = Learner(
-            learn_on=learn_on,
-            remember=remember,
-            index=self.index,
-            on_lesson=on_lesson,
-            on_answer=on_answer,
-            expects_actor=actor is None,
-            judge=judge,
-        )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
         """Return the learner itself: its notes belong to runs, not to configurations."""
@@ -173,14 +129,6 @@ class CitationLearner(TracingHandler):
     def _session(self) -> Trace | None:
         return sessions.session_of(self)
 
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all runs that have ended are learned from; False if time ran out.
-
-        For tests, and before an index is closed. It blocks: do not call it on an event
-        loop.
-        """
-        return self._learner.flush(timeout)
-
     # -- when a run is over -----------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
@@ -198,44 +146,7 @@ class CitationLearner(TracingHandler):
             recalls = list(trace.recalls.values())
             trace.earlier = self._learner.earlier(str(thread), but=recalls)
         metadata = {**trace.context, **trace.metadata}
-        trusted = self.trusted(metadata) if callable(self.trusted) else self.trusted
-        return exchange_of(trace, actor=self.actor(metadata), trusted=trusted)
-
-    # -- what was learned -------------------------------------------------------------
-
-    @property
-    def lessons(self) -> tuple[Outcome, ...]:
-        """What became of the latest answers, oldest first: what was learned, or why nothing.
-
-        ``index.lessons()`` lists what an index has learned, from all processes.
-        """
-        return self._learner.journal.latest
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many answers there were, by what became of them.
-
-        >>> CitationLearner().counts
-        {}
-        """
-        return self._learner.journal.counts
-
-    def undo(self, run_id: RunId) -> int:
-        """Take back what an answer has taught, thumbs included; return how many lessons.
-
-        Parameters
-        ----------
-        run_id : UUID or str
-            As for :meth:`feedback`.
-
-        Raises
-        ------
-        NotFoundError
-            For an answer that is not, or no longer, remembered.
-        """
-        return self._named(run_id, self._learner.undo)
-
-    aundo = in_thread(undo)
+        return exchange_of(trace, **self._attributed(metadata))
 
     # -- where no run tells -----------------------------------------------------------
 
@@ -293,78 +204,9 @@ class CitationLearner(TracingHandler):
 
     alearn = in_thread(learn)
 
-    def feedback(
-        self,
-        run_id: RunId,
-        good: bool,
-        *,
-        cited: Sequence[str] | None = None,
-        actor: str | None = None,
-        trusted: bool = False,
-    ) -> list[Any]:
-        """Say what became of an answer: thumbs up or down. The last verdict holds.
-
-        Up: what the answer cited is learned, if it was not yet. Down: what was learned
-        from it is taken back, and what it cited is rejected.
-
-        Parameters
-        ----------
-        run_id : UUID or str
-            The id that the call gave its answer, ``{"metadata": {"answer_id": ...}}``. Or that of
-            the root run, the model call or the retriever, or ``message.id``, whether it holds the
-            run's or is the provider's own.
-        good : bool
-        cited : sequence of str, optional
-            Chunk ids that the thumb is about, in place of what the answer cited. If the
-            answer is not remembered, ``run_id`` must be a retriever's.
-        actor : str, optional
-            Left out, the run's.
-        trusted : bool
-            Whether the application vouches for it, as for an editor's word.
-
-        Returns
-        -------
-        list
-            The feedback records; empty if the answer cited nothing.
-
-        Raises
-        ------
-        NotFoundError
-            For an answer that is not, or no longer, remembered.
-        """
-        judge = partial(
-            self._learner.feedback,
-            good=good,
-            cited=cited,
-            actor=actor,
-            trusted=trusted,
-            index=self.index,
-        )
-        return list(self._named(run_id, judge))
-
-    def _named(self, name: RunId, what: Callable[[str], _T]) -> _T:
-        """Do something with an answer by its name, or by the run's id within that of a message."""
-        whole, within = _ids_in(name)
-        try:
-            return what(whole)
-        except NotFoundError:
-            if within in (None, whole):
-                raise
-        return what(str(within))
-
-    afeedback = in_thread(feedback)
-
-
-def _index_of(given: object) -> HebbianIndex | None:
-    """Return the index of what has one."""
-    if given is None or isinstance(given, HebbianIndex):
-        return given
-    index = getattr(getattr(given, "vectorstore", given), "index", None)
-    if not isinstance(index, HebbianIndex):
-        raise ParameterError(
-            f"index is a HebbianIndex, or a retriever or vector store over one; got {given!r:.80}"
-        )
-    return index
+    def _names_of(self, answer: RunId) -> Sequence[str]:
+        whole, within = _ids_in(answer)
+        return [whole] if within in (None, whole) else [whole, str(within)]
 
 
 def _said(answer: Any) -> Any:

@@ -13,11 +13,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Closing, in_thread
 from hebbgraph.protocols import Embedder
 
 from langchain_hebbgraph.base import announce_here
@@ -54,7 +53,7 @@ _CREATED, _UPDATED, _TTL, _EXPIRES = "created_at", "updated_at", "ttl_minutes", 
 _WORTH_PROLONGING = 0.05
 
 
-class HebbianStore(BaseStore):
+class HebbianStore(Closing, BaseStore):
     """A LangGraph store over an index, for ``create_agent(store=...)`` and ``compile(store=...)``.
 
     ``search`` with a query recalls: by words and links, and by vectors if the index embeds. It
@@ -259,17 +258,6 @@ class HebbianStore(BaseStore):
     def close(self) -> None:
         """Close the index."""
         self.index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 _abatch = in_thread(HebbianStore.batch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
@@ -237,21 +236,6 @@ class HebbianVectorStore(VectorStore):
         return store
 
     @classmethod
-    async def afrom_texts(
-        cls,
-        texts: list[str],
-        embedding: Embeddings | None = None,
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Async twin of :meth:`from_texts`."""
-        return await asyncio.to_thread(
-            cls.from_texts, texts, embedding, metadatas, ids=ids, **kwargs
-        )
-
-    @classmethod
     def from_documents(
         cls,
         documents: list[Document],
@@ -267,18 +251,6 @@ class HebbianVectorStore(VectorStore):
         store.add_documents(given)
         return store
 
-    @classmethod
-    async def afrom_documents(
-        cls,
-        documents: list[Document],
-        embedding: Embeddings | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Async twin of :meth:`from_documents`."""
-        return await asyncio.to_thread(cls.from_documents, documents, embedding, ids=ids, **kwargs)
-
     # -- searching --------------------------------------------------------------------
 
     def similarity_search(
@@ -291,12 +263,7 @@ class HebbianVectorStore(VectorStore):
         scored = self.similarity_search_with_score(query, k, filter, **kwargs)
         return [document for document, _ in scored]
 
-    async def asimilarity_search(
-        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
-    ) -> list[Document]:
-        """Async twin of :meth:`similarity_search`."""
-        scored = await self.asimilarity_search_with_score(query, k, filter, **kwargs)
-        return [document for document, _ in scored]
+    asimilarity_search = in_thread(similarity_search)  # type: ignore[arg-type]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
@@ -305,12 +272,7 @@ class HebbianVectorStore(VectorStore):
         recall = self.index.recall(query, **self._options(k, filter, kwargs))
         return _documents(self._noted(recall))
 
-    async def asimilarity_search_with_score(
-        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
-    ) -> Scored:
-        """Async twin of :meth:`similarity_search_with_score`."""
-        recall = await self.index.arecall(query, **self._options(k, filter, kwargs))
-        return _documents(self._noted(recall))
+    asimilarity_search_with_score = in_thread(similarity_search_with_score)  # type: ignore[arg-type]
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
@@ -330,11 +292,9 @@ class HebbianVectorStore(VectorStore):
         scored = self.similarity_search_with_score(query, k, **_without_threshold(kwargs))
         return [(document, relevance(score)) for document, score in scored]
 
-    async def _asimilarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> Scored:
-        scored = await self.asimilarity_search_with_score(query, k, **_without_threshold(kwargs))
-        return [(document, relevance(score)) for document, score in scored]
+    _asimilarity_search_with_relevance_scores = in_thread(  # type: ignore[arg-type]
+        _similarity_search_with_relevance_scores
+    )
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return relevance

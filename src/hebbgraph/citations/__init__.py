@@ -45,6 +45,7 @@ prompt searches it once for each source.
 ``journal``             counts outcomes, and tells of each
 ``learner``             teaches the indexes, takes lessons back
 ``worker``              the background thread
+``frameworks``          what the learner of every framework has
 ======================  ==================================================================
 """
 
@@ -69,6 +70,7 @@ from hebbgraph.citations.credit import (
 )
 from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
+from hebbgraph.citations.frameworks import FrameworkLearner
 from hebbgraph.citations.journal import Journal
 from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted, user_id
 from hebbgraph.citations.outcomes import Outcome, Reason
@@ -84,6 +86,7 @@ __all__ = [
     "Conversations",
     "Exchange",
     "Formatter",
+    "FrameworkLearner",
     "Journal",
     "Judge",
     "LastingIndex",

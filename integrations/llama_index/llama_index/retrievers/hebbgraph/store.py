@@ -216,12 +216,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         recall = self._index.recall(question, **self._options(query))
         return self._result(self._chosen(recall, query, kwargs))
 
-    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Recall nodes, off the event loop."""
-        if (question := self._question(query)) is None:
-            return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        recall = await self._index.arecall(question, **self._options(query))
-        return self._result(self._chosen(recall, query, kwargs))
+    aquery = in_thread(query)  # type: ignore[arg-type]  # self
 
     def _question(self, query: VectorStoreQuery) -> str | None:
         if query.mode not in _MODES:

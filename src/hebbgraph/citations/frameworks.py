@@ -1,0 +1,187 @@
+"""What the learner of every framework has, whatever it hears of answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from hebbgraph.calling import Closing, in_thread
+from hebbgraph.citations.cited import Judge
+from hebbgraph.citations.credit import LastingIndex
+from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted
+from hebbgraph.citations.outcomes import Outcome
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.records import Feedback
+
+if TYPE_CHECKING:
+    from hebbgraph import HebbianIndex
+
+__all__ = ["FrameworkLearner"]
+
+_T = TypeVar("_T")
+
+
+class FrameworkLearner(Closing):
+    """Base of the adapters' ``CitationLearner``: lessons, verdicts, and their end.
+
+    Parameters
+    ----------
+    index : HebbianIndex, optional
+        What is learned, or what has it as ``index``: a retriever, a vector store.
+    actor : callable or str, optional
+        From what a request says of itself to the name that its lessons are attributed to. Left
+        out, ``user_id`` and the like.
+    trusted : bool or callable
+        Whether the application vouches for what answers cite, as where editors alone ask; a
+        callable takes what ``actor`` takes. Such lessons count in full at once.
+    judge : callable, optional
+        ``judge(sentence, text)`` says whether a source supports a sentence that names it: True,
+        False, or None to leave it to the rule.
+    learn_on : {"citation", "approval"}
+        ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
+    remember : int
+        How many answers are kept in memory for late feedback; the index keeps more.
+    on_lesson : callable, optional
+        Called with each feedback record that an index returned.
+    on_answer : callable, optional
+        Called with what became of each answer: an :class:`~hebbgraph.citations.Outcome`, which says
+        what was learned, or why nothing.
+    """
+
+    def __init__(
+        self,
+        index: Any = None,
+        *,
+        actor: Actor | str | None = None,
+        trusted: Trusted = False,
+        judge: Judge | None = None,
+        learn_on: Literal["citation", "approval"] = "citation",
+        remember: int = 1_000,
+        on_lesson: Callable[[Feedback], object] | None = None,
+        on_answer: Callable[[Outcome], object] | None = None,
+    ) -> None:
+        self.index: HebbianIndex | None = _index_of(index)
+        self.actor = actor_by(actor)
+        self.trusted = check_trusted(trusted)
+        self._learner = Learner(
+            learn_on=learn_on,
+            remember=remember,
+            index=self.index,
+            on_lesson=on_lesson,
+            on_answer=on_answer,
+            expects_actor=actor is None,
+            judge=judge,
+        )
+
+    @abstractmethod
+    def uninstall(self) -> None:
+        """Stop listening."""
+
+    @abstractmethod
+    def _names_of(self, answer: Any) -> Sequence[str]:
+        """Return what an answer may be called, the likeliest name first."""
+
+    def _attributed(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return whom the lessons of a request are attributed to."""
+        trusted = self.trusted(request) if callable(self.trusted) else self.trusted
+        return {"actor": self.actor(request), "trusted": trusted}
+
+    def close(self) -> None:
+        """Stop listening, and wait for what was heard to be learned."""
+        self.uninstall()
+        self.flush()
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all answers heard so far are learned from; False if time ran out.
+
+        It blocks: on an event loop, await :meth:`aflush`.
+        """
+        return self._learner.flush(timeout)
+
+    aflush = in_thread(flush)
+
+    @property
+    def lessons(self) -> tuple[Outcome, ...]:
+        """What became of the latest answers, oldest first: what was learned, or why nothing.
+
+        ``index.lessons()`` lists what an index has learned, from all processes.
+        """
+        return self._learner.journal.latest
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were, by what became of them."""
+        return self._learner.journal.counts
+
+    def feedback(
+        self,
+        answer: Any,
+        good: bool,
+        *,
+        cited: Sequence[str] | None = None,
+        actor: str | None = None,
+        trusted: bool = False,
+    ) -> list[Feedback]:
+        """Say what became of an answer: thumbs up or down. The last verdict holds.
+
+        Up: what the answer cited is learned, if it was not yet. Down: what was learned
+        from it is taken back, and what it cited is rejected.
+
+        Parameters
+        ----------
+        answer : str or other
+            The id that the request gave its answer, or another name; the class says which.
+        good : bool
+        cited : sequence of str, optional
+            Chunk ids that the thumb is about, in place of what the answer cited. If the
+            answer is not remembered, the name must be a recall's.
+        actor : str, optional
+            Left out, the request's.
+        trusted : bool
+            Whether the application vouches for it, as for an editor's word.
+
+        Returns
+        -------
+        list of Feedback
+            Empty if the answer cited nothing; its :class:`~hebbgraph.citations.Outcome` says why.
+
+        Raises
+        ------
+        NotFoundError
+            For an answer that is not, or no longer, remembered.
+        """
+        options = {"cited": cited, "actor": actor, "trusted": trusted, "index": self.index}
+        return list(self._by_name(answer, lambda id_: self._learner.feedback(id_, good, **options)))
+
+    afeedback = in_thread(feedback)
+
+    def undo(self, answer: Any) -> int:
+        """Take back what an answer has taught, thumbs included; return how many lessons.
+
+        Parameters and errors are those of :meth:`feedback`.
+        """
+        return self._by_name(answer, self._learner.undo)
+
+    aundo = in_thread(undo)
+
+    def _by_name(self, answer: Any, what: Callable[[str], _T]) -> _T:
+        *likely, last = self._names_of(answer)
+        for name in likely:
+            try:
+                return what(name)
+            except NotFoundError:
+                continue
+        return what(last)
+
+
+def _index_of(given: Any) -> Any:
+    """Return the index of what has one."""
+    if given is None or isinstance(given, LastingIndex):
+        return given
+    index = getattr(getattr(given, "vectorstore", given), "index", None)
+    if not isinstance(index, LastingIndex):
+        raise ParameterError(
+            f"index is a HebbianIndex, or a retriever or vector store over one; got {given!r:.80}"
+        )
+    return index
