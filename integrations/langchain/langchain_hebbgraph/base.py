@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 from uuid import UUID
 
-from hebbgraph import (
-    Explanation,
-    HebbianIndex,
-    NotFoundError,
-    ParameterError,
-    Recall,
-)
+from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import Closing, Steps, astep, in_thread, step
+from hebbgraph.calling import Closing, Steps, astep, step
 from hebbgraph.citations import finish_learning
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.latest import LatestRecalls
+from hebbgraph.recall.latest import Explaining, LatestRecalls
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
@@ -102,7 +96,7 @@ def announce_here(index: HebbianIndex, recall: Recall) -> None:
         )
 
 
-class RecallingRetriever(Closing, BaseRetriever):
+class RecallingRetriever(Closing, Explaining, BaseRetriever):
     """Asks an index, and a store beneath it for seeds; :class:`HebbianRetriever` is one."""
 
     index: HebbianIndex = Field(exclude=True)
@@ -141,56 +135,19 @@ class RecallingRetriever(Closing, BaseRetriever):
 
     # -- why --------------------------------------------------------------------------
 
-    def why(self, document: Document | str, *, namespace: str | None = None) -> Explanation:
-        """Explain why a document came back: evidence, path, and what learning changed.
-
-        Parameters
-        ----------
-        document : Document or str
-            One that this retriever has returned lately: it is known again, whatever others have
-            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
-            do. Of an id, the latest recall of the namespace that returned it counts.
-        namespace : str, optional
-            Whose id that is, over a pool, if the request does not say it.
-
-        Raises
-        ------
-        NotFoundError
-            If none of the latest 64 recalls of this retriever returned it.
-        ParameterError
-            If it cannot be told which recall is meant.
-
-        Examples
-        --------
-        >>> from langchain_hebbgraph import HebbianRetriever
-        >>> texts = ["Ida Moss built the Petrel."]
-        >>> with HebbianRetriever.from_texts(texts, ids=["p"]) as retriever:
-        ...     found = retriever.invoke("Who built the Petrel?")
-        ...     print(retriever.why(found[0]).chunk_id)
-        p
-        """
-        if not isinstance(document, Document | str):
+    def _known(self, result: Document | str) -> tuple[str, Any, Mapping[str, Any]]:
+        if not isinstance(result, Document | str):
             raise ParameterError(
-                f"why takes a document that came back, or its id; got {document!r:.80}"
+                f"why takes a document that came back, or its id; got {result!r:.80}"
             )
-        id_ = document if isinstance(document, str) else document.id or stable_id(document)
-        trail = {} if isinstance(document, str) else document.metadata.get(TRAIL) or {}
-        named = trail.get("recall_id")
-        whose = namespace or asked_namespace() or self.options.namespace
-        try:
-            index, recall = self._latest.find(
-                id_,
-                None if isinstance(document, str) else document,
-                recall_id=named,
-                namespace=whose if self.options.namespaces is not None else self.index.namespace,
-            )
-        except NotFoundError:
-            if named is None:
-                raise
-            return self._index_of(trail.get("namespace")).explain(named, id_)
-        return index.explain(recall, id_)
+        if isinstance(result, str):
+            return result, None, {}
+        return result.id or stable_id(result), result, result.metadata.get(TRAIL) or {}
 
-    awhy = in_thread(why)
+    def _whose(self, namespace: str | None) -> str | None:
+        if self.options.namespaces is None:
+            return self.index.namespace
+        return namespace or asked_namespace() or self.options.namespace
 
     # -- searching --------------------------------------------------------------------
 

@@ -801,7 +801,7 @@ def test_errors_are_logged_not_raised(
         assert "[" in str(engine_of(retriever).query(QUESTION))
     assert "disk full" in caplog.text
     caplog.clear()
-    monkeypatch.setattr(learner, "_actor", fail)
+    monkeypatch.setattr(learner, "actor", fail)
     engine_of(retriever).query(QUESTION)
     assert "disk full" in caplog.text
 

@@ -23,11 +23,16 @@ from llama_index.core.postprocessor import (
 )
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine, TransformQueryEngine
+from llama_index.core.retrievers import VectorIndexAutoRetriever
 from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
     FilterOperator,
     MetadataFilter,
     MetadataFilters,
+    MetadataInfo,
+    VectorStoreInfo,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
 )
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from pydantic import BaseModel
@@ -436,3 +441,61 @@ def test_hyde_in_an_engine(nodes: list[TextNode]) -> None:
         hyde = HyDEQueryTransform(llm=RuleLLM(rule=lambda prompt: "grey linnet gorse October"))
         engine = TransformQueryEngine(engine_of(retriever), query_transform=hyde)
         assert engine.query("Who leaves?").source_nodes[0].node_id == "linnet"
+
+
+# -- the index as a vector store, and its end ----------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_an_auto_retriever_over_the_index(nodes: list[TextNode], asynchronous: bool) -> None:
+    spec = {"query": "Tessel Bay", "filters": [{"key": "title", "value": "Ida Moss"}], "top_k": 2}
+    info = VectorStoreInfo(
+        content_info="Notes", metadata_info=[MetadataInfo(name="title", type="str", description="")]
+    )
+    with HebbianGraphIndex(nodes) as graph:
+        retriever = VectorIndexAutoRetriever(
+            graph,  # type: ignore[arg-type]
+            vector_store_info=info,
+            llm=RuleLLM(rule=lambda prompt: f"```json\n{json.dumps(spec)}\n```"),
+        )
+        found = (
+            await retriever.aretrieve(QUESTION) if asynchronous else retriever.retrieve(QUESTION)
+        )
+        assert [one.node_id for one in found] == ["moss"]
+
+
+def test_query_modes_are_honoured_or_refused(nodes: list[TextNode]) -> None:
+    model = WordEmbedding()
+    with HebbianGraphIndex(nodes, embed_model=model) as graph:
+        store = graph.vector_store
+        vector = model.get_query_embedding("grey linnet gorse coast October")
+
+        def first(mode: VectorStoreQueryMode) -> str:
+            asked = VectorStoreQuery(vector, 1, query_str="Casimir Dove organ", mode=mode)
+            return store.query(asked).ids[0]
+
+        assert first(VectorStoreQueryMode.SPARSE) == first(VectorStoreQueryMode.TEXT_SEARCH)
+        sparse = VectorStoreQuery(vector, 3, query_str="gorse", mode=VectorStoreQueryMode.SPARSE)
+        seen: list[Any] = []
+        recall = graph.index.recall
+        graph.index.recall = lambda *args, **kwargs: (
+            seen.append(recall(*args, **kwargs)) or seen[-1]
+        )
+        store.query(sparse)
+        assert all(hit.dense is None or hit.dense == 0 for hit in seen[0].hits)
+        for name in ("alpha", "sparse_top_k", "hybrid_top_k"):
+            with pytest.raises(ParameterError, match=f"{name} is not read here"):
+                store.query(VectorStoreQuery(None, 1, query_str="Dove", **{name: 1}))
+
+
+async def test_closing_before_flushing_loses_nothing(tmp_path: Any, nodes: list[TextNode]) -> None:
+    retriever = HebbianRetriever.from_nodes(nodes, location=tmp_path, similarity_top_k=4)
+    learner = CitationLearner(retriever).install()
+    engine = engine_of(retriever)
+    for number in range(20):
+        await engine.aquery(f"{QUESTION} {number}")
+    retriever.close()
+    learner.close()
+    assert learner.counts == {"learned": 20}
+    with HebbianIndex.open(tmp_path) as index:
+        assert len(index.lessons()) == 20

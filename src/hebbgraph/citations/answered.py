@@ -81,40 +81,40 @@ class Answered:
 
         Recalls of ``known`` take the place of those that were kept, which lack the question.
         """
-        lessons: list[Lesson] = []
-        recalls: list[Recalled] = []
         whole = {} if known is None else {one.recall.id: one for one in known._recalls}
-        for index, record in kept:
-            held = {
-                recall.id: whole.get(recall.id) or Recalled(index, recall)
-                for recall in record.recalls
-            }
-            recalls += held.values()
-            lessons += [
-                Lesson(
-                    held[one.recall_id],
-                    one.cited,
-                    one.shown,
-                    actor=one.actor,
-                    trusted=one.trusted,
-                )
-                for one in record.credits
-                if one.recall_id in held
-            ]
+        recalls = {
+            recall.id: whole.get(recall.id) or Recalled(index, recall)
+            for index, record in kept
+            for recall in record.recalls
+        }
+        lessons = [
+            Lesson(
+                recalls[one.recall_id], one.cited, one.shown, actor=one.actor, trusted=one.trusted
+            )
+            for _, record in kept
+            for one in record.credits
+            if one.recall_id in recalls
+        ]
         _, first = kept[0]
-        found = cls(lessons, Label(first.names, first.conversation, tuple(recalls)))
+        found = cls(lessons, Label(first.names, first.conversation, tuple(recalls.values())))
         found._numbers = {id(index): record.number for index, record in kept}
-        signs: set[bool] = set()
         # What it has taught is what the log says, whoever was killed while noting it.
-        for index, record in kept:
-            for good in (True, False):
-                ids = [one.teaches(good=good) for one in record.credits]
-                for feedback in index.find_feedback(ids):
-                    found._given.append((index, feedback))
-                    signs.add(good)
+        taught = {good: found._in_logs(kept, good) for good in (True, False)}
+        found._given = [*taught[True], *taught[False]]
+        signs = [good for good, given in taught.items() if given]
         if len(signs) == 1 and len(found._given) == len(found.lessons):
             [found._verdict] = signs
         return found
+
+    @staticmethod
+    def _in_logs(
+        kept: Sequence[tuple[LastingIndex, AnswerRecord]], good: bool
+    ) -> list[tuple[TeachableIndex, Feedback]]:
+        return [
+            (index, feedback)
+            for index, record in kept
+            for feedback in index.find_feedback([one.teaches(good=good) for one in record.credits])
+        ]
 
     def judge(
         self,

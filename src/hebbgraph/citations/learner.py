@@ -93,21 +93,12 @@ class Learner:
 
     Parameters
     ----------
-    learn_on : {"citation", "approval"}
-        With ``"approval"``, an answer teaches only after :meth:`feedback` approved of it.
-    remember : int
-        Number of answers kept in memory; an index keeps more, for other processes too.
+    learn_on, remember, on_lesson, on_answer, judge
+        As for :class:`~hebbgraph.citations.FrameworkLearner`.
     index : TeachableIndex, optional
         Where answers of other processes may be kept, before the first answer comes from it.
-    on_lesson : callable, optional
-        Called with each feedback record of an index. Its errors are logged.
-    on_answer : callable, optional
-        Called with the :class:`Outcome` of each answer. Its errors are logged.
     expects_actor : bool
         Whether to say once that an answer had no actor.
-    judge : callable, optional
-        Says whether a source supports a sentence that names it, such as a model of entailment:
-        ``judge(sentence, text)`` returns True, False, or None to leave it to the rule.
 
     Attributes
     ----------
@@ -314,30 +305,17 @@ class Learner:
         trusted: bool = False,
         index: TeachableIndex | None = None,
     ) -> list[Feedback]:
-        """Judge an answer: thumbs up or down. The last verdict counts.
+        """Judge an answer; see :meth:`hebbgraph.citations.FrameworkLearner.feedback`.
 
         Parameters
         ----------
         id : str
             One of the ids of the exchange.
-        good : bool
-            True: learn what the answer cited, unless it was learned already. False: take back
-            what was learned from it, and reject what it cited.
-        cited : sequence of str, optional
-            Chunk ids to judge instead of those the answer cited.
-        actor : str, optional
-            By default, that of the exchange.
-        trusted : bool
-            Whether the application vouches for it, as for an editor's word. It does anyway if it
-            vouched for the exchange and no other actor is named.
+        good, cited, actor, trusted
+            As there.
         index : TeachableIndex, optional
             Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
             remembered.
-
-        Returns
-        -------
-        list of Feedback
-            Empty if the answer cited nothing; the log says so, and its :class:`Outcome` why.
 
         Raises
         ------
@@ -373,18 +351,7 @@ class Learner:
         return feedback
 
     def undo(self, id: str) -> int:
-        """Take back what an answer has taught, verdicts included; return how many lessons.
-
-        Parameters
-        ----------
-        id : str
-            One of the ids of the exchange, or of its recalls.
-
-        Raises
-        ------
-        NotFoundError
-            If no answer with this id is remembered.
-        """
+        """Take back what an answer has taught, verdicts included; return how many lessons."""
         self.flush()
         answered = self._find(id)
         if self._has_none(id, answered):

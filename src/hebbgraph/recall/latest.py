@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.records import Recall
+from hebbgraph.records import Explanation, Recall
 
-__all__ = ["LatestRecalls"]
+__all__ = ["Explaining", "LatestRecalls"]
 
 _MOST = 64
 
@@ -113,3 +115,57 @@ class LatestRecalls(Generic[_Index]):
             f"none of the latest {_MOST} recalls of this retriever returned {id_!r}; ask first, "
             "or call index.explain(recall, id)"
         )
+
+
+class Explaining(ABC):
+    """What retrievers have that explain why something came back: :meth:`why`."""
+
+    _latest: LatestRecalls[Any]
+
+    @abstractmethod
+    def _known(self, result: Any) -> tuple[str, Any, Mapping[str, Any]]:
+        """Return the id of a result, the object if it is one, and the trail that it carries.
+
+        Raises ParameterError for anything else.
+        """
+
+    @abstractmethod
+    def _whose(self, namespace: str | None) -> str | None:
+        """Return the namespace that a request is about, if anything says it."""
+
+    @abstractmethod
+    def _index_of(self, namespace: str | None) -> Any:
+        """Return the index of a namespace."""
+
+    def why(self, result: Any, *, namespace: str | None = None) -> Explanation:
+        """Explain why something came back: evidence, path, and what learning changed.
+
+        Parameters
+        ----------
+        result : node, document or str
+            One that this retriever has returned lately: it is known again, whatever others have
+            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
+            do. Of an id, the latest recall of the namespace that returned it counts.
+        namespace : str, optional
+            Whose id that is, over a pool, if the request does not say it.
+
+        Raises
+        ------
+        NotFoundError
+            If none of the latest 64 recalls of this retriever returned it.
+        ParameterError
+            If it cannot be told which recall is meant.
+        """
+        id_, held, trail = self._known(result)
+        named = trail.get("recall_id")
+        whose = self._whose(namespace)
+        try:
+            index, recall = self._latest.find(id_, held, recall_id=named, namespace=whose)
+        except NotFoundError:
+            if named is None:
+                raise
+            index, recall = self._index_of(trail.get("namespace")), named
+        found: Explanation = index.explain(recall, id_)
+        return found
+
+    awhy = in_thread(why)

@@ -19,11 +19,9 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import (
-    Explanation,
     HebbianIndex,
     Hit,
     IndexPool,
-    NotFoundError,
     ParameterError,
     Recall,
 )
@@ -33,7 +31,7 @@ from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
-from hebbgraph.recall.latest import LatestRecalls
+from hebbgraph.recall.latest import Explaining, LatestRecalls
 from llama_index.retrievers.hebbgraph.conversation import (
     RecallBundle,
     asked_in_full,
@@ -86,7 +84,7 @@ class _Asked:
     vector: list[float] | None = None
 
 
-class RecallingRetriever(BaseRetriever):
+class RecallingRetriever(Explaining, BaseRetriever):
     """Asks an index, and another retriever for seeds; :class:`HebbianRetriever` makes them."""
 
     def __init__(
@@ -179,55 +177,18 @@ class RecallingRetriever(BaseRetriever):
 
     # -- why --------------------------------------------------------------------------
 
-    def why(
-        self, node: NodeWithScore | BaseNode | str, *, namespace: str | None = None
-    ) -> Explanation:
-        """Explain why a node came back: evidence, path, and what learning changed.
-
-        Parameters
-        ----------
-        node : NodeWithScore, BaseNode or str
-            One that this retriever has returned lately: it is known again, whatever others have
-            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
-            do. Of an id, the latest recall of the namespace that returned it counts.
-        namespace : str, optional
-            Whose id that is, over a pool, if the request does not say it.
-
-        Raises
-        ------
-        NotFoundError
-            If none of the latest 64 recalls of this retriever returned it.
-        ParameterError
-            If it cannot be told which recall is meant.
-
-        Examples
-        --------
-        ::
-
-            found = retriever.retrieve("Where was the builder of the Petrel born?")
-            print(retriever.why(found[0]).path)
-        """
-        own = node.node if isinstance(node, NodeWithScore) else node
+    def _known(self, result: NodeWithScore | BaseNode | str) -> tuple[str, Any, Mapping[str, Any]]:
+        own = result.node if isinstance(result, NodeWithScore) else result
         if not isinstance(own, BaseNode | str):
             raise ParameterError(f"why takes a node that came back, or its id; got {own!r:.80}")
-        id_ = own if isinstance(own, str) else own.node_id
-        trail = {} if isinstance(own, str) else own.metadata.get(TRAIL_KEY) or {}
-        if self._index is None:
-            namespace = namespace or active_instrument_tags.get().get(_NAMESPACE) or self.namespace
-        else:
-            namespace = self._index.namespace
-        named = trail.get("recall_id")
-        try:
-            index, recall = self._latest.find(
-                id_, None if isinstance(own, str) else own, recall_id=named, namespace=namespace
-            )
-        except NotFoundError:
-            if named is None:
-                raise
-            return self._index_of(trail.get("namespace")).explain(named, id_)
-        return index.explain(recall, id_)
+        if isinstance(own, str):
+            return own, None, {}
+        return own.node_id, own, own.metadata.get(TRAIL_KEY) or {}
 
-    awhy = in_thread(why)
+    def _whose(self, namespace: str | None) -> str | None:
+        if self._index is not None:
+            return self._index.namespace
+        return namespace or active_instrument_tags.get().get(_NAMESPACE) or self.namespace
 
     # -- asking -----------------------------------------------------------------------
 

@@ -209,7 +209,8 @@ class HebbianVectorStore(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there.
 
-        In the mode ``mmr``, nodes differ the more, the lower ``mmr_threshold`` is (0 to 1).
+        In the mode ``mmr``, nodes differ the more, the lower ``mmr_threshold`` is (0 to 1); in
+        ``sparse`` and ``text_search``, vectors are left aside.
         """
         if (question := self._question(query)) is None:
             return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
@@ -222,6 +223,12 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if query.mode not in _MODES:
             known = ", ".join(sorted(mode.value for mode in _MODES))
             raise ParameterError(f"query mode {query.mode!r} is not supported; known are {known}")
+        for name in ("alpha", "sparse_top_k", "hybrid_top_k"):
+            if getattr(query, name, None) is not None:
+                raise ParameterError(
+                    f"{name} is not read here: how much words, vectors and the graph count follows "
+                    "from the question; leave it out"
+                )
         if query.query_str is None:
             raise ParameterError(
                 "HebbianVectorStore searches by text too; give the query as query_str"
@@ -234,7 +241,9 @@ class HebbianVectorStore(BasePydanticVectorStore):
         options: dict[str, Any] = {"k": query.similarity_top_k, "where": where}
         if query.mode == VectorStoreQueryMode.MMR:
             options["k"] = min(MAX_K, _CHOICE * query.similarity_top_k)
-        if self.is_embedding_query and query.query_embedding is not None:
+        if query.mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
+            options["seeds"] = ()  # in the place of a search by vectors
+        elif self.is_embedding_query and query.query_embedding is not None:
             options["vector"] = query.query_embedding
         return options
 
