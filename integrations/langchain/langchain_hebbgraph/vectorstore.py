@@ -292,8 +292,8 @@ class HebbianVectorStore(VectorStore):
         scored = self.similarity_search_with_score(query, k, **_without_threshold(kwargs))
         return [(document, relevance(score)) for document, score in scored]
 
-    _asimilarity_search_with_relevance_scores = in_thread(  # type: ignore[arg-type]
-        _similarity_search_with_relevance_scores
+    _asimilarity_search_with_relevance_scores = in_thread(
+        _similarity_search_with_relevance_scores  # type: ignore[arg-type]
     )
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:

@@ -198,7 +198,7 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: CitingMiddleware(r.index), r"HebbianRetriever.from_index\(index"),
         (lambda r, s: HebbianStore("memory.hebb"), r"HebbianStore.open takes a location"),
         (lambda r, s: LangSmithFeedback("key"), r"client is a langsmith.Client, got 'key'"),
-        (lambda r, s: pickle.dumps(r), "neither pickled nor copied; hand its location on"),
+        (lambda r, s: pickle.dumps(r), "pickled if its index is a directory"),
         (lambda r, s: pickle.dumps(s), "neither pickled nor copied"),
     ],
 )
