@@ -12,7 +12,7 @@ from uuid import UUID
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, Steps, astep, step
-from hebbgraph.citations import finish_learning
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.latest import Explaining, LatestRecalls
@@ -130,7 +130,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         An index that was handed in stays open.
         """
         if self._owns_index:
-            finish_learning()
+            finish_learning(CLOSING_SECONDS)
             self.index.close()
 
     # -- why --------------------------------------------------------------------------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from inspect import isfunction, signature
 from typing import Any
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import EmbeddedTexts, SeedVectors
+from hebbgraph.recall.elsewhere import (
+    EmbeddedTexts,
+    NumberedVectors,
+    SeedVectors,
+    included_vectors,
+)
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 __all__ = ["vectors_of"]
@@ -39,49 +44,19 @@ def vectors_of(store: Any, way: SeedVectors, index: HebbianIndex) -> VectorSourc
             store.embeddings.embed_documents,
         )
     if isinstance(store, InMemoryVectorStore):
-        return _InMemory(store)
+        return _in_memory(store)
     if hasattr(store, "index_to_docstore_id"):
-        return _Faiss(store)
+        faiss: Any = store
+        return NumberedVectors(
+            lambda: faiss.index_to_docstore_id, lambda number: faiss.index.reconstruct(number)
+        )
     if (
         isfunction(get := getattr(type(store), "get", None))
         and "include" in signature(get).parameters
     ):
-        return _Chroma(store)
+        return included_vectors(partial(get, store))
     return None
 
 
-class _InMemory:
-    def __init__(self, store: InMemoryVectorStore) -> None:
-        self._store = store
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        held = self._store.store
-        return {id_: held[id_]["vector"] for id_ in ids if id_ in held}
-
-
-class _Chroma:
-    """Chroma, and whatever has its ``get(ids, include=...)``."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        found = self._store.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], found["embeddings"], strict=True))
-
-
-class _Faiss:
-    """FAISS, which numbers its vectors; a delete makes the store number them anew."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self._ids: dict[int, str] = {}
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        of, numbers = self._store.index_to_docstore_id, self._numbers
-        if of is not self._ids or len(of) != len(numbers):
-            numbers = {id_: number for number, id_ in of.items()}
-            self._ids, self._numbers = of, numbers
-        index = self._store.index
-        return {id_: index.reconstruct(numbers[id_]) for id_ in ids if id_ in numbers}
+def _in_memory(store: InMemoryVectorStore) -> VectorSource:
+    return lambda ids: {id_: store.store[id_]["vector"] for id_ in ids if id_ in store.store}

@@ -77,10 +77,11 @@ from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
 from hebbgraph.citations.shown import rendered_in, shown_in
-from hebbgraph.citations.worker import finish_learning
+from hebbgraph.citations.worker import CLOSING_SECONDS, finish_learning
 
 __all__ = [
     "CITATION_INSTRUCTION",
+    "CLOSING_SECONDS",
     "Actor",
     "Cited",
     "Conversations",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -164,7 +164,8 @@ class Exchange:
             return Outcome(reason=Reason.FAILED)
         if not self.replies:
             return Outcome(reason=Reason.NO_REPLY)
-        readings = list(self._readings())
+        beside = self._beside()
+        readings = list(self._readings(beside))
         if not readings:
             return Outcome(reason=Reason.NOTHING_SHOWN)
         answers = _returned(readings, self.output) or [one for one in readings if one.cited][-1:]
@@ -183,7 +184,7 @@ class Exchange:
             self.recalls,
             earlier=self.earlier,
             taught=self.taught,
-            beside=self._beside(),
+            beside=beside,
         )
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
@@ -200,12 +201,12 @@ class Exchange:
         own = [query for query in queries if not any(query in text for text in said)]
         return "\n".join([*self.asked, *own])
 
-    def _readings(self) -> Iterator[_Reading]:
+    def _readings(self, beside: Mapping[str, Recalled]) -> Iterator[_Reading]:
         own = sources_of([*self.recalls, *reversed(self.earlier)])
         texts = {one.id: one.text for one in own}
-        beside = self._beside()
+        ours = {*beside, *self._found()}
         others = [
-            one if one.id in beside else replace(one, id="")
+            one if one.id in ours else replace(one, id="")
             for one in self.foreign
             if one.id not in texts
         ]
@@ -218,9 +219,12 @@ class Exchange:
                 cited = tuple(_cited(said, reply, rendered))
                 yield _Reading(reply.text, rendered, said, cited)
 
+    def _found(self) -> set[str]:
+        return {id_ for one in (*self.recalls, *self.earlier) for id_ in one.ids}
+
     def _beside(self) -> dict[str, Recalled]:
         """Return what no recall found and an index holds, with the latest recall of that index."""
-        found = {id_ for one in (*self.recalls, *self.earlier) for id_ in one.ids}
+        found = self._found()
         wanted = [one.id for one in self.foreign if one.id and one.id not in found]
         beside: dict[str, Recalled] = {}
         for one in self.recalls if wanted else ():

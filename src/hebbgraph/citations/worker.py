@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
-__all__ = ["Worker", "finish_learning"]
+__all__ = ["CLOSING_SECONDS", "Worker", "finish_learning"]
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +22,8 @@ MAX_WAITING = 10_000
 MAX_THREADS = 4
 IDLE_SECONDS = 30.0
 _EXIT_SECONDS = 10.0
+#: So long whoever closes an index waits for what is being learned: a callback may have stalled.
+CLOSING_SECONDS = 60.0
 
 
 class Worker:

@@ -16,7 +16,14 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSource
 from hebbgraph.store.truth import Truth
 
-__all__ = ["EmbeddedTexts", "SeedVectors", "VectorsElsewhere", "check_seed_vectors"]
+__all__ = [
+    "EmbeddedTexts",
+    "NumberedVectors",
+    "SeedVectors",
+    "VectorsElsewhere",
+    "check_seed_vectors",
+    "included_vectors",
+]
 
 SeedVectors: TypeAlias = VectorSource | Literal["embed"] | None
 """A callable from ids to vectors, ``"embed"``, or None: read from the store if it gives them."""
@@ -155,6 +162,42 @@ class EmbeddedTexts:
             while len(held) > self._kept:
                 del held[next(iter(held))]
         return found
+
+
+class NumberedVectors:
+    """Vectors of a store that knows them by number, as FAISS does.
+
+    Parameters
+    ----------
+    ids : callable
+        Returns the id of each number, as it is now; a store that deletes numbers anew.
+    read : callable
+        From a number to its vector.
+    """
+
+    def __init__(self, ids: Callable[[], Mapping[Any, str]], read: Callable[[int], Any]) -> None:
+        self._ids = ids
+        self._read = read
+        self._known: Mapping[Any, str] = {}
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
+        """Return the vectors of these ids."""
+        of, numbers = self._ids(), self._numbers
+        if of is not self._known or len(of) != len(numbers):
+            numbers = {id_: int(number) for number, id_ in of.items()}
+            self._known, self._numbers = of, numbers
+        return {id_: self._read(numbers[id_]) for id_ in ids if id_ in numbers}
+
+
+def included_vectors(get: Callable[..., Mapping[str, Any]]) -> VectorSource:
+    """Read vectors by ``get(ids=..., include=["embeddings"])``, as Chroma gives them."""
+
+    def vectors(ids: Sequence[str], /) -> dict[str, Any]:
+        found = get(ids=list(ids), include=["embeddings"])
+        return dict(zip(found["ids"], found["embeddings"], strict=True))
+
+    return vectors
 
 
 def check_seed_vectors(way: SeedVectors) -> None:

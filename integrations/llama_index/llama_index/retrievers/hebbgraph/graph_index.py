@@ -33,7 +33,7 @@ from llama_index.core.storage.storage_context import StorageContext
 from hebbgraph import HebbianIndex
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
-from hebbgraph.citations import finish_learning
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
@@ -410,7 +410,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
 
     def close(self) -> None:
         """Close the index once what was cited is learned; closing twice is fine."""
-        finish_learning()
+        finish_learning(CLOSING_SECONDS)
         self._parents.close()
         self.index.close()
 

@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode
 
 from hebbgraph import AddReport, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
-from hebbgraph.citations import finish_learning
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.intake import OnError
 from llama_index.retrievers.hebbgraph.options import nodes_of
 from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
@@ -125,7 +125,7 @@ class LivingRetriever(Closing, RecallingRetriever):
         An index that was handed in stays open.
         """
         if self._owns_index and self._index is not None:
-            finish_learning()
+            finish_learning(CLOSING_SECONDS)
             self._index.close()
 
     @contextmanager

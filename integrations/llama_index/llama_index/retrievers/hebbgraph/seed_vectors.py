@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
 
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import EmbeddedTexts, SeedVectors
+from hebbgraph.recall.elsewhere import (
+    EmbeddedTexts,
+    NumberedVectors,
+    SeedVectors,
+    included_vectors,
+)
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
 __all__ = ["vectors_of"]
@@ -28,12 +32,12 @@ def vectors_of(wrapped: Wrapped, way: SeedVectors) -> VectorSource | None:
             vector_index._embed_model.get_text_embedding_batch,
         )
     if isinstance(store, SimpleVectorStore):
-        return _Simple(store)
+        return _simple(store)
     client = getattr(store, "client", None)
     if hasattr(client, "reconstruct"):
-        return _Faiss(vector_index, client)
+        return NumberedVectors(lambda: vector_index.index_struct.nodes_dict, client.reconstruct)
     if type(client).__name__ == "Collection":
-        return _Chroma(client)
+        return included_vectors(client.get)
     return None
 
 
@@ -41,37 +45,9 @@ def _embedded_texts(nodes: Mapping[str, BaseNode]) -> dict[str, str]:
     return {id_: node.get_content(metadata_mode=MetadataMode.EMBED) for id_, node in nodes.items()}
 
 
-class _Simple:
-    def __init__(self, store: SimpleVectorStore) -> None:
-        self._store = store
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        held = self._store.data.embedding_dict
+def _simple(store: SimpleVectorStore) -> VectorSource:
+    def vectors(ids: Sequence[str], /) -> dict[str, Any]:
+        held = store.data.embedding_dict
         return {id_: held[id_] for id_ in ids if id_ in held}
 
-
-class _Chroma:
-    """A collection of Chroma."""
-
-    def __init__(self, collection: Any) -> None:
-        self._collection = collection
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        found = self._collection.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], found["embeddings"], strict=True))
-
-
-class _Faiss:
-    """FAISS, whose numbers the vector index keeps."""
-
-    def __init__(self, vector_index: VectorStoreIndex, faiss_index: Any) -> None:
-        self._vector_index = vector_index
-        self._faiss_index = faiss_index
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
-        of, numbers = self._vector_index.index_struct.nodes_dict, self._numbers
-        if len(of) != len(numbers):  # nothing is ever deleted from it
-            numbers = self._numbers = {id_: int(number) for number, id_ in of.items()}
-        read = self._faiss_index.reconstruct
-        return {id_: read(numbers[id_]) for id_ in ids if id_ in numbers}
+    return vectors
