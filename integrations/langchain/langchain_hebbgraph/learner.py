@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.calling import in_thread
 from hebbgraph.citations import (
     Exchange,
     FrameworkLearner,
+    LearnerOptions,
     Reason,
     Recalled,
     Rendered,
@@ -77,7 +78,9 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     True
     """
 
-    def __init__(self, index: Any = None, *, background: bool = True, **options: Any) -> None:
+    def __init__(
+        self, index: Any = None, *, background: bool = True, **options: Unpack[LearnerOptions]
+    ) -> None:
         TracingHandler.__init__(self)
         FrameworkLearner.__init__(self, index, **options)
         self.background = background

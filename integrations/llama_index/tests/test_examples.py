@@ -85,6 +85,6 @@ def test_the_tutorial_over_a_store(
 
 def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 11
+    assert len(blocks) == 13
     said, _ = run("\n".join(blocks), capsys)
     assert "Tessel Bay" in said

@@ -20,6 +20,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianVectorStore,
     RecallBundle,
 )
+from llama_index.retrievers.hebbgraph.options import SearchOptions
 
 ASKED = "When does the ferry to Skerrow leave?"
 
@@ -189,7 +190,7 @@ def test_what_the_store_has_deleted_does_not_come_back(
     vectors: VectorStoreIndex, keep_text: bool, from_docstore: bool
 ) -> None:
     over = HebbianRetriever.from_vector_store_index(
-        vectors, keep_text=keep_text, similarity_top_k=4, seed_top_k=3
+        vectors, keep_text=keep_text, similarity_top_k=4, options=SearchOptions(seed_top_k=3)
     )
     assert [one.node_id for one in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
     vectors.delete_nodes(["moss"], delete_from_docstore=from_docstore)
@@ -224,7 +225,9 @@ def test_a_store_that_cannot_be_asked_says_so_once(
 ) -> None:
     context = StorageContext.from_defaults(vector_store=HebbianVectorStore.open(":memory:"))
     vectors = VectorStoreIndex(nodes, storage_context=context, embed_model=WordEmbedding())
-    over = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=4, seed_top_k=1)
+    over = HebbianRetriever.from_vector_store_index(
+        vectors, similarity_top_k=4, options=SearchOptions(seed_top_k=1)
+    )
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise NotImplementedError

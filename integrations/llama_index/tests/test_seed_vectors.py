@@ -21,6 +21,7 @@ from pydantic import PrivateAttr
 
 from hebbgraph import ParameterError
 from llama_index.retrievers.hebbgraph import HebbianRetriever, RecallBundle
+from llama_index.retrievers.hebbgraph.options import SearchOptions
 
 PLACES = ["Anwick", "Borve", "Crail", "Dornie", "Elgol", "Fyvie", "Garve", "Huna"]
 METALS = ["brass", "tin", "iron", "lead", "zinc", "steel", "copper", "pewter"]
@@ -144,7 +145,9 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
 ) -> None:
     model = WordEmbedding()
     alone = HebbianRetriever.from_nodes(nodes(), embed_model=WordEmbedding())
-    over = HebbianRetriever.from_vector_store_index(vectors_in(make(), model), seed_top_k=10)
+    over = HebbianRetriever.from_vector_store_index(
+        vectors_in(make(), model), options=SearchOptions(seed_top_k=10)
+    )
     for question in QUESTIONS:
         wanted = found(alone.retrieve(question))
         assert found(over.retrieve(question)) == wanted
@@ -163,23 +166,25 @@ def test_a_store_that_gives_no_vectors_can_have_its_texts_embedded() -> None:
     model = WordEmbedding()
     vectors = vectors_in(Bare(), model)
     alone = HebbianRetriever.from_nodes(nodes(), embed_model=WordEmbedding())
-    over = HebbianRetriever.from_vector_store_index(vectors, seed_top_k=10, seed_vectors="embed")
+    over = HebbianRetriever.from_vector_store_index(
+        vectors, options=SearchOptions(seed_top_k=10, seed_vectors="embed")
+    )
     for _ in range(2):
         for question in QUESTIONS:
             assert found(over.retrieve(question)) == found(alone.retrieve(question))
         assert len(model.embedded) == 2 * len(TEXTS)  # each once more
-    plain = HebbianRetriever.from_vector_store_index(vectors, seed_top_k=10)
+    plain = HebbianRetriever.from_vector_store_index(vectors, options=SearchOptions(seed_top_k=10))
     assert plain.retrieve(QUESTIONS[0])
     assert len(model.embedded) == 2 * len(TEXTS)
     with pytest.raises(ParameterError, match='or "embed"'):
-        HebbianRetriever.from_vector_store_index(vectors, seed_vectors=7)  # type: ignore[arg-type]
+        HebbianRetriever.from_vector_store_index(vectors, options={"seed_vectors": 7})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed_vectors", [None, "embed", lambda ids: {}])
 def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
     vectors = vectors_in(SimpleVectorStore(), WordEmbedding())
     over = HebbianRetriever.from_vector_store_index(
-        vectors, seed_top_k=10, seed_vectors=seed_vectors
+        vectors, options=SearchOptions(seed_top_k=10, seed_vectors=seed_vectors)
     )
     for taught in (False, True):
         answer = over.retrieve(QUESTIONS[1])

@@ -29,6 +29,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianVectorStore,
     TagExtractor,
 )
+from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
@@ -288,7 +289,9 @@ def test_over_any_retriever(nodes: list[TextNode]) -> None:
     from llama_index.retrievers.bm25 import BM25Retriever
 
     source = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=12)
-    retriever = HebbianRetriever.from_nodes(nodes, source=source, similarity_top_k=2)
+    retriever = HebbianRetriever.from_nodes(
+        nodes, options=SearchOptions(source=source), similarity_top_k=2
+    )
     assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["petrel", "moss"]
 
 

@@ -70,7 +70,7 @@ from hebbgraph.citations.credit import (
 )
 from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
-from hebbgraph.citations.frameworks import FrameworkLearner
+from hebbgraph.citations.frameworks import FrameworkLearner, LearnerOptions
 from hebbgraph.citations.journal import Journal
 from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted, user_id
 from hebbgraph.citations.outcomes import Outcome, Reason
@@ -92,6 +92,7 @@ __all__ = [
     "Judge",
     "LastingIndex",
     "Learner",
+    "LearnerOptions",
     "Lesson",
     "Outcome",
     "Reason",

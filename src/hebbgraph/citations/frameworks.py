@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations.cited import Judge
@@ -17,9 +18,21 @@ from hebbgraph.records import Feedback
 if TYPE_CHECKING:
     from hebbgraph import HebbianIndex
 
-__all__ = ["FrameworkLearner"]
+__all__ = ["FrameworkLearner", "LearnerOptions"]
 
 _T = TypeVar("_T")
+
+
+class LearnerOptions(TypedDict, total=False):
+    """What every learner takes beside its index, for type checkers."""
+
+    actor: Actor | str | None
+    trusted: Trusted
+    judge: Judge | None
+    learn_on: Literal["citation", "approval"]
+    remember: int
+    on_lesson: Callable[[Feedback], object] | None
+    on_answer: Callable[[Outcome], object] | None
 
 
 class FrameworkLearner(Closing):
@@ -151,8 +164,15 @@ class FrameworkLearner(Closing):
         NotFoundError
             For an answer that is not, or no longer, remembered.
         """
-        options = {"cited": cited, "actor": actor, "trusted": trusted, "index": self.index}
-        return list(self._by_name(answer, lambda id_: self._learner.feedback(id_, good, **options)))
+        judge = partial(
+            self._learner.feedback,
+            good=good,
+            cited=cited,
+            actor=actor,
+            trusted=trusted,
+            index=self.index,
+        )
+        return list(self._by_name(answer, judge))
 
     afeedback = in_thread(feedback)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticResponse, Response
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Exchange, FrameworkLearner, Reason
+from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Reason
 from llama_index.retrievers.hebbgraph.answers import (
     Answer,
     chunk_id,
@@ -73,7 +73,9 @@ class CitationLearner(FrameworkLearner, Listener):
     or, for the life of the process, ``CitationLearner().install()``.
     """
 
-    def __init__(self, index: Any = None, *, background: bool = False, **options: Any) -> None:
+    def __init__(
+        self, index: Any = None, *, background: bool = False, **options: Unpack[LearnerOptions]
+    ) -> None:
         FrameworkLearner.__init__(self, index, **options)
         Listener.__init__(self, self.index, self._learner.conversations)
         self._background = background

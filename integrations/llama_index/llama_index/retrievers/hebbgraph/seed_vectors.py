@@ -33,7 +33,7 @@ def vectors_of(wrapped: Wrapped, way: SeedVectors) -> VectorSource | None:
         )
     if isinstance(store, SimpleVectorStore):
         return _simple(store)
-    client = getattr(store, "client", None)
+    client: Any = getattr(store, "client", None)
     if hasattr(client, "reconstruct"):
         return NumberedVectors(lambda: vector_index.index_struct.nodes_dict, client.reconstruct)
     if type(client).__name__ == "Collection":
