@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations.cited import Judge
@@ -14,9 +14,6 @@ from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check
 from hebbgraph.citations.outcomes import Outcome
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Feedback
-
-if TYPE_CHECKING:
-    from hebbgraph import HebbianIndex
 
 __all__ = ["FrameworkLearner", "LearnerOptions"]
 
@@ -74,7 +71,7 @@ class FrameworkLearner(Closing):
         on_lesson: Callable[[Feedback], object] | None = None,
         on_answer: Callable[[Outcome], object] | None = None,
     ) -> None:
-        self.index: HebbianIndex | None = _index_of(index)
+        self.index: Any = _index_of(index)
         self.actor = actor_by(actor)
         self.trusted = check_trusted(trusted)
         self._learner = Learner(
