@@ -45,30 +45,32 @@ def check_history(history: Iterable[str]) -> list[str]:
         raise ParameterError(
             f"history is a sequence of str, oldest first, got {type(history).__name__}"
         )
-    said = []
+    usable = []
     for number, turn in enumerate(history, 1):
         if not isinstance(turn, str):
             raise ParameterError(f"turn {number} of history must be a str, got {turn!r:.80}")
         if text := usable_question(turn[:MAX_TURN])[0].strip():
-            said.append(text)
-            del said[:-_TURNS]
-    return said
+            usable.append(text)
+            del usable[:-_TURNS]
+    return usable
 
 
 def weigh_turns(
-    derived: Derived, query: str, said: Sequence[str], language: str
+    derived: Derived, query: str, turns_before: Sequence[str], language: str
 ) -> tuple[Turn, ...]:
     """Return the turns that count, of those that :func:`check_history` let pass.
 
     The caller holds the derived parts; the language is that of the stemmer.
     """
-    if said and said[-1] == query.strip():  # some hand the question over with its history
-        said = said[:-1]
+    if (
+        turns_before and turns_before[-1] == query.strip()
+    ):  # callers often pass the question with its history
+        turns_before = turns_before[:-1]
     asked = list(query_terms(query, language))
     unsaid = _unsaid(derived, asked)
     best = _best(derived, Counter(asked))
     turns = []
-    for age, text in enumerate(reversed(said)):
+    for age, text in enumerate(reversed(turns_before)):
         terms = list(query_terms(text, language, limit=TURN_TERMS))
         agreement = _agreement(derived, asked, best, terms)
         weight = _WEIGHT * _DECAY**age * (unsaid + (1.0 - unsaid) * agreement**2)

@@ -50,8 +50,8 @@ def diverse_hits(hits: Sequence[Hit], k: int, *, diversity: float) -> list[Hit]:
     ]
     columns = {term: at for at, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
     counts = np.zeros((len(hits), len(columns)))
-    for row, own in enumerate(terms):
-        counts[row, [columns[term] for term in own]] = list(own.values())
+    for row, counted in enumerate(terms):
+        counts[row, [columns[term] for term in counted]] = list(counted.values())
     scores = np.array([hit.score for hit in hits])
     chosen = marginal_relevance(
         scores / (scores.max(initial=0.0) or 1.0), cosines(counts), k, diversity=diversity

@@ -37,8 +37,8 @@ _SAMPLE = 100
 class VectorsElsewhere:
     """Cosines of chunks with one question, as far as they are known.
 
-    While the graph is held, a ranking asks for cosines and what is missing is noted;
-    :meth:`read` then asks the store for it, when nothing is held.
+    A ranking asks for cosines while the graph is locked, and missing ones are noted; :meth:`read`
+    then asks the store for them, with nothing locked.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ class VectorsElsewhere:
 
     def cosines(self, rows: IntArray) -> FloatArray:
         """Return the cosine of each row, NaN where it is not known; then it is noted."""
-        found = self._cosines
-        self._wanted.update((row, None) for row in rows.tolist() if row not in found)
-        return np.array([found.get(row, np.nan) for row in rows.tolist()], np.float64)
+        known = self._cosines
+        self._wanted.update((row, None) for row in rows.tolist() if row not in known)
+        return np.array([known.get(row, np.nan) for row in rows.tolist()], np.float64)
 
     def background(self, graph: TagGraph) -> float | None:
         """Return the mean cosine of chunks in general; None if it is not known."""
         if not self._sample:
             self._sample = graph.rows[evenly_chosen(graph.alive, _SAMPLE)].tolist()
-        found = self.cosines(np.array(self._sample, np.int64))
-        known = found[~np.isnan(found)]
+        sample = self.cosines(np.array(self._sample, np.int64))
+        known = sample[~np.isnan(sample)]
         return float(known.mean()) if len(known) else None
 
     def read(self, truth: Truth) -> None:
@@ -144,24 +144,24 @@ class EmbeddedTexts:
         self._most = most
         self._kept = kept
         self._lock = threading.Lock()
-        self._held: dict[bytes, Any] = {}
+        self._cache: dict[bytes, Any] = {}
 
     def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
         """Return the vectors of these ids."""
         texts = self._texts(ids)
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts.values()}
-        new = [text for text, key in keys.items() if key not in self._held][: self._most]
+        new = [text for text, key in keys.items() if key not in self._cache][: self._most]
         embedded = self._embed(new) if new else ()
         with self._lock:
-            held = self._held
-            held.update(zip(map(keys.__getitem__, new), embedded, strict=True))
+            cache = self._cache
+            cache.update(zip(map(keys.__getitem__, new), embedded, strict=True))
             for key in keys.values():  # wanted last
-                if (vector := held.pop(key, None)) is not None:
-                    held[key] = vector
-            found = {id_: held.get(keys[text]) for id_, text in texts.items()}
-            while len(held) > self._kept:
-                del held[next(iter(held))]
-        return found
+                if (vector := cache.pop(key, None)) is not None:
+                    cache[key] = vector
+            vectors = {id_: cache.get(keys[text]) for id_, text in texts.items()}
+            while len(cache) > self._kept:
+                del cache[next(iter(cache))]
+        return vectors
 
 
 class NumberedVectors:

@@ -54,10 +54,10 @@ def make_hits(truth: Truth, request: Request, ranking: Ranking) -> tuple[Hit, ..
     slots = {slot for slot, _ in ranked}
     slots.update([node.id for nodes in paths for node in nodes if node.kind == "chunk"])
     rows = dict(zip(slots, graph.rows[list(slots)].tolist(), strict=True))
-    held = truth.outlines(rows.values())
-    if len(held) < len(rows):
+    outlines = truth.outlines(rows.values())
+    if len(outlines) < len(rows):
         return None
-    chunks = {slot: held[row].chunk for slot, row in rows.items()}
+    chunks = {slot: outlines[row].chunk for slot, row in rows.items()}
     by_itself = _direct_evidence(request, [slot for slot, _ in ranked])
     return tuple(
         Hit(  # as quick as to construct it unchecked
@@ -65,7 +65,7 @@ def make_hits(truth: Truth, request: Request, ranking: Ranking) -> tuple[Hit, ..
             score=score,
             rank=rank,
             path=path_steps(graph, nodes, chunks, request.question),
-            text_hash=held[rows[slot]].text_hash,
+            text_hash=outlines[rows[slot]].text_hash,
             stale=stale.get(slot),
             evidence=alone,
             lexical=lexical,

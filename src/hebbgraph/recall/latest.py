@@ -52,7 +52,7 @@ class LatestRecalls(Generic[_Index]):
 
     def add(self, index: _Index, recall: Recall, results: Iterable[Any]) -> None:
         """Keep a recall, and which objects were returned for it."""
-        self._latest.append(_Returned(index, recall, [weakref.ref(one) for one in results]))
+        self._latest.append(_Returned(index, recall, [weakref.ref(result) for result in results]))
 
     def find(
         self,
@@ -85,13 +85,13 @@ class LatestRecalls(Generic[_Index]):
             If it cannot be told which one is meant.
         """
         latest = list(reversed(self._latest))
-        for one in latest:
-            if one.recall.id == recall_id or (
+        for returned in latest:
+            if returned.recall.id == recall_id or (
                 recall_id is None
                 and result is not None
-                and any(reference() is result for reference in one.results)
+                and any(reference() is result for reference in returned.results)
             ):
-                return one.index, one.recall
+                return returned.index, returned.recall
         if recall_id is None:
             if namespace is None:
                 raise ParameterError(
@@ -99,9 +99,9 @@ class LatestRecalls(Generic[_Index]):
                     "why(..., namespace=...)"
                 )
             matches = [
-                (one.index, one.recall)
-                for one in latest
-                if one.recall.namespace == namespace and one.recall.hit(id_) is not None
+                (returned.index, returned.recall)
+                for returned in latest
+                if returned.recall.namespace == namespace and returned.recall.hit(id_) is not None
             ]
             if len(matches) > 1 and result is not None:
                 raise ParameterError(

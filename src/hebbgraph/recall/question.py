@@ -61,8 +61,8 @@ class Question:
         The tags that the query names, then those that only earlier turns name.
     vector : ndarray of float32, optional
         Its embedding, of unit length.
-    given : dict of row to score, optional
-        What a search of the caller's returned, in the place of dense search.
+    seeds : dict of row to score, optional
+        Results of the caller's own search, in place of dense search.
     elsewhere : VectorsElsewhere, optional
         Tells the cosines of chunks in the place of those scores.
     learned : Recollection, optional
@@ -83,7 +83,7 @@ class Question:
     frequencies: dict[str, int]
     cues: list[int]
     vector: NDArray[np.float32] | None = None
-    given: dict[int, float] | None = None
+    seeds: dict[int, float] | None = None
     elsewhere: VectorsElsewhere | None = None
     learned: Recollection | None = None
     carried: Mapping[int, float] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class QuestionReader:
             frequencies=frequencies,
             cues=cues,
             vector=query.vector,
-            given=query.seeds,
+            seeds=query.seeds,
             elsewhere=query.elsewhere,
             learned=self._recollected(graph, query, terms, counts, cues, carried),
             carried=carried,

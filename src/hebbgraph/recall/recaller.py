@@ -200,10 +200,10 @@ class Recaller:
         notes: tuple[str, ...],
     ) -> Recall:
         """Return the answer as a record."""
-        hits, sure, own = answer.hits or (), answer.ranking.confidence, answer.notes
+        hits, confidence = answer.hits or (), answer.ranking.confidence
         if isinstance(store := self._truth.text_store, TextsElsewhere):
-            hits, more = store.completed(hits)
-            own += more
+            hits, of_texts = store.completed(hits)
+            notes = (*of_texts, *notes)
         return Recall(
             id=options.id or uuid.uuid4().hex,
             namespace=self._namespace.name,
@@ -211,9 +211,9 @@ class Recaller:
             query=query.text,
             cues=answer.cues,
             hits=hits,
-            notes=(*own, *notes),
-            confidence=sure,
-            nothing_known=sure is not None and sure < NOTHING_KNOWN,
+            notes=(*answer.notes, *notes),
+            confidence=confidence,
+            nothing_known=confidence is not None and confidence < NOTHING_KNOWN,
             dense_share=_dense_share(answer.request),
             generation=answer.generation,
             created_at=time.time(),
@@ -236,8 +236,8 @@ class Recaller:
             if generation == doubted:
                 if self._truth.generation() != generation:
                     raise IndexLockedError(
-                        "another process works on the derived parts, and what is held names "
-                        "chunks that are gone; try again, or raise write_wait_seconds"
+                        "another process updates the derived parts, and those in memory name "
+                        "deleted chunks; try again, or raise write_wait_seconds"
                     )
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
                 self._derived.distrust()
@@ -280,8 +280,8 @@ class Recaller:
 
     def _steps(self, graph: TagGraph, query: Query, options: RecallOptions) -> Sequence[RankStep]:
         """Return the steps that this recall needs, in their order."""
-        own = () if self._source is None else self._source.steps(graph, query, options)
-        return (*own, *options.steps)
+        built_in = () if self._source is None else self._source.steps(graph, query, options)
+        return (*built_in, *options.steps)
 
     def _request(
         self,
@@ -316,8 +316,8 @@ class Recaller:
                     taken = [slot for slot, _ in ranked]
                     rest = unranked(self._truth, request.graph, among, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
-        sure = 1.0 if ranking.confidence is None else ranking.confidence
-        return ranking.reordered((slot, score * sure) for slot, score in ranked)
+        confidence = 1.0 if ranking.confidence is None else ranking.confidence
+        return ranking.reordered((slot, score * confidence) for slot, score in ranked)
 
     def _notes(self, request: Request, ranking: Ranking, options: RecallOptions) -> tuple[str, ...]:
         """Return what the reader should know of a ranking, and what the question was taken for."""

@@ -1,9 +1,9 @@
-"""A second look at the first hits: a reranker's scores, fused with the recall's own.
+"""The rank step of a reranker: its scores, fused with those of the recall.
 
 A reranker's scores may lie on any scale, so only their order counts. The hit that it puts first is
 given the highest of the recall's own scores, the second the next one, and so on; the fused score
-is a weighted mean of that and the hit's own score. So the same order gives the same result, be it
-told in logits or in shares of one, and scores mean what they meant before.
+is a weighted mean of that and the hit's own score. So only the order
+of the reranker matters, whether it returns logits or probabilities, and scores keep their meaning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hebbgraph.settings import RerankSettings
 
 __all__ = ["Rerank", "fused_scores"]
 
-#: With so many calls that have not returned in time, none is added.
+#: No new call starts while this many earlier ones have not returned.
 _MOST_STALLED = 4
 
 
@@ -49,9 +49,9 @@ def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatA
     >>> fused_scores(own, np.array([-3.0, 7.0, 0.5]), 0.5).tolist()
     [0.5, 0.625, 0.375]
     """
-    said = np.empty_like(own)
-    said[np.argsort(-reranked, kind="stable")] = own
-    fused: FloatArray = (1.0 - weight) * own + weight * said
+    by_rank = np.empty_like(own)
+    by_rank[np.argsort(-reranked, kind="stable")] = own
+    fused: FloatArray = (1.0 - weight) * own + weight * by_rank
     return fused
 
 
@@ -81,23 +81,23 @@ class Rerank(RankStep):
             return recall
         try:
             question = in_full(recall.query, recall.history)
-            given = self._asked(question, [passage_text(hit.chunk) for hit in first])
+            scores = self._scores(question, [passage_text(hit.chunk) for hit in first])
         except Exception as error:
             note = f"not reranked: {in_short(error)}"
             return recall.model_copy(update={"notes": (*recall.notes, note)})
-        fused = fused_scores(np.array([hit.score for hit in first]), given, self.settings.weight)
-        both = zip(first, fused.tolist(), given.tolist(), strict=True)
-        order = sorted(both, key=lambda entry: (-round(entry[1], 9), entry[0].rank))
+        fused = fused_scores(np.array([hit.score for hit in first]), scores, self.settings.weight)
+        scored = zip(first, fused.tolist(), scores.tolist(), strict=True)
+        order = sorted(scored, key=lambda entry: (-round(entry[1], 9), entry[0].rank))
         seen = [
-            hit.model_copy(update={"score": score, "reranked": own, "rank": rank})
-            for rank, (hit, score, own) in enumerate(order, 1)
+            hit.model_copy(update={"score": score, "reranked": reranker_score, "rank": rank})
+            for rank, (hit, score, reranker_score) in enumerate(order, 1)
         ]
         reranked = (*seen, *hits[len(first) :])
         if any(hit.stale is not None for hit in hits):
             reranked = below_replacements(reranked, hits)
         return recall.model_copy(update={"hits": reranked})
 
-    def _asked(self, question: str, texts: list[str]) -> FloatArray:
+    def _scores(self, question: str, texts: list[str]) -> FloatArray:
         self._stalled = [call for call in self._stalled if not call.is_set()]
         if len(self._stalled) >= _MOST_STALLED:
             raise TimeoutError(f"{len(self._stalled)} earlier calls have not returned yet")

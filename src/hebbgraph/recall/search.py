@@ -35,8 +35,8 @@ __all__ = ["DirectSearch", "lexical_search"]
 
 #: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
-#: So many more are asked for, as others often tie with the last one: hardly any work for
-#: Tantivy, which would otherwise be asked twice.
+#: Fetched beyond that, since others often tie with the last candidate: cheap for Tantivy, and it
+#: saves a second query.
 _TIED = 40
 _MARGIN = 1.3
 #: Scores count as equal down to this share: Tantivy adds in single precision.
@@ -80,9 +80,9 @@ class DirectSearch:
             weights=self._weights,
         )
         foreign: BoolArray | None = None
-        if question.given is not None:
-            rows = np.fromiter(question.given, dtype=np.int64)
-            scores = np.fromiter(question.given.values(), dtype=np.float64)
+        if question.seeds is not None:
+            rows = np.fromiter(question.seeds, dtype=np.int64)
+            scores = np.fromiter(question.seeds.values(), dtype=np.float64)
             seeds = _known(graph, rows, scores, passing.mask)
             if question.elsewhere is None:
                 evidence, near = fused(*seeds), None
@@ -135,25 +135,25 @@ class DirectSearch:
         slots = self._slots
         if not slots.fits(graph, table):
             slots = self._slots = _Slots(graph, table)
-        found = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
+        nearest = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
 
         def similarity(chunks: IntArray) -> FloatArray:
-            return table.cosines_at(vector, slots.positions_of(chunks), found.every)
+            return table.cosines_at(vector, slots.positions_of(chunks), nearest.every)
 
         evidence = fused(
-            slots.slots_of(found.positions),
-            found.cosines,
-            similarity=memoize_similarity(similarity) if found.every is None else similarity,
+            slots.slots_of(nearest.positions),
+            nearest.cosines,
+            similarity=memoize_similarity(similarity) if nearest.every is None else similarity,
         )
-        if not len(found.cosines):
+        if not len(nearest.cosines):
             return evidence, None
         typical = (
             table.cosines_at(vector, slots.sample(graph.alive))
-            if found.every is None
-            else found.every[slots.mask(graph.alive)]
+            if nearest.every is None
+            else nearest.every[slots.mask(graph.alive)]
         )
         background = float(typical.mean(dtype=np.float64))
-        return evidence, nearness(float(found.cosines.max()), background)
+        return evidence, nearness(float(nearest.cosines.max()), background)
 
 
 def _by_cosines(
@@ -168,8 +168,8 @@ def _by_cosines(
     def cosines(chunks: IntArray) -> FloatArray:
         return elsewhere.cosines(graph.rows[chunks])
 
-    own, background = cosines(seeds), elsewhere.background(graph)
-    known = ~np.isnan(own)
+    seed_cosines, background = cosines(seeds), elsewhere.background(graph)
+    known = ~np.isnan(seed_cosines)
     if not known.any():
         evidence = fused(seeds, scores)
         cosines(evidence.chunks)  # notes them
@@ -180,18 +180,18 @@ def _by_cosines(
             return others(chunks) if callable(others) else np.full(len(chunks), others)
 
         return replace(evidence, elsewhere=noted), None
-    nearest, farthest = float(own[known].max()), float(own[known].min())
+    nearest, farthest = float(seed_cosines[known].max()), float(seed_cosines[known].min())
 
     def similarity(chunks: IntArray) -> FloatArray:
-        found = cosines(chunks)
-        return np.where(np.isnan(found), farthest, found)  # nearer ones would be seeds
+        known_cosines = cosines(chunks)
+        return np.where(np.isnan(known_cosines), farthest, known_cosines)  # nearer: a seed
 
     near = None if background is None else nearness(nearest, background)
-    return fused(seeds[known], own[known], similarity=similarity), near
+    return fused(seeds[known], seed_cosines[known], similarity=similarity), near
 
 
 def _is_best(evidence: Evidence, among: BoolArray) -> bool:
-    """Return whether the chunk with the most evidence is among some."""
+    """Return whether the chunk with the most evidence is in a mask."""
     return bool(len(evidence.values)) and bool(among[evidence.chunks[evidence.values.argmax()]])
 
 
@@ -238,10 +238,10 @@ class RareWords:
 
     def __call__(self, chunks: IntArray) -> FloatArray:
         """Return the weight of each word that each chunk holds, shape (n, n_words)."""
-        found = np.zeros((len(chunks), len(self._holders)))
+        weights = np.zeros((len(chunks), len(self._holders)))
         for word, (weight, slots) in enumerate(self._holders):
-            found[:, word] = weight * is_in_sorted(chunks, slots)
-        return found
+            weights[:, word] = weight * is_in_sorted(chunks, slots)
+        return weights
 
 
 class _Slots:

@@ -1,8 +1,8 @@
-"""Where versions and events of one subject stand in a ranking: by what the question asks about.
+"""The rank step of time: orders the versions and events of one subject.
 
-A stale hit stands below what replaces it, which comes in where the stale one was found. A
-question that names a time ("in 2019", "before the strike", "originally") puts what held then
-above the subject's other versions.
+A stale hit ranks below its replacement; if only the stale text matched, the replacement enters at
+its place. A question that names a time ("in 2019", "before the strike", "originally") ranks what
+was valid then above the other versions.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ IN_A_CIRCLE = "chunks that supersede one another in a circle: none of them count
 
 #: So many times k chunks are ranked, as older versions give way to what replaces them.
 _DEPTH = 3
-#: What a stale hit, or one of another time than the one asked about, keeps of its score.
+#: Share of its score that a stale hit keeps, and a version of another time than the question's.
 _STALE = 0.5
-#: What the best hit of a subject keeps, if the question asks for what came before or after it.
+#: Share that the best hit of a subject keeps if the question asks for what came before or after.
 _NEXT = 0.95
 _TIE_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class InTime(RankStep):
-    """The rank step of time: of one recall, while chunks say when they hold.
+    """Ranks by time; one object serves one recall.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class InTime(RankStep):
     language : str
         Language of the stemmer.
     as_of : datetime, optional
-        What did not hold then takes no part.
+        Chunks that were not valid then take no part.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class InTime(RankStep):
     ) -> None:
         self.timeline = timeline
         self.now = microseconds(datetime.now(UTC) if as_of is None else as_of)
-        self.asked = None if as_of is not None else asked_time(query)
+        self.period = None if as_of is not None else asked_time(query)
         self._graph = graph
         self._truth = truth
         self._query = query
@@ -77,11 +77,11 @@ class InTime(RankStep):
         self._as_of = as_of
 
     def depth(self, k: int) -> int:
-        """Return how many chunks to choose from, as versions of one subject share places."""
+        """Return how many chunks to rank: versions of one subject share places."""
         return min(_DEPTH * k, MAX_K)
 
     def narrow(self, request: Request) -> Request:
-        """Leave out what did not hold; tell the question which dates only chunks' dates know."""
+        """Leave out what was not valid; note the question's dates that only metadata knows."""
         question = replace(request.question, dates=self._dates(request.question.frequencies))
         allowed = request.allowed
         if self._as_of is not None:
@@ -89,11 +89,11 @@ class InTime(RankStep):
         return replace(request, question=question, allowed=allowed)
 
     def _dates(self, frequencies: Mapping[str, int]) -> frozenset[str]:
-        asked = asked_time(self._query)
-        if asked is None or asked.start is None or asked.stop is None:
+        period = asked_time(self._query)
+        if period is None or period.start is None or period.stop is None:
             return frozenset()
-        start = FIRST if asked.relation == "before" else asked.start
-        stop = LAST if asked.relation == "after" else asked.stop
+        start = FIRST if period.relation == "before" else period.start
+        stop = LAST if period.relation == "after" else period.stop
         if not self.timeline.speaks_of(start, stop):
             return frozenset()
         words = lexical_terms(tokenize(" ".join(said_dates(self._query))), self._language)
@@ -124,24 +124,26 @@ class InTime(RankStep):
     def arranged(
         self, ranked: Sequence[tuple[int, float]], allowed: BoolArray
     ) -> tuple[list[tuple[int, float]], dict[int, int]]:
-        """Return slots and scores in their new order, and by which hit others came in."""
-        found = dict(ranked)
-        score = dict(found)
+        """Return slots and scores in their new order, and for each new slot its hit."""
+        ranked_score = dict(ranked)
+        score = dict(ranked_score)
         via: dict[int, int] = {}
         settled: set[int] = set()
-        if self.asked is not None:
+        if self.period is not None:
             for slot, _ in ranked:
                 if slot not in settled:
-                    self._prefer(slot, allowed, found, score, via, settled)
+                    self._prefer(slot, allowed, ranked_score, score, via, settled)
         replaced = set()
         for slot in list(score):
             if slot in settled or self.timeline.since_when_stale(slot, self.now) is None:
                 continue
-            followers = [one for one in self.timeline.replaced_by(slot, self.now) if allowed[one]]
-            for one in [one for one in followers if one in score] or followers[:1]:
-                score[one] = max(score.get(one, 0.0), found.get(slot, 0.0))
-                if one not in found:
-                    via.setdefault(one, slot)
+            followers = [
+                version for version in self.timeline.replaced_by(slot, self.now) if allowed[version]
+            ]
+            for version in [version for version in followers if version in score] or followers[:1]:
+                score[version] = max(score.get(version, 0.0), ranked_score.get(slot, 0.0))
+                if version not in ranked_score:
+                    via.setdefault(version, slot)
                 replaced.add(slot)
             score[slot] *= _STALE
         place = {slot: at for at, slot in enumerate(score)}
@@ -162,73 +164,83 @@ class InTime(RankStep):
         self,
         slot: int,
         allowed: BoolArray,
-        found: dict[int, float],
+        ranked_score: dict[int, float],
         score: dict[int, float],
         via: dict[int, int],
         settled: set[int],
     ) -> None:
-        """Put what was asked about first in the subject of a hit, the best one of it."""
-        subject = [one for one in self.timeline.subject(slot) if allowed[one]]
-        asked = self.asked
-        if len(subject) < 2 or asked is None:
+        """Put the versions that the question asks about first within the subject of a hit."""
+        subject = [version for version in self.timeline.subject(slot) if allowed[version]]
+        period = self.period
+        if len(subject) < 2 or period is None:
             return
-        by_event = asked.start is None and asked.relation in ("before", "after")
+        by_event = period.start is None and period.relation in ("before", "after")
         wanted = self._beside(slot, subject) if by_event else self._wanted(subject)
         if not wanted:
             return
-        top = found[slot]
-        for one in subject:
-            if one in wanted:
-                score[one] = max(score.get(one, 0.0), top)
-                if one not in found:
-                    via.setdefault(one, slot)
-            elif one in score and not by_event:
-                score[one] *= _STALE
+        top = ranked_score[slot]
+        for version in subject:
+            if version in wanted:
+                score[version] = max(score.get(version, 0.0), top)
+                if version not in ranked_score:
+                    via.setdefault(version, slot)
+            elif version in score and not by_event:
+                score[version] *= _STALE
         if by_event:
             score[slot] = top * _NEXT
-        if asked.relation != "latest":
+        if period.relation != "latest":
             settled.update(subject)
 
     def _wanted(self, subject: Sequence[int]) -> set[int]:
         """Return which of a subject's chunks the question asks about."""
-        asked, begins, ends = self.asked, self.timeline.begins, self.timeline.ends
-        assert asked is not None
-        if asked.relation in ("first", "latest"):
-            begun = [one for one in subject if begins[one] <= self.now and ends[one] > begins[one]]
-            pick = min if asked.relation == "first" else max
-            return {pick(begun, key=lambda one: (begins[one], one))} if begun else set()
-        start, stop = asked.start, asked.stop
+        period, begins, ends = self.period, self.timeline.begins, self.timeline.ends
+        assert period is not None
+        if period.relation in ("first", "latest"):
+            begun = [
+                version
+                for version in subject
+                if begins[version] <= self.now and ends[version] > begins[version]
+            ]
+            pick = min if period.relation == "first" else max
+            return {pick(begun, key=lambda version: (begins[version], version))} if begun else set()
+        start, stop = period.start, period.stop
         assert start is not None
         assert stop is not None
-        if asked.relation == "before":
-            earlier = [one for one in subject if begins[one] < start]
-            return {max(earlier, key=lambda one: (begins[one], one))} if earlier else set()
-        if asked.relation == "after":
-            later = [one for one in subject if begins[one] >= stop]
+        if period.relation == "before":
+            earlier = [version for version in subject if begins[version] < start]
+            return (
+                {max(earlier, key=lambda version: (begins[version], version))} if earlier else set()
+            )
+        if period.relation == "after":
+            later = [version for version in subject if begins[version] >= stop]
             if later:
-                return {min(later, key=lambda one: (begins[one], one))}
-            return {one for one in subject if FIRST < begins[one] <= stop < ends[one]}
+                return {min(later, key=lambda version: (begins[version], version))}
+            return {
+                version for version in subject if FIRST < begins[version] <= stop < ends[version]
+            }
         return {
-            one
-            for one in subject
-            if begins[one] < stop
-            and ends[one] > start
-            and (begins[one], ends[one]) != (FIRST, LAST)
+            version
+            for version in subject
+            if begins[version] < stop
+            and ends[version] > start
+            and (begins[version], ends[version]) != (FIRST, LAST)
         }
 
     def _beside(self, slot: int, subject: Sequence[int]) -> set[int]:
-        """Return what came just before or after a hit."""
+        """Return the version just before or after a hit."""
         begins, here = self.timeline.begins, self.timeline.begins[slot]
-        assert self.asked is not None
-        if self.asked.relation == "before":
-            earlier = [one for one in subject if begins[one] < here]
-            return {max(earlier, key=lambda one: (begins[one], one))} if earlier else set()
-        later = [one for one in subject if here < begins[one] <= self.now]
-        return {min(later, key=lambda one: (begins[one], one))} if later else set()
+        assert self.period is not None
+        if self.period.relation == "before":
+            earlier = [version for version in subject if begins[version] < here]
+            return (
+                {max(earlier, key=lambda version: (begins[version], version))} if earlier else set()
+            )
+        later = [version for version in subject if here < begins[version] <= self.now]
+        return {min(later, key=lambda version: (begins[version], version))} if later else set()
 
 
 def path_through(path: Callable[[int], Path], via: dict[int, int]) -> Callable[[int], Path]:
-    """Return paths in which what came in by another hit follows it."""
+    """Extend paths: a slot that entered through a hit follows that hit."""
 
     def through(slot: int) -> Path:
         if slot not in via:
@@ -242,20 +254,20 @@ def path_through(path: Callable[[int], Path], via: dict[int, int]) -> Callable[[
 def stale_marks(
     truth: Truth, graph: TagGraph, timeline: Timeline, now: int, slots: Iterable[int]
 ) -> dict[int, Stale]:
-    """Return the marks of those chunks that are stale."""
+    """Return a mark for each stale chunk: since when, and what replaces it."""
     since = {
         slot: moment
         for slot in slots
         if (moment := timeline.since_when_stale(slot, now)) is not None
     }
     followers = {slot: timeline.replaced_by(slot, now) for slot in since}
-    wanted = {one for some in followers.values() for one in some}
-    ids = truth.ids(int(graph.rows[one]) for one in sorted(wanted))
+    wanted = {version for slots_after in followers.values() for version in slots_after}
+    ids = truth.ids(int(graph.rows[version]) for version in sorted(wanted))
     return {
         slot: Stale(
             since=None if moment == FIRST else _EPOCH + timedelta(microseconds=moment),
             replaced_by=tuple(
-                ids[row] for one in followers[slot] if (row := int(graph.rows[one])) in ids
+                ids[row] for version in followers[slot] if (row := int(graph.rows[version])) in ids
             ),
         )
         for slot, moment in since.items()
@@ -263,7 +275,7 @@ def stale_marks(
 
 
 def below_replacements(hits: Sequence[Hit], before: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Put stale hits below what replaces them again, where they stood below it before."""
+    """Move stale hits below their replacements again, if they ranked below them before."""
     was = {hit.chunk.id: hit.rank for hit in before}
     order = list(hits)
     for stale in [hit for hit in hits if hit.stale is not None]:

@@ -46,32 +46,32 @@ class Spreading:
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
-        found = self.spread(request)
-        slots, scores = found.top(request.k)
+        activation = self.spread(request)
+        slots, scores = activation.top(request.k)
         question = request.question
-        confidence = self.confidence(request, found)
+        confidence = self.confidence(request, activation)
         notes = []
         if not question.cues:
             notes.append(NO_CUE)
-        if question.vector is None and question.given is None and self._derived.embedding:
+        if question.vector is None and question.seeds is None and self._derived.embedding:
             notes.append(_NO_EMBEDDER)
         return Ranking(
             slots,
             scores,
-            found.path,
-            lambda: _passed_on(found.layers),
+            activation.path,
+            lambda: _passed_on(activation.layers),
             notes=tuple(notes),
             confidence=confidence,
-            unlearned=found.unlearned_score,
+            unlearned=activation.unlearned_score,
         )
 
-    def confidence(self, request: Request, found: Activation) -> float:
+    def confidence(self, request: Request, activation: Activation) -> float:
         """Return how sure it is that the corpus, or a past question, speaks of this one."""
         sure = request.evidence.confidence
         if sure is None:
             return 1.0
-        named = _NAMED if found.layers[0].credit.any() else 0.0
-        return 1.0 - (1.0 - sure) * (1.0 - found.remembered) * (1.0 - named)
+        named = _NAMED if activation.layers[0].credit.any() else 0.0
+        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, then add what memory brings."""
@@ -83,7 +83,7 @@ class Spreading:
             sure = held = 1.0
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.are_known(cues)
-        found = spread(
+        activation = spread(
             request.graph,
             cues[known],
             evidence,
@@ -95,7 +95,7 @@ class Spreading:
             confidence=sure,
             held=held,
         )
-        return found if memory is None else memory.added(found, request.allowed)
+        return activation if memory is None else memory.added(activation, request.allowed)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
         if self._aliases and len(edges := self._aliases.edges(graph)):
