@@ -10,7 +10,7 @@ Decimal                                             an int or a float
 datetime with a zone                                ISO 8601 text in UTC, so that order is time
 datetime without a zone, date, time                 ISO 8601 text
 UUID, Path                                          text
-tuple, list                                         a list
+tuple, list, NumPy array, pandas Series             a list
 set, frozenset                                      a sorted list
 dict                                                a dict; keys become text
 NaN, of float, Decimal, NumPy and pandas; NaT, NA   missing: the field is left out
@@ -90,7 +90,7 @@ def plain(value: Any, path: str = "", *, other: Callable[[Any], Any] | None = No
             for key, part in value.items()
             if not is_missing(part)
         }
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) or _is_array(value):
         return [plain(part, f"{path}[{at}]", other=other) for at, part in enumerate(value)]
     elif isinstance(value, set | frozenset):
         return sorted(plain(list(value), path, other=other), key=_order)
@@ -126,6 +126,11 @@ def _plain_scalar(value: Any, path: str, other: Callable[[Any], Any] | None) -> 
 def _is_scalar(value: object) -> bool:
     """Return whether a value is a number of NumPy, PyTorch or the like."""
     return getattr(value, "shape", None) == () and callable(getattr(value, "item", None))
+
+
+def _is_array(value: object) -> bool:
+    """Return whether a value is a row of such numbers, or rows of rows."""
+    return bool(getattr(value, "shape", None)) and callable(getattr(value, "tolist", None))
 
 
 def _key(key: object) -> str:

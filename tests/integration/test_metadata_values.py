@@ -79,6 +79,15 @@ def test_moments_are_compared_in_the_order_of_time(index: HebbianIndex) -> None:
     assert index.ids({"at": {"$lt": Decimal(5)}}) == []
 
 
+def test_arrays_are_lists(index: HebbianIndex) -> None:
+    days = np.array(["2024-05-17", "NaT"], "datetime64[ns]")  # tolist() makes them integers
+    metadata = {"sizes": np.array([[1, 2], [3, 4]]), "days": days, "none": np.array([])}
+    index.add([{"id": "a", "text": "Owls.", "metadata": metadata}])
+    kept = {"sizes": [[1, 2], [3, 4]], "days": ["2024-05-17T00:00:00", None], "none": []}
+    assert index.get(["a"])[0].metadata == kept
+    assert index.ids({"sizes": np.array([[1, 2], [3, 4]])}) == ["a"]
+
+
 def test_lists_and_keys(index: HebbianIndex) -> None:
     metadata = MappingProxyType({"t": ("b", 1), "s": {"b", "a"}, "f": frozenset({2, 1}), 5: None})
     index.add([{"id": "a", "text": "Owls.", "metadata": dict(metadata)}])
