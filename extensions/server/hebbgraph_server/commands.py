@@ -75,9 +75,15 @@ def serve(
     ] = None,
     namespace: Annotated[str, typer.Option(help="Namespace to open at once.")] = "default",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; any but the loopback takes a token.")
+        str,
+        typer.Option(
+            envvar="HEBBGRAPH_HOST",
+            help="Address to listen on; any but the loopback takes a token.",
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 4321,
+    port: Annotated[
+        int, typer.Option(envvar="HEBBGRAPH_PORT", min=0, max=65535, help="0 is any that is free.")
+    ] = 4321,
     tokens: Annotated[
         Path | None,
         typer.Option(

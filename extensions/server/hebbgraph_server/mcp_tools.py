@@ -32,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hebbgraph_server.access import Role, Token
 from hebbgraph_server.indexes import Indexes
 from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.spans import retrieval
 from hebbgraph_server.threads import Threads
 from hebbgraph_server.visit import Service, Visit
 
@@ -140,7 +141,11 @@ class _Tools:
         """Find the passages that answer a question, also over several steps."""
         visit, _ = self._visit(ctx, Role.READ)
         found: Recall = await visit.run(
-            lambda index: index.recall(query, k=k, where=where, history=history or ())
+            lambda index: retrieval(
+                visit.namespace,
+                k,
+                lambda: index.recall(query, k=k, where=where, history=history or ()),
+            )
         )
         return Recalled(
             recall_id=found.id,

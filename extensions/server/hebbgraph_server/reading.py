@@ -10,6 +10,7 @@ from starlette.responses import Response
 from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
 from hebbgraph_server.health import Examiner
+from hebbgraph_server.spans import retrieval
 from hebbgraph_server.visit import Service, Visit, as_response
 
 
@@ -18,7 +19,11 @@ async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
     if body.k > (most := visit.service.settings.max_k):
         raise ParameterError(f"this server returns at most {most} hits, got k={body.k}")
     arguments = {name: getattr(body, name) for name in body.model_fields_set - {"query"}}
-    return await visit.answer(lambda index: index.recall(body.query, **arguments))
+    return await visit.answer(
+        lambda index: retrieval(
+            visit.namespace, body.k, lambda: index.recall(body.query, **arguments)
+        )
+    )
 
 
 async def in_full(body: bodies.InFullRequest, visit: Visit) -> Response:

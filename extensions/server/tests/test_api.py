@@ -150,10 +150,30 @@ def test_requests_are_spans_once_an_sdk_is_configured(
     provider.add_span_processor(export.SimpleSpanProcessor(kept))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    ask(api, "recall", query="Who kept the very private yard?")
-    spans = kept.get_finished_spans()
-    assert "POST /v1/recall" in [span.name for span in spans]
-    assert "private" not in "".join(span.to_json() for span in spans)
+    question = "Who kept the very private yard?"
+    hits = ask(api, "recall", query=question, k=3)["hits"]
+    spans = {span.name: span for span in kept.get_finished_spans()}
+    request, recall = spans["POST /v1/recall"], spans["retrieval default"]
+    assert recall.parent is not None
+    assert recall.context.trace_id == request.context.trace_id
+    told = dict(recall.attributes)
+    documents = json.loads(told.pop("gen_ai.retrieval.documents"))
+    assert documents == [{"id": hit["chunk"]["id"], "score": hit["score"]} for hit in hits]
+    assert told == {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.provider.name": "hebbgraph",
+        "gen_ai.data_source.id": "default",
+        "gen_ai.request.top_k": 3,
+    }
+    assert "private" not in "".join(span.to_json() for span in spans.values())
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
+    ask(api, "recall", query=question)
+    (asked,) = (
+        span.attributes["gen_ai.retrieval.query.text"]
+        for span in kept.get_finished_spans()[len(spans) :]
+        if span.name.startswith("retrieval")
+    )
+    assert asked == question
 
 
 def test_the_page_is_there_under_a_strict_policy(api: TestClient) -> None:
