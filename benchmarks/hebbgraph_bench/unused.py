@@ -12,7 +12,7 @@ import argparse
 import gc
 from collections.abc import Sequence
 from time import process_time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from hebbgraph import HebbianIndex, Settings
@@ -48,8 +48,6 @@ def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
         index.add(chunks)
         parts = index.parts
         full, bare = Recaller(parts, StepList(parts)), Recaller(parts)
-        without: Any = bare
-        without._reader._foreign = ()
         seconds = np.zeros((2, len(questions)))
         for one in (full, bare):
             for question in questions:

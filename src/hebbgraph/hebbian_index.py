@@ -93,6 +93,7 @@ class HebbianIndex(CoreIndex):
     def __init__(self, parts: Namespace) -> None:
         from hebbgraph.recall.step_list import StepList
 
+        _join_languages(parts)
         super().__init__(parts, StepList(parts))
 
     @cached_property
@@ -209,3 +210,30 @@ class HebbianIndex(CoreIndex):
     aprune = Moved("aprune")
     areembed = Moved("areembed")
     aretag = Moved("aretag")
+
+
+def _join_languages(parts: Namespace) -> None:
+    """Add what joins languages and spellings, as far as the settings ask for it."""
+    settings = parts.settings
+    if settings.across_languages:
+        from hebbgraph.derived.languages import Languages
+
+        parts.languages = Languages(parts.truth)
+        if "translations" in settings.aliases:
+            from hebbgraph.derived.translations import Translations
+
+            parts.translations = Translations(parts.languages, parts.embed_phrases)
+    if settings.aliases or settings.glossary:
+        from hebbgraph.graph.aliases import Aliases
+        from hebbgraph.graph.foreign import ForeignNames
+
+        scripts = "scripts" in settings.aliases
+        parts.foreign = ForeignNames(settings.glossary, scripts=scripts) or None
+        parts.aliases = Aliases(
+            settings.aliases,
+            weight=settings.alias_weight,
+            language=settings.language,
+            embed=parts.embed_phrases,
+            glossary=settings.glossary,
+            translated=None if parts.translations is None else parts.translations.pairs,
+        )

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,9 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.derived.colonies import Colonies
 from hebbgraph.derived.folder import derived_directory
-from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.parts import Derived
-from hebbgraph.derived.translations import Translations
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError, SettingsMismatchError
 from hebbgraph.extras import load_plugin
@@ -43,6 +40,10 @@ from hebbgraph.store.truth import Truth
 from hebbgraph.store.unfinished import sweep_scratch
 
 if TYPE_CHECKING:
+    from hebbgraph.derived.languages import Languages
+    from hebbgraph.derived.translations import Translations
+    from hebbgraph.graph.aliases import Aliases
+    from hebbgraph.graph.foreign import ForeignNames
     from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
 
 __all__ = ["Namespace", "namespaces_at", "tagger_name"]
@@ -105,6 +106,11 @@ class Namespace:
     search: Search | None = None
     reranker: Any = None
     questions: QuestionVectors = field(default_factory=QuestionVectors)
+    #: What joins languages and spellings, where the settings ask for it (set by the face).
+    languages: Languages | None = None
+    translations: Translations | None = None
+    foreign: ForeignNames | None = None
+    aliases: Aliases | None = None
     #: The model of the vectors, as long as it is missing and nobody was told.
     missing_model: str | None = None
     #: Whether the namespace exists, with the settings that it was opened with.
@@ -315,18 +321,6 @@ class Namespace:
         return self.colonies.by_slot(self.derived.graph, self.derived.vectors)
 
     # -- languages ------------------------------------------------------------------
-
-    @cached_property
-    def languages(self) -> Languages | None:
-        """The languages of the chunks, if recalls compare across them."""
-        return Languages(self.truth) if self.settings.across_languages else None
-
-    @cached_property
-    def translations(self) -> Translations | None:
-        """Names of one thing in several languages, if recalls are to join them."""
-        if self.languages is None or "translations" not in self.settings.aliases:
-            return None
-        return Translations(self.languages, self.embed_phrases)
 
     def for_memory(
         self, graph: TagGraph, question: str, vector: NDArray[np.float32] | None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.derived.translations import SaidNames
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_SEEDS
@@ -20,6 +19,7 @@ from hebbgraph.records import Turn
 from hebbgraph.store.truth import Truth
 
 if TYPE_CHECKING:
+    from hebbgraph.derived.translations import SaidNames
     from hebbgraph.recall.options import RecallOptions
 
 __all__ = ["Query", "ask_models", "in_short"]

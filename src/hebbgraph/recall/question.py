@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.cues import cues_of as memory_cues
 from hebbgraph.learning.cues import hash_term
@@ -118,8 +117,6 @@ class QuestionReader:
         self._derived = namespace.derived
         self._language = settings.language
         self._learned = learned
-        self._foreign = ForeignNames(settings.glossary, scripts="scripts" in settings.aliases)
-        self._translations = namespace.translations
 
     def read(self, graph: TagGraph, query: Query) -> Question:
         """Return the terms and cues of a query, and what memory brings; the graph is locked."""
@@ -158,9 +155,10 @@ class QuestionReader:
 
     def _foreign_names(self, graph: TagGraph, query: Query, tokens: list[str]) -> list[int]:
         """Return the tags that a query names in another language or script."""
-        foreign = self._foreign.cues(graph, tokens) if self._foreign else []
-        if query.names is not None and self._translations is not None:
-            foreign += self._translations.cues(graph, query.names)
+        namespace = self._namespace
+        foreign = [] if namespace.foreign is None else namespace.foreign.cues(graph, tokens)
+        if query.names is not None and namespace.translations is not None:
+            foreign += namespace.translations.cues(graph, query.names)
         return list(dict.fromkeys(foreign))
 
     def _recollected(

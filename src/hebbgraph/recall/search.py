@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from hebbgraph.arrays import (
     flatnonzero,
     is_in_sorted,
 )
-from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
@@ -30,6 +29,9 @@ from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
 from hebbgraph.vectors.table import VectorTable
+
+if TYPE_CHECKING:
+    from hebbgraph.derived.languages import Languages
 
 __all__ = ["DirectSearch", "lexical_search"]
 

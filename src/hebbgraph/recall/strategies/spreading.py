@@ -9,7 +9,6 @@ import numpy as np
 from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.formulas.paths import Layer
-from hebbgraph.graph.aliases import Aliases
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
@@ -35,14 +34,7 @@ class Spreading:
             spreading, graph_weight=spreading.graph_weight * settings.evidence.graph
         )
         self._derived = namespace.derived
-        self._aliases = Aliases(
-            settings.aliases,
-            weight=settings.alias_weight,
-            language=settings.language,
-            embed=namespace.embed_phrases,
-            glossary=settings.glossary,
-            translated=None if namespace.translations is None else namespace.translations.pairs,
-        )
+        self._aliases = namespace.aliases
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
@@ -98,9 +90,8 @@ class Spreading:
         return activation if memory is None else memory.added(activation, request.allowed)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
-        if self._aliases and len(edges := self._aliases.edges(graph)):
-            return edges
-        return None
+        edges = None if self._aliases is None else self._aliases.edges(graph)
+        return edges if edges is not None and len(edges) else None
 
 
 def _passed_on(layers: tuple[Layer, ...]) -> set[int]:
