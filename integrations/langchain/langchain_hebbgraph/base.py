@@ -211,6 +211,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
             history=turns_of(own.pop("history")),
             strategy=strategy,
             follow=self.options.grow,
+            options=self.options,
             **own,
         )
 

@@ -88,6 +88,8 @@ class SearchOptions(CommonSearchOptions):
         chains, tools and middleware alike, such as
         ``filter_by=lambda request: {"owner": request["user_id"]}``. What it raises ends the
         request.
+    per_colony, steps
+        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
     grow : bool
         Whether documents of the source beneath that the index lacks, or has as they were, are
         added.

@@ -12,6 +12,7 @@ from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
 from hebbgraph.calling import in_thread
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
+from hebbgraph.recall.search_options import CommonSearchOptions
 from hebbgraph.recall.strategies import Strategy, StrategyName
 from langchain_core.documents import Document
 
@@ -48,6 +49,7 @@ class Asked:
     score_key: str | None
     include_path: bool
     follow: bool
+    options: CommonSearchOptions
     found: Found | None = None
     vectors: VectorSource | None = None
 
@@ -137,6 +139,8 @@ def _recall(asked: Asked, where: Any) -> Recall:
         vectors=asked.vectors if found is not None and found.vector is not None else None,
         history=asked.history,
         as_of=asked.as_of,
+        per_colony=asked.options.per_colony,
+        steps=asked.options.steps,
     )
 
 

@@ -20,6 +20,7 @@ Data flows through the room in this order:
 ``hits``             a ranking to hits: ties, chunks, paths
 ``diversity``        hits that differ: by their words, or the step of ``per_colony``
 ``latest``           which recall a result came from, for retrievers that explain it
+``search_options``   what the adapters' retrievers are told beside their fields
 ==================== ================================================================
 
 The formulas that rank are in :mod:`hebbgraph.formulas`.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
+from hebbgraph.recall.options import RecallOptions
+from hebbgraph.recall.steps import RankStep
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 
 __all__ = ["CommonSearchOptions"]
@@ -27,13 +29,18 @@ class CommonSearchOptions:
         Gives a store's vectors by id.
     filter_by : callable, optional
         From what a request says of itself to the filter for it.
+    per_colony, steps
+        As for ``HebbianIndex.recall``.
     """
 
     strategy: StrategyName | Strategy = "spreading"
     seed_vectors: SeedVectors = None
     filter_by: Callable[[Mapping[str, Any]], Any] | None = None
+    per_colony: int | None = None
+    steps: Sequence[RankStep] = ()
 
     def __post_init__(self) -> None:
+        RecallOptions(per_colony=self.per_colony, steps=self.steps)
         check_strategy(self.strategy)
         check_seed_vectors(self.seed_vectors)
         if not (self.filter_by is None or callable(self.filter_by)):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import HebbianIndex, ParameterError, RankStep, Recall
 from langchain.agents import create_agent
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -29,6 +29,7 @@ from langchain_hebbgraph import (
     citation_prompt,
     format_documents,
 )
+from langchain_hebbgraph.options import SearchOptions
 
 Chat = Callable[..., ScriptedChat]
 QUERY = "Who built the Petrel?"
@@ -262,3 +263,18 @@ def test_filters_mean_what_langchains_comparators_mean(comparator: Comparator) -
         assert {one.id for one in retriever.invoke("Petrel")} == {
             one.id for one in documents
         } - expected
+
+
+def test_rank_steps_are_passed_on(documents: list[Document]) -> None:
+    class Noting(RankStep):
+        def finish(self, recall: Recall, k: int) -> Recall:
+            seen.append(recall.query)
+            return recall
+
+    seen: list[str] = []
+    options = SearchOptions(steps=[Noting()], per_colony=2)
+    with HebbianRetriever.from_documents(documents, options=options) as retriever:
+        retriever.invoke(QUERY)
+    assert seen == [QUERY]
+    with pytest.raises(ParameterError, match="steps is a list"):
+        SearchOptions(steps=["last"])  # type: ignore[list-item]

@@ -38,7 +38,12 @@ from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.options import IndexedOptions, SearchOptions, nodes_of
+from llama_index.retrievers.hebbgraph.options import (
+    INSTEAD,
+    IndexedOptions,
+    SearchOptions,
+    nodes_of,
+)
 from llama_index.retrievers.hebbgraph.parents import Parents
 from llama_index.retrievers.hebbgraph.parsing import Cutting
 from llama_index.retrievers.hebbgraph.persisting import (
@@ -67,15 +72,9 @@ _CHAT_ENGINES: dict[ChatMode, tuple[Any, str]] = {
     ChatMode.BEST: (CondensePlusContextChatEngine, "context_prompt"),
 }
 _INSTEAD = {
+    **INSTEAD,
     "storage_context": "the index keeps its nodes itself; location=... says where",
-    "k": "write similarity_top_k=3, for example",
-    "top_k": "write similarity_top_k=3, for example",
-    "embedding": "write embed_model=...",
 }
-_INSTEAD |= dict.fromkeys(
-    ("vector_store_query_mode", "alpha", "sparse_top_k", "hybrid_top_k"),
-    "every search is of words, vectors and the graph at once",
-)
 
 
 class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):

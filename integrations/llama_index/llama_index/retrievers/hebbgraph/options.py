@@ -23,6 +23,7 @@ from llama_index.retrievers.hebbgraph.embedding import check_embed_model
 from llama_index.retrievers.hebbgraph.filters import to_where
 
 __all__ = [
+    "INSTEAD",
     "CommonOptions",
     "IndexedOptions",
     "NodeOptions",
@@ -31,19 +32,19 @@ __all__ = [
     "nodes_of",
 ]
 
-_INSTEAD = dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k=3, for example")
-_INSTEAD |= dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=...")
-_INSTEAD |= {
+#: What to write in place of names that others use.
+INSTEAD = dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k=3, for example")
+INSTEAD |= dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=...")
+INSTEAD |= {
     "filter": "write filters=MetadataFilters(...)",
     "score_threshold": "add SimilarityPostprocessor(similarity_cutoff=0.2) to the engine",
 }
-_INSTEAD |= dict.fromkeys(
+INSTEAD |= dict.fromkeys(
     ("actor", "user_id"), 'ask within instrument_tags({"user_id": "ida"}), for example'
 )
-_INSTEAD |= dict.fromkeys(
+INSTEAD |= dict.fromkeys(
     ("vector_store_query_mode", "alpha", "sparse_top_k", "hybrid_top_k"),
-    "every search is of words, vectors and the graph; Settings(evidence=...) of the index weighs "
-    "them",
+    "every search is of words, vectors and the graph at once; Settings(evidence=...) weighs them",
 )
 
 
@@ -59,6 +60,8 @@ class SearchOptions(CommonSearchOptions):
         From the instrument tags of a request to the ``MetadataFilters`` for it, or None: an access
         rule in one line, in force in engines, tools and agents alike. It is joined with all other
         filters, and what it raises ends the request.
+    per_colony, steps
+        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
     source : BaseRetriever, optional
         Another retriever over the same nodes. Its results are the seeds that activation
         starts from, in place of hebbgraph's own search. Give it the same filters, and a
@@ -126,7 +129,7 @@ def checked(given: Mapping[str, Any], *, known: Iterable[str], **instead: str) -
     """
     own = dict(given)
     check_names(
-        own, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=_INSTEAD | instead
+        own, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=INSTEAD | instead
     )
     own["options"] = SearchOptions.taken_from(own, stacklevel=3)
     if "similarity_top_k" in own:

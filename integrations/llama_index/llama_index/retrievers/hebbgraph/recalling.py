@@ -307,6 +307,8 @@ class RecallingRetriever(Explaining, BaseRetriever):
             k=k,
             where=where,
             strategy=self.options.strategy,
+            per_colony=self.options.per_colony,
+            steps=self.options.steps,
             history=asked.history,
             as_of=asked.as_of,
             **options,
