@@ -5,6 +5,8 @@ They bound the cost of one request, and fit the column types of every database.
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 __all__ = [
     "CONVERSION_CHARACTERS",
     "CONVERSION_CHUNKS",
@@ -31,6 +33,7 @@ __all__ = [
     "MAX_TEXT",
     "MAX_TITLE",
     "MAX_TURN",
+    "too_long",
 ]
 
 #: Characters of the id of a chunk, document, recall, actor or origin.
@@ -39,6 +42,8 @@ MAX_ID = 512
 MAX_K = 10_000
 #: Characters of a chunk's text. A chunk should be a passage; this is for unsplit documents.
 MAX_TEXT = 10_000_000
+#: Characters that one may stand for and is read as: U+FDFA, a sentence.
+_MOST_OF_ONE = 18
 #: Characters of a title.
 MAX_TITLE = 4096
 #: Tags given with one chunk, and characters of each.
@@ -77,3 +82,22 @@ CONVERSION_CHUNKS = 100_000
 #: Entries of a .docx, and bytes of its XML when unpacked.
 MAX_ARCHIVE_ENTRIES = 10_000
 MAX_ARCHIVE_XML = 200_000_000
+
+
+def too_long(text: str) -> str | None:
+    """Describe what makes a text too long, if it is: characters count as what they are read as.
+
+    Examples
+    --------
+    >>> too_long("Owls hunt voles.")
+    >>> too_long(chr(0xFDFA) * 600_000)
+    '600000 characters, which are read as 10800000, at most 10000000'
+    """
+    length, read = len(text), len(text)
+    if length <= MAX_TEXT < length * _MOST_OF_ONE and not text.isascii():
+        parts = (text[at : at + 65_536] for at in range(0, length, 65_536))
+        read = sum(len(normalize("NFKC", part)) for part in parts)
+    if read <= MAX_TEXT:
+        return None
+    which = "" if read == length else f", which are read as {read}"
+    return f"{length} characters{which}, at most {MAX_TEXT}"

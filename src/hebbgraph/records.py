@@ -33,8 +33,8 @@ from hebbgraph.limits import (
     MAX_REFERENCES,
     MAX_TAG,
     MAX_TAGS,
-    MAX_TEXT,
     MAX_TITLE,
+    too_long,
 )
 from hebbgraph.moments import as_moment
 from hebbgraph.nesting import too_deep
@@ -199,8 +199,8 @@ class Chunk(BaseModel):
             raise ValueError(
                 f"{found}; remove it, or let add() replace it (in a str or dict, unless strict)"
             )
-        if len(value) > MAX_TEXT:  # pydantic's max_length would hide the message on surrogates
-            raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
+        if (found := too_long(value)) is not None:  # max_length would hide what is unstorable
+            raise ValueError(f"{found}; split the text")
         return value
 
     @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"

@@ -90,6 +90,12 @@ def test_queries_that_cannot_be_asked(unchanged: HebbianIndex, query: Any, messa
         unchanged.recall(query)
 
 
+def test_a_text_is_as_long_as_it_is_read(unchanged: HebbianIndex) -> None:
+    with pytest.raises(InvalidChunkError, match="600000 characters, which are read as 10800000"):
+        unchanged.add([{"id": "long", "text": "\ufdfa" * 600_000}])
+    assert unchanged.add(["\ufdfa" * 600_000], on_error="skip").failed[0].position == 0
+
+
 def test_a_long_question_is_cut_and_says_so(unchanged: HebbianIndex) -> None:
     log = "ERROR in worker.py: timed out. " * 3_000
     for long in (f"{QUESTION}\n{log}", f"{log}\n{QUESTION}", f"{log}{QUESTION}\ud83d"):
