@@ -544,7 +544,7 @@ def test_a_process_that_saves_does_not_bring_back_what_was_erased(
             pass
         save_snapshot(*arguments)
 
-    monkeypatch.setattr("hebbgraph.learning.memory.lock_file", locked, raising=False)
+    monkeypatch.setattr("hebbgraph.learning.snapshot.lock_file", locked, raising=False)
 
     monkeypatch.setattr("hebbgraph.learning.memory.save_snapshot", save_late)
     index.parts.learned.keep()

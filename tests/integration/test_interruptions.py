@@ -132,7 +132,7 @@ def test_a_folder_kept_by_others_is_waited_for_as_long_as_the_settings_say(tmp_p
     with HebbianIndex.open(place) as index, HebbianIndex.open(place, settings=settings) as other:
         index.recall("Petrel")
         with (
-            index.parts.derived._locked(),
+            index.parts.derived.locked(),
             pytest.raises(IndexLockedError, match="write_wait_seconds"),
         ):
             other.recall("Petrel")

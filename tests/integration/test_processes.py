@@ -339,7 +339,7 @@ def test_a_busy_folder_gives_an_older_answer_and_no_error(
     index = make_index(settings=Settings(write_wait_seconds=0.1))
     index.recall("Petrel")
     other = open_index()
-    with other.parts.derived._locked():
+    with other.parts.derived.locked():
         other.put_document("new", None, ["Slate from the north."])
         assert len(index.recall("Slate", k=20).hits) == 8
         assert "an older generation answers" in caplog.text

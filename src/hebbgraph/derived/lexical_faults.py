@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hebbgraph.errors import HebbgraphError, StorageError
 
-__all__ = ["LexicalDamageError", "is_panic", "translated"]
+__all__ = ["DerivedDamageError", "LexicalDamageError", "is_panic", "translated"]
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)|code: (\d+), kind:")
 #: How Tantivy says that a thread of its writer ended; why, it keeps to itself.
@@ -25,7 +25,11 @@ _WRITER_ENDED = ("writer was killed", "error occurred in a thread", "writer thre
 _NO_ROOM = 1 << 20  # bytes
 
 
-class LexicalDamageError(StorageError):
+class DerivedDamageError(StorageError):
+    """Derived parts cannot be read, or do not belong to the truth; they are built anew."""
+
+
+class LexicalDamageError(DerivedDamageError):
     """The lexical index cannot be read; it is built anew from the database."""
 
 

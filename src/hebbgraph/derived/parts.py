@@ -21,8 +21,8 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.derived.folder import Folder, FolderLockedError
-from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, lexical_problems
-from hebbgraph.derived.lexical_faults import LexicalDamageError
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
+from hebbgraph.derived.lexical_faults import DerivedDamageError, LexicalDamageError
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
@@ -121,7 +121,8 @@ class Derived:
         if folder.was_blocked:
             self.repairs.append("something else lay where derived parts belong")
         self._shared, self._directory = folder.shared, folder.directory
-        self._locked = folder.locked
+        #: Returns the lock that keeps other processes from working on the folder.
+        self.locked = folder.locked
         #: The folder of the parts, if there is one.
         self.directory = directory
         #: Where the parts lie, for messages.
@@ -144,15 +145,14 @@ class Derived:
             self._shared,
             search=vector_search,
             lock=self.lock,
-            locked=self._locked,
+            locked=self.locked,
             repairs=self.repairs,
         )
         self._saved = self._saved_ahead = NEVER
         self._snapshot_is_trusted = True
         #: The commit that readers see: that of the last complete refresh.
         self._commit = NEVER
-        #: How often derived parts were found wrong, and searches found the lexical index damaged.
-        self._distrusted, self._mended = _Rebuilds(), _Rebuilds()
+        self._rebuilds, self._lexical_rebuilds = _Rebuilds(), _Rebuilds()
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
 
@@ -309,50 +309,42 @@ class Derived:
         return self._directory is None
 
     def mending(self, search: Callable[[], _R]) -> _R:
-        """Search, and once more on a lexical index built anew if that one is damaged.
+        """Search, and once more on parts built anew where they turn out to be damaged.
 
         Raises
         ------
-        LexicalDamageError
+        DerivedDamageError
             If that has not helped at this commit.
+        DamagedIndexError
+            If the truth itself lists chunks that it does not hold.
         """
         while True:
             try:
                 return search()
-            except LexicalDamageError as error:
-                self._mend_lexical(error)
-
-    def _mend_lexical(self, error: LexicalDamageError) -> None:
-        if not self._mended.may_help(self._truth.state().commit):
-            raise error
-        with self._refreshing:
-            self.discard_lexical(str(error))
+            except DerivedDamageError as error:
+                is_lexical = isinstance(error, LexicalDamageError)
+                rebuilds = self._lexical_rebuilds if is_lexical else self._rebuilds
+                if rebuilds.may_help(self._truth.state().commit):
+                    self.discard_lexical(str(error)) if is_lexical else self.start_over()
+                elif is_lexical:
+                    raise
+                else:
+                    raise DamagedIndexError(
+                        f"{self._truth.database.place}: the database lists chunks that it cannot "
+                        "read, and rebuilding derived parts has not helped; hebbgraph doctor "
+                        "tells how many: restore a backup, or delete and add them again"
+                    ) from error
 
     def discard_lexical(self, problem: str) -> None:
         """Drop the lexical index, on disk too: the next refresh builds it from the truth."""
         logger.warning("%s: building the lexical index anew", problem)
         self.repairs.append(problem)
-        if self._directory is not None:
-            with self._locked():
-                LexicalIndex.discard(self._directory / "lexical")
-        with self.lock:
-            self._lexical = None
-
-    def distrust(self) -> None:
-        """Start over, because derived parts name chunks that cannot be read.
-
-        Raises
-        ------
-        DamagedIndexError
-            If that did not help twice: the truth itself lists chunks that it does not hold.
-        """
-        if not self._distrusted.may_help(self._truth.state().commit):
-            raise DamagedIndexError(
-                f"{self._truth.database.place}: the database lists chunks that it cannot read, "
-                f"and rebuilding derived parts has not helped; hebbgraph doctor "
-                "tells how many: restore a backup, or delete and add them again"
-            )
-        self.start_over()
+        with self._refreshing:
+            if self._directory is not None:
+                with self.locked():
+                    LexicalIndex.discard(self._directory / "lexical")
+            with self.lock:
+                self._lexical = None
 
     def start_over(self, why: str = "derived parts did not belong to this truth") -> None:
         """Drop all parts, on disk too."""
@@ -361,7 +353,7 @@ class Derived:
         with self._refreshing:
             self._snapshot_is_trusted = False
             if self._directory is not None:
-                with translated_os(self.place), self._locked():
+                with translated_os(self.place), self.locked():
                     LexicalIndex.discard(self._directory / "lexical")
                     VectorFile.discard(self._directory)
             self._drop()
@@ -395,7 +387,7 @@ class Derived:
     def _opened_lexical(self) -> LexicalIndex:
         """Open the lexical index, or a private copy where it may not be written."""
         if self._directory is not None:
-            with self._locked():
+            with self.locked():
                 opened = self._written_lexical()
             if opened.damage is not None:
                 self.repairs.append(f"the lexical index was damaged: {opened.damage}")
@@ -428,7 +420,7 @@ class Derived:
                 why = "derived parts of an older version" if self._replaced_older else "no snapshot"
                 logger.info("%s: building the graph from %d chunks", why, len(changes.added))
                 self._replaced_older = False
-            with self._locked():
+            with self.locked():
                 if lexical.refresh(alone=True) != _commit_of(graph):
                     # It may have been lost, and older mentions are looked up in it.
                     self._steps.advance_lexical(graph, lexical)
@@ -443,7 +435,7 @@ class Derived:
             self._read_corrections()
         # The index may also be ahead, when an older database was put back beside it.
         if lexical.refresh() != commit:
-            with self._locked():
+            with self.locked():
                 self._steps.advance_lexical(self.graph, lexical)
         _, self.embedding, self.feedback, _ = changes.state
         if self._with_vectors and self.embedding is not None:
@@ -496,7 +488,7 @@ class Derived:
         """Write the snapshot of a graph that is about to be adopted, if it is of the truth."""
         if self._directory is None:
             return
-        with translated_os(self.place), self._refreshing, self._locked():
+        with translated_os(self.place), self._refreshing, self.locked():
             if self._truth.state().commit == _commit_of(graph):
                 save_snapshot(self._directory, graph)
                 self._saved_ahead = _commit_of(graph)
@@ -519,7 +511,7 @@ class Derived:
         bool
             Whether they are of the truth's present commit; otherwise nothing has changed.
         """
-        with translated_os(self.place), self._refreshing, self._locked():
+        with translated_os(self.place), self._refreshing, self.locked():
             commit = _commit_of(graph)
             if self._truth.state().commit != commit:
                 return False
@@ -535,39 +527,13 @@ class Derived:
             self._saved = self._saved_ahead
         return True
 
-    # -- on disk ----------------------------------------------------------------------
-
-    def snapshot_problems(self) -> list[str]:
-        """Return what is wrong with the files of the snapshot."""
-        if self._shared is None or not has_snapshot(self._shared):
-            return []
-        return [] if load_snapshot(self._shared) is not None else ["damaged or of another version"]
-
-    def lexical_problems(self) -> list[str]:
-        """Return what is wrong with the files of the lexical index."""
-        if self._shared is None:
-            return []
-        with self._locked():
-            return lexical_problems(self._shared / "lexical")
-
-    def filed_vectors(self) -> tuple[VectorTable | None, str | None]:
-        """Return the vectors in the files, and what is wrong with the files.
-
-        For a process that holds no vectors. None if there are no files, or they are of a
-        former model.
-        """
-        if self._shared is None or self.embedding is None:
-            return None, None
-        file = VectorFile(self._shared, self.embedding, self._truth.history.knows)
-        return (VectorTable.of(file, self.embedding) if file.name else None), file.problem
-
     # -- saving ---------------------------------------------------------------------
 
     def save(self) -> None:
         """Write a snapshot of the graph and the search of vectors, unless they lie there as new."""
         if self._directory is None or self._graph is None:
             return
-        with translated_os(self.place), self._refreshing, self._locked():
+        with translated_os(self.place), self._refreshing, self.locked():
             if self._graph is not None and _commit_of(self._graph) != self._saved:
                 save_snapshot(self._directory, self._graph)
                 self._saved = _commit_of(self._graph)
@@ -581,7 +547,7 @@ class Derived:
             # Readers have the old parts until the new ones are ready.
             assert self._graph is not None
             graph, vectors = self._graph.folded(), self._vectors
-            with self._locked():
+            with self.locked():
                 if self._directory is not None:
                     sweep(self._directory)
                     VectorTable.discard_search(self._directory)
@@ -603,7 +569,7 @@ class Derived:
         """Catch up, save if there is something to save, and release all files."""
         if save and self._directory is not None:
             # Under the lock, so that no old snapshot follows another process's compaction.
-            with self._refreshing, self._locked():
+            with self._refreshing, self.locked():
                 self.refresh()
                 self.save()
         self._drop()

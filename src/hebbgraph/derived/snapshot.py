@@ -22,7 +22,7 @@ from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.proposed import older_support
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 
-__all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
+__all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot", "snapshot_problems"]
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +88,12 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
 def has_snapshot(directory: Path) -> bool:
     """Return whether there is a snapshot, intact or not."""
     return (directory / _CURRENT).exists() or any(directory.glob("graph-*"))
+
+
+def snapshot_problems(directory: Path) -> list[str]:
+    """Return what is wrong with the files of the snapshot."""
+    whole = not has_snapshot(directory) or load_snapshot(directory) is not None
+    return [] if whole else ["damaged or of another version"]
 
 
 def load_snapshot(directory: Path) -> TagGraph | None:

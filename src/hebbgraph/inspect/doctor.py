@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.derived.lexical import lexical_problems
 from hebbgraph.derived.parts import Derived
+from hebbgraph.derived.snapshot import snapshot_problems
 from hebbgraph.errors import (
     ClosedIndexError,
     ConnectionLostError,
@@ -23,6 +25,7 @@ from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.texts import some_of
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms
+from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["examine"]
@@ -98,8 +101,14 @@ def _derived_problems(
     truth: Truth, derived: Derived, language: str, comparable: bool
 ) -> Iterator[Finding]:
     # Files first: memory may be intact while the disk is not.
-    yield from _guarded("snapshot", derived.snapshot_problems)
-    yield from _guarded("lexical", derived.lexical_problems)
+    if (folder := derived.directory) is not None:
+        yield from _guarded("snapshot", lambda: snapshot_problems(folder))
+
+        def lexical_files() -> list[str]:
+            with derived.locked():
+                return lexical_problems(folder / "lexical")
+
+        yield from _guarded("lexical", lexical_files)
 
     def refresh() -> Iterator[str]:
         derived.refresh()
@@ -142,7 +151,7 @@ def _derived_problems(
             rows = fresh.graph.rows[fresh.graph.alive]
             table, problem = derived.vectors, None
             if table is None:  # without an embedder: others continue from the files
-                table, problem = derived.filed_vectors()
+                table, problem = _filed_vectors(truth, derived)
             if problem is not None:
                 yield f"files are {problem}"
             if table is None:
@@ -154,6 +163,18 @@ def _derived_problems(
     yield from _guarded("graph", graph)
     yield from _guarded("lexical", lexical)
     yield from _guarded("vectors", vectors)
+
+
+def _filed_vectors(truth: Truth, derived: Derived) -> tuple[VectorTable | None, str | None]:
+    """Return the vectors in the files, and what is wrong with the files.
+
+    None if there are no files, or they are of a former model.
+    """
+    state = derived.embedding
+    if derived.directory is None or state is None:
+        return None, None
+    file = VectorFile(derived.directory, state, truth.history.knows)
+    return (VectorTable.of(file, state) if file.name else None), file.problem
 
 
 def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterator[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.artifacts import remove
-from hebbgraph.errors import HebbgraphError, IndexLockedError
+from hebbgraph.errors import HebbgraphError
 from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
@@ -29,8 +29,7 @@ from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.exams import examined
 from hebbgraph.learning.lessons import Event, Lessons, Node, chunk_node, question_digest
 from hebbgraph.learning.recollection import Recollection, Slots
-from hebbgraph.learning.snapshot import load_snapshot, save_snapshot
-from hebbgraph.locks import LockedFile, lock_file
+from hebbgraph.learning.snapshot import load_snapshot, save_snapshot, snapshot_lock
 from hebbgraph.records import Feedback, LearnedParameter, PruneReport
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -44,8 +43,6 @@ logger = logging.getLogger(__name__)
 MIN_WEIGHT = 0.02
 #: After so many feedbacks, or a sixteenth of all, another snapshot is written.
 _KEPT_AFTER = 2000
-#: How long to wait for a process that writes or removes a snapshot, which takes moments.
-_LOCK_SECONDS = 10.0
 #: What it says of an actor to cite what others cited for the same question, and to reject it.
 _AGREES, _CONTRADICTS = 1.0, 1.5
 #: Who is new since the clock moved counts half as a witness.
@@ -178,17 +175,14 @@ class Memory:
             }
             arrays["scales"] = self._scales
             try:
-                with _alone(self.path):
+                with snapshot_lock(self.path):
                     if self._truth.state().feedback.removed != self.state.removed:
                         return  # what was taken back must not come back
                     facts["size"] = self._log.size(until=self._seq)
                     save_snapshot(self.path, facts, arrays)
             except (OSError, HebbgraphError) as error:
-                logger.warning(
-                    "what was learned was not kept at %s (%s): the next open reads the log again",
-                    self.path,
-                    error,
-                )
+                why = "what was learned was not kept at %s (%s): the next open reads the log again"
+                logger.warning(why, self.path, error)
             # What failed is not tried again for each feedback: it takes long.
             self._kept = len(self.lessons)
 
@@ -196,7 +190,7 @@ class Memory:
         """Remove the snapshot, which names chunks and holds embeddings of questions."""
         with self._lock:
             if self.path is not None and self.path.parent.is_dir():
-                with _alone(self.path):  # or who saves now would bring it back
+                with snapshot_lock(self.path):  # or who saves now would bring it back
                     remove(self.path)
                 self._kept = 0
 
@@ -493,16 +487,6 @@ class Memory:
         live[rejections] = live[rejected]
         masked: NDArray[np.bool_] = ~live[lessons.link_node]
         return masked, weight
-
-
-def _alone(path: Path) -> LockedFile:
-    """Keep other processes from writing or removing the snapshot at a path."""
-    lock = lock_file(path.with_name("learned.lock"), wait_seconds=_LOCK_SECONDS)
-    if lock is None:
-        raise IndexLockedError(
-            f"{path}: another process kept it locked for more than {_LOCK_SECONDS:g} s; try again"
-        )
-    return lock
 
 
 def _times_said(voice: NDArray[np.int32], question: NDArray[np.uint64]) -> NDArray[np.int64]:

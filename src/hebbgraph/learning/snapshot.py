@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.artifacts import replace_file
+from hebbgraph.errors import IndexLockedError
+from hebbgraph.locks import LockedFile, lock_file
 
-__all__ = ["SNAPSHOT_NAME", "Snapshot", "load_snapshot", "save_snapshot"]
+__all__ = ["SNAPSHOT_NAME", "Snapshot", "load_snapshot", "save_snapshot", "snapshot_lock"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +31,10 @@ _FORMAT = 5
 _PREFIX = 24
 _ALIGNED = 64
 _BLOCK = 1 << 24
+
+
+#: How long to wait for a process that writes or removes a snapshot, which takes moments.
+_LOCK_SECONDS = 10.0
 
 
 class Snapshot(NamedTuple):
@@ -62,6 +68,16 @@ def save_snapshot(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
 
 def _padded(one: NDArray[Any]) -> bytes:
     return one.tobytes() + bytes(-one.nbytes % _ALIGNED)
+
+
+def snapshot_lock(path: Path) -> LockedFile:
+    """Keep other processes from writing or removing the snapshot at a path."""
+    lock = lock_file(path.with_name("learned.lock"), wait_seconds=_LOCK_SECONDS)
+    if lock is None:
+        raise IndexLockedError(
+            f"{path}: another process kept it locked for more than {_LOCK_SECONDS:g} s; try again"
+        )
+    return lock
 
 
 def load_snapshot(path: Path) -> Snapshot | None:

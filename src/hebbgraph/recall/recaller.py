@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hebbgraph.derived.lexical_faults import DerivedDamageError
 from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.tag_graph import TagGraph
@@ -240,7 +241,7 @@ class Recaller:
                         "deleted chunks; try again, or raise write_wait_seconds"
                     )
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
-                self._derived.distrust()
+                raise DerivedDamageError("derived parts name chunks that cannot be read")
             doubted = generation
 
     def _pipeline(
