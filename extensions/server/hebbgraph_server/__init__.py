@@ -17,6 +17,7 @@
 ``routes.py``             the table of all routes and the role that each one needs
 ``mcp_tools.py``          the index as tools for agents (MCP)
 ``observing.py``          Prometheus metrics
+``spans.py``              a recall as a span of OpenTelemetry
 ``health.py``             whether the index behind the server answers
 ``app.py``                puts it together
 ``running.py``            runs it under uvicorn

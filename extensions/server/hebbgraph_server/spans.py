@@ -27,7 +27,7 @@ def retrieval(namespace: str, k: int, recalling: Callable[[], Recall]) -> Recall
 
     The question is in it if the environment variable of the conventions asks for it.
     """
-    attributes = {
+    attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.provider.name": "hebbgraph",
         "gen_ai.data_source.id": namespace,
