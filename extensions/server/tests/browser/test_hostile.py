@@ -82,6 +82,59 @@ def test_planted_scripts_show_as_text(window: Window, index: HebbianIndex) -> No
     window.wrong.clear()
 
 
+MARKDOWN = (
+    f"""# Kites\n
+The **kite quay** has [a door](https://quay.example/door), [a trap]({SPELL}) and ![a picture](http://evil.example/x.png).
+
+- one `code`
+- {EVIL}
+
+| kite | long |
+|---|---|
+| red | <b onclick="alert(4)">2</b> |
+
+<a href="{SPELL}">raw</a> [ref]: {SPELL} [data](data:text/html,<script>alert(5)</script>)
+"""
+    + "Kites fly over the quay. " * 20
+)
+
+
+def test_markdown_is_drawn_and_markup_in_it_is_text(window: Window, index: HebbianIndex) -> None:
+    index.add([
+        Chunk(
+            id="kites",
+            text="Kites > Quay\n\n" + MARKDOWN,
+            title="Kites",
+            document_id="/srv/secret-folder/kites.md",
+            metadata={
+                "headings": ["Kites", "Quay"],
+                "position": 0,
+                "source": "/srv/secret-folder/kites.md",
+            },
+        )
+    ])  # fmt: skip
+    page = window.ask("Which kite quay has a door for kites?")
+    card = page.locator('.hit[data-chunk="kites"]')
+    assert card.get_by_role("heading").inner_text() == "Kites › Quay"
+    assert "kites.md, passage 1" in card.inner_text()
+    assert "kite" in [one.lower() for one in card.locator("mark").all_inner_texts()]
+    card.get_by_role("button", name="Show all").click()
+    assert card.get_by_role("cell", name="red").count() == 1
+    assert card.locator("strong").inner_text() == "kite quay"
+    links = [one.get_attribute("href") for one in card.locator(".text a").all()]
+    assert links == ["https://quay.example/door"]
+    assert card.locator("img, script, b, [onclick]").count() == 0
+    assert EVIL in card.inner_text()
+    card.get_by_role("heading").get_by_role("button").click()
+    page.locator("dialog .tagged, dialog .row").first.wait_for()
+    assert page.locator("dialog").evaluate("dialog => dialog.scrollTop") == 0
+    # The name of a folder of the server is in no view, not even as a hint.
+    for view in ("ask", "operations"):
+        page = window.go(view)
+        page.locator("[data-document], .hit").first.wait_for()
+        assert "secret-folder" not in page.locator("main").inner_text()
+
+
 def test_right_to_left_and_huge_texts(open_window: Callable[..., Window]) -> None:
     window = open_window(width=390)
     page = window.ask("الرصيف Second Quay word")
