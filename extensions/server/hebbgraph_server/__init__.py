@@ -19,6 +19,7 @@
 ``observing.py``          Prometheus metrics
 ``spans.py``              a recall as a span of OpenTelemetry
 ``health.py``             whether the index behind the server answers
+``describing.py``         the API as a page that people read
 ``app.py``                puts it together
 ``running.py``            runs it under uvicorn
 ``commands.py``           ``hebbgraph serve`` and ``hebbgraph mcp``

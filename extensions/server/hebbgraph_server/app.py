@@ -19,10 +19,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hebbgraph_server.describing import as_page
 from hebbgraph_server.guard import Guard, is_private
 from hebbgraph_server.health import Examiner
 from hebbgraph_server.indexes import Indexes
@@ -91,7 +92,7 @@ def create_app(
         title="hebbgraph",
         version=__version__,
         description=_DESCRIPTION,
-        openapi_url=None,  # ours has more; and pages that show it would load scripts from elsewhere
+        openapi_url=None,  # ours has more; FastAPI's pages would load scripts from elsewhere
         lifespan=life,
         exception_handlers=handlers(),
         middleware=[
@@ -108,8 +109,9 @@ def create_app(
     app.state.examiner = Examiner(indexes)
     app.state.metrics = metrics
     app.include_router(router())
-    document = functools.cache(lambda: json.dumps(_document(app)))
-    app.add_route(_DOCUMENT, lambda _: _json(document()), include_in_schema=False)
+    document = functools.cache(lambda: _document(app))
+    app.add_route(_DOCUMENT, lambda _: _json(json.dumps(document())), include_in_schema=False)
+    app.add_route("/docs", lambda _: HTMLResponse(as_page(document())), include_in_schema=False)
     app.router.routes.extend(mcp_routes)
     app.mount("/", _page(), name="page")
     return app

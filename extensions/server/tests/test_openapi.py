@@ -45,6 +45,15 @@ def test_the_document_is_valid_and_complete(api: TestClient) -> None:
     validator.validate(document)
 
 
+def test_people_read_it_without_the_network(api: TestClient) -> None:
+    page = api.get("/docs").text
+    for route in ROUTES:
+        assert f'<section id="/v1{route.path}"><h2>{route.method} /v1{route.path} ' in page
+    assert "<td>k</td><td>integer from 1 to 10,000</td><td>10</td>" in page
+    assert "<script" not in page
+    assert "https://" not in page
+
+
 def test_whatever_fits_the_document_gets_an_answer(connect: Callable[..., HebbianClient]) -> None:
     """What schemathesis makes of the document gets no 5xx, and answers as they are described."""
     schemathesis = pytest.importorskip("schemathesis", reason="not installed")

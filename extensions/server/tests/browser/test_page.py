@@ -415,6 +415,21 @@ def test_every_view_is_accessible_and_fits(
             page.screenshot(path=str(Path(pictures) / name))
 
 
+def test_the_api_is_described_for_people(open_window: Callable[..., Window]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for width in (1440, 390):
+        window = open_window(width=width)
+        page = window.page
+        page.goto(f"{window.url}docs")
+        page.get_by_role("heading", name="POST /v1/recall").wait_for()
+        found: Any = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        if pictures := os.environ.get("HEBBGRAPH_SCREENSHOTS"):
+            page.screenshot(path=str(Path(pictures) / f"api-{width}.png"))
+
+
 def test_it_can_be_used_without_a_mouse(window: Window) -> None:
     page = window.go("ask")
     page.keyboard.press("Tab")
