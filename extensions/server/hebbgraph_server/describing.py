@@ -17,7 +17,8 @@ _PAGE = """\
 <link rel="stylesheet" href="style.css">
 </head><body><header class="rail scroll"><a class="mark" href="/">hebbgraph</a>
 <nav aria-label="Routes">{links}</nav></header>
-<main class="api"><h1>API</h1><p>{about} The same for programs: <a href="/v1/openapi.json">openapi.json</a>.</p>
+<main class="api"><h1>API</h1>
+<p>{about} The same for programs: <a href="/v1/openapi.json">openapi.json</a>.</p>
 {routes}</main></body></html>
 """
 
