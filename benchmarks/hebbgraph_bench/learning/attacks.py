@@ -23,7 +23,7 @@ from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.learners import IndexLearner, Lab
 from hebbgraph_bench.learning.splits import Question, split
-from hebbgraph_bench.learning.teachers import Event, Gold, Shown
+from hebbgraph_bench.learning.teachers import Event, Gold, Shown, Teacher
 from hebbgraph_bench.protocol import judge
 from hebbgraph_bench.tables import Grid
 
@@ -90,6 +90,66 @@ class _Named:
             yield event._replace(actor=self._actor(number))
 
 
+class _Farming:
+    """Asks easy questions of its own and cites the first hit, some for each lie.
+
+    Parameters
+    ----------
+    easy : sequence of str
+        Questions whose first hit is right.
+    for_each : int
+        How many of them a lie.
+    inner : _Wrong or _Rejecting
+        Who lies.
+    actor : callable
+        The name of the n-th lie.
+    """
+
+    def __init__(
+        self,
+        easy: Sequence[str],
+        for_each: int,
+        inner: _Wrong | _Rejecting,
+        actor: Callable[[int], str | None],
+    ) -> None:
+        self._easy = easy
+        self._for_each = for_each
+        self._inner = inner
+        self._actor = actor
+
+    def events(
+        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
+    ) -> Iterator[Event]:
+        """Ask and judge."""
+        for number, lie in enumerate(self._inner.events(questions, ask)):
+            first = number * self._for_each
+            for at in range(first, first + self._for_each):
+                shown = ask(self._easy[at % len(self._easy)])
+                if shown.ids:
+                    yield Event(shown, [shown.ids[0]], self._actor(number))
+            yield lie
+
+
+class _Rejecting:
+    """Rejects what is right, and cites nothing."""
+
+    def __init__(self, actor: Callable[[int], str | None]) -> None:
+        self._actor = actor
+
+    def events(
+        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
+    ) -> Iterator[Event]:
+        """Ask and judge."""
+        for number, event in enumerate(Gold().events(questions, ask)):
+            yield event._replace(cited=[], rejected=event.cited[:1], actor=self._actor(number))
+
+
+def _easy_questions(dataset: Dataset, n: int, seed: int) -> list[str]:
+    """Return the beginnings of passages: what nobody can get wrong."""
+    chunks = random.Random(seed).sample(list(dataset.corpus), min(n, len(dataset.corpus)))
+    return [f"{chunk.title} {' '.join(chunk.text.split()[:8])}" for chunk in chunks]
+
+
 def _nobody(_: int) -> str | None:
     return None
 
@@ -109,6 +169,8 @@ def measure_attacks(
     on_arm: Callable[[str], object] | None = None,
 ) -> list[AttackResult]:
     """Run every attack on one set, and right passes beside them.
+
+    Some attackers farm belief: they ask easy questions of their own for each lie.
 
     Parameters
     ----------
@@ -132,7 +194,8 @@ def measure_attacks(
     with Lab(dataset, embedder) as lab:
         with lab.unlearned() as ask:
             before = [ask(one.text, k).ids for one in questions]
-        for name, asked, passes in _attacks(questions, seed):
+        easy = _easy_questions(dataset, 2 * len(questions), seed)
+        for name, asked, passes in (*_attacks(questions, seed), *_farmed(questions, easy, seed)):
             if on_arm is not None:
                 on_arm(name)
             with lab.fresh(settings) as index:
@@ -159,7 +222,7 @@ def measure_attacks(
 
 def _attacks(
     questions: Sequence[Question], seed: int
-) -> Iterator[tuple[str, Sequence[Question], list[_Wrong | _Named]]]:
+) -> Iterator[tuple[str, Sequence[Question], Sequence[Teacher]]]:
     right: list[_Wrong | _Named]
     for who, actor in (("nobody", _nobody), ("one actor", _one), ("each another", "{}".format)):
         yield f"one right pass by {who}", questions, [_Named(actor)]
@@ -181,6 +244,31 @@ def _attacks(
         right = [_Named(lambda at: f"reader-{at % 10}")]
         right += [_Wrong(choice, lambda at: f"name-{at % _NAMES}", seed=seed)]
         yield f"right pass by 10, wrong one by {_NAMES} new names ({choice})", questions, right
+
+
+def _farmed(
+    questions: Sequence[Question], easy: Sequence[str], seed: int
+) -> Iterator[tuple[str, Sequence[Question], Sequence[Teacher]]]:
+    def liar(names: int, for_each: int, pass_: int) -> _Farming:
+        def actor(at: int) -> str:
+            return f"name-{at % names}"
+
+        return _Farming(easy, for_each, _Wrong("first", actor, seed=seed + pass_), actor)
+
+    for passes in (1, 3):
+        lies = [liar(1, 2, at) for at in range(passes)]
+        yield f"one name, two easy questions a lie, {passes} wrong passes (first)", questions, lies
+    yield "25 names, one easy question a lie (first)", questions, [liar(25, 1, 0)]
+    yield (
+        "one name, two easy questions for each right chunk it rejects",
+        questions,
+        [_Farming(easy, 2, _Rejecting(_one), _one)],
+    )
+    yield (
+        "the ten names of two easy questions a lie (first), and a right pass by 10",
+        questions,
+        [liar(10, 2, 0), _Named(lambda at: f"reader-{at % 10}")],
+    )
 
 
 def _judged(

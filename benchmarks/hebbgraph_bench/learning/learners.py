@@ -115,7 +115,9 @@ class IndexLearner:
     def learn(self, event: Event, /) -> None:
         """Reinforce."""
         if event.shown.recall is not None:
-            self.index.reinforce(event.shown.recall, event.cited, actor=event.actor)
+            self.index.reinforce(
+                event.shown.recall, event.cited, rejected=event.rejected, actor=event.actor
+            )
 
 
 def _ask(index: HebbianIndex, text: str, k: int) -> Shown:

@@ -34,6 +34,7 @@ class Event(NamedTuple):
     shown: Shown
     cited: list[str]
     actor: str | None = None
+    rejected: Sequence[str] = ()
 
 
 Ask = Callable[[str], Shown]

@@ -41,7 +41,7 @@ def standing(feedback: Feedback) -> float:
     >>> shown = [ShownChunk(chunk_id=str(n), rank=n, text_hash="0" * 16) for n in (1, 2)]
     >>> found = {"namespace": "n", "recall_id": "r", "shown": shown, "evidence": [1.0, 0.5]}
     >>> [round(standing(Feedback(id="f", cited=[one], **found)), 2) for one in "12"]
-    [0.59, -1.61]
+    [0.04, -2.6]
     """
     ranks = {one.chunk_id: one.rank for one in feedback.shown}
     evidence = np.array(feedback.evidence)
@@ -55,7 +55,7 @@ def standing(feedback: Feedback) -> float:
         brought = _brought(feedback, evidence)
         return agreement(evidence, positions([id_ for id_ in feedback.cited if id_ not in brought]))
     # Who only rejects what search finds good may be right, but others cannot tell.
-    return -0.5 * max(agreement(evidence, positions(feedback.rejected)), 0.0)
+    return -0.5 * max(agreement(evidence, positions(feedback.rejected), telling=False), 0.0)
 
 
 def _brought(feedback: Feedback, evidence: NDArray[np.float64]) -> set[str]:

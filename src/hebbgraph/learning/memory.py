@@ -381,7 +381,9 @@ class Memory:
         """Return what each lesson weighs: belief in its actor, decayed to the clock."""
         voice, scales = self.lessons.voice, self._scales
         scale = scales[np.minimum(voice, len(scales) - 1)]  # the last is any newcomer's
-        age = np.maximum(self._clock - 1 - np.arange(len(self.lessons)), 0)
+        # What nobody believes ages nothing.
+        passed = np.cumsum(scale)
+        age = np.maximum(passed[self._clock - 1] - passed, 0.0) if self._clock else 0.0 * passed
         amount = scale * self._retention**age / _times_said(voice, self.lessons.question) ** 2
         weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
         return weighty

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 SNAPSHOT_NAME = "learned.arrays"
 #: Raised when the fold, its constants or the arrays change.
-_FORMAT = 5
+_FORMAT = 6
 _PREFIX = 24
 _ALIGNED = 64
 _BLOCK = 1 << 24

@@ -10,13 +10,25 @@ from hebbgraph.formulas.credibility import agreement, allowances, credibilities
 
 def test_citing_the_best_speaks_for_a_reader_and_the_worst_against():
     evidence = np.array([1.0, 0.7, 0.4])
-    found = [agreement(evidence, [at]) for at in range(3)]
+    found = [agreement(evidence, [at], telling=False) for at in range(3)]
     # A reader: .8 of the weights 1, .7^12, .4^12, and .2 / 3 for each; at random: 1/3.
     total = 1.0 + 0.7**12 + 0.4**12
     assert found == pytest.approx(
         [np.log(3 * (0.8 * weight / total + 0.2 / 3)) for weight in (1.0, 0.7**12, 0.4**12)]
     )
     assert found[0] > 0 > found[1] > found[2]
+    # What speaks for a reader counts by how little it was to be expected; what speaks against, by
+    # how sure evidence is.
+    sure = 0.8 / total + 0.2 / 3
+    told = [2 * found[0] * (1 - sure) ** 1.5, *(2 * one * sure**2 for one in found[1:])]
+    assert [agreement(evidence, [at]) for at in range(3)] == pytest.approx(told)
+
+
+def test_easy_questions_earn_little_belief():
+    easy, hard = np.array([1.0, *(9 * [0.3])]), np.array([1.0, 0.95, *(8 * [0.3])])
+    assert 0 < 2 * agreement(easy, [0]) < -agreement(easy, [5])  # two make up for no lie
+    assert agreement(easy, [0]) < agreement(hard, [0])
+    assert agreement(easy, [5]) < agreement(hard, [5]) < 0
 
 
 def test_several_cited_ones_are_drawn_one_after_the_other():

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hebbgraph import Chunk, FeedbackError, HebbianIndex, ParameterError, Recall
 from hebbgraph.cli import app
 from hebbgraph.records import Hit
-from hebbgraph.settings import Settings
+from hebbgraph.settings import LearningSettings, Settings
 
 QUESTION = "Where was the builder of the Petrel born?"
 QUESTIONS = (
@@ -159,11 +159,11 @@ def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert believed(index)["eve"] < 0.01
     assert scores(index) == pytest.approx(static, abs=0.02)
-    for question in QUESTIONS:
+    for question in (*QUESTIONS, *(f"{one} Please" for one in QUESTIONS)):
         recall = index.recall(question, k=8)
         best = max(recall.hits, key=lambda hit: hit.evidence)
         index.reinforce(recall, [best.chunk.id], actor="ann")
-    assert believed(index)["ann"] > 0.9
+    assert believed(index)["ann"] > 0.85
 
 
 def test_the_command_line_vouches(tmp_path, corpus):
@@ -316,3 +316,42 @@ def test_an_older_export_does_not_undo_a_correction(index):
     log.seek(0)
     assert index.import_feedback(log) == 0
     assert [one for _, one in index.parts.log.after(0)] == [corrected]
+
+
+def test_what_nobody_believes_ages_nothing(corpus):
+    settings = Settings(learning=LearningSettings(half_life_events=10))
+    with HebbianIndex.open(":memory:", settings=settings) as index:
+        index.add(corpus)
+        index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
+
+        def taught():
+            index.recall(QUESTION)
+            return float(index.parts.learned.amounts()[0])
+
+        static, once = scores(index, "?"), taught()
+        for n in range(64):  # eve always cites what search finds worst
+            recall = index.recall(QUESTIONS[1 + n % 3], k=8, id=f"{n}")
+            index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
+        assert believed(index)["eve"] < 0.01
+        assert taught() > 0.9 * once
+        for n in range(10):
+            index.reinforce(index.recall(f"{QUESTIONS[1]} {n}", k=8), ["moss"], trusted=True)
+        assert taught() < 0.7 * once
+        index.forget(everything=True)
+        assert scores(index, "?") == static
+
+
+def test_easy_questions_of_ones_own_buy_few_lies(index):
+    """Eve asks what has but one answer, twice for each lie; others ask nothing of the kind."""
+    static = scores(index)
+    easy = ("What freezes in winter?", "Which headland has a chapel?", "Who sold the Heron?")
+    for n in range(24):
+        for asked in (f"{easy[n % 3]} {n}", f"{easy[(n + 1) % 3]} {n} again"):
+            recall = index.recall(asked, k=8)
+            best = max(recall.hits, key=lambda hit: hit.evidence or 0.0)
+            index.reinforce(recall, [best.chunk.id], actor="eve")
+        recall = index.recall(f"{QUESTION} {n}", k=8)
+        worst = min(recall.hits, key=lambda hit: hit.score)
+        index.reinforce(recall, [worst.chunk.id], actor="eve")
+    assert believed(index)["eve"] < 0.05
+    assert scores(index) == pytest.approx(static, abs=0.03)
