@@ -1,0 +1,106 @@
+"""The constants of spreading activation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hebbgraph.formulas.links import LinkParameters
+from hebbgraph.formulas.parameters import check_positive, check_range, former_fields
+
+__all__ = ["SpreadingParameters"]
+
+
+@former_fields("untitled_trust")
+@dataclass(frozen=True, kw_only=True)
+class SpreadingParameters:
+    """Constants of spreading, the same for every corpus and query.
+
+    For research; :class:`hebbgraph.settings.RecallSettings` has those that users turn.
+
+    Parameters
+    ----------
+    n_seeds : int, at least 1
+        Number of chunks where activation starts, the best by direct evidence.
+    sharpness : float, positive
+        A seed starts with mass proportional to evidence ** sharpness. With low values,
+        spreading collapses to plain search.
+    cue_share : float, in [0, 1]
+        Share of the mass that starts on the query's tags, if it names any.
+    inhibition : float, in [0, 1]
+        Weight of tags that the query already names, so that mass flows to new ones
+        (lateral inhibition).
+    n_steps : int, at least 0
+        Number of steps chunk → tag → chunk.
+    title_salience : float, at least 0
+        Weight of a title, in mentions, when a tag passes mass on.
+    leak : float, positive
+        Weight of "none of these chunks", in mentions, when a tag passes mass on.
+    mention_credit : float, in [0, 1]
+        Share of the mass arriving by co-mention that counts for the score.
+    unnamed_credit : float, in [0, 1]
+        Share of the arriving mass that counts for the score if the question names no
+        chunk's title: then nothing but direct search says where to start.
+    hub_share, hub_floor, hub_cap
+        Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
+        hubs and pass nothing.
+    tags_per_chunk : int, at least 1
+        A chunk passes mass to this many of its tags, the rarest.
+    beam : int, at least 1
+        This many chunks, the most active, pass mass on in a step.
+    tag_beam : int, at least 1
+        This many tags, those with most mass, pass mass on in a step.
+    evidence_power : float, positive
+        ``a`` in the score: larger values favour strong direct evidence.
+    half_saturation : float, positive
+        ``kappa`` in the score: the activation that counts one half.
+    doubt : float, in [0, 1]
+        What direct evidence loses in the score if the question names a title and the best
+        chunk holds nothing else of it.
+    graph_weight : float, in [0, 1]
+        Factor on activation in the score;
+        :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
+    links : LinkParameters
+        Following explicit links.
+    """
+
+    n_seeds: int = 5
+    sharpness: float = 16.0
+    cue_share: float = 0.4
+    inhibition: float = 0.1
+    n_steps: int = 2
+    title_salience: float = 32.0
+    leak: float = 1.0
+    mention_credit: float = 0.6
+    unnamed_credit: float = 0.6
+    hub_share: float = 0.01
+    hub_floor: int = 20
+    hub_cap: int = 100
+    tags_per_chunk: int = 16
+    beam: int = 16
+    tag_beam: int = 48
+    evidence_power: float = 4.0
+    half_saturation: float = 0.04
+    doubt: float = 0.3
+    graph_weight: float = 1.0
+    links: LinkParameters = field(default_factory=LinkParameters)
+
+    def __post_init__(self) -> None:
+        check_range(
+            self, ("n_seeds", "hub_floor", "hub_cap", "tags_per_chunk", "beam", "tag_beam"), 1
+        )
+        check_range(self, ("n_steps", "title_salience"), 0)
+        shares = (
+            "cue_share",
+            "inhibition",
+            "mention_credit",
+            "hub_share",
+            "graph_weight",
+            "unnamed_credit",
+            "doubt",
+        )
+        check_range(self, shares, 0, 1)
+        check_positive(self, ("sharpness", "leak", "evidence_power", "half_saturation"))
+
+    def hub_cut(self, n_chunks: int) -> int:
+        """Return the largest document frequency of a tag that is not a hub."""
+        return int(min(max(self.hub_share * n_chunks, self.hub_floor), self.hub_cap))
