@@ -132,3 +132,18 @@ def test_without_a_source_there_is_no_address() -> None:
     (piece,) = HebbianTextSplitter().create_documents(["See [this](b.md)."])
     assert piece.metadata["references"] == ["b"]
     assert "addresses" not in piece.metadata
+
+
+def test_sources_are_read_as_what_they_are() -> None:
+    script = "# Install the yard\nset -e\n\nif true; then\n    make boat\nfi\n"
+    splitter = HebbianTextSplitter(chunk_tokens=(1, 400))
+    (piece,) = splitter.split_documents([Document(script, metadata={"source": "yard/install.sh"})])
+    assert piece.metadata["title"] == "install.sh"
+    assert piece.metadata["headings"] == []
+    assert "\n    make boat\n" in piece.page_content
+
+
+def test_a_text_longer_than_a_chunk_may_be_is_split() -> None:
+    text = "Ida Moss built the Petrel in the yard at Dunmore, and sailed it north. " * 150_000
+    splitter = HebbianTextSplitter(chunk_tokens=(50_000, 100_000))
+    assert len(splitter.split_text(text)) > 20
