@@ -97,18 +97,23 @@ def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterat
         yield Finding(part=part, problem=f"cannot be read: {error}")
 
 
+def _file_problems(derived: Derived) -> Iterator[Finding]:
+    """Files come first: memory may be intact while the disk is not."""
+    if (folder := derived.directory) is None:
+        return
+
+    def lexical_files() -> list[str]:
+        with derived.locked():
+            return lexical_problems(folder / "lexical")
+
+    yield from _guarded("snapshot", lambda: snapshot_problems(folder))
+    yield from _guarded("lexical", lexical_files)
+
+
 def _derived_problems(
     truth: Truth, derived: Derived, language: str, comparable: bool
 ) -> Iterator[Finding]:
-    # Files first: memory may be intact while the disk is not.
-    if (folder := derived.directory) is not None:
-        yield from _guarded("snapshot", lambda: snapshot_problems(folder))
-
-        def lexical_files() -> list[str]:
-            with derived.locked():
-                return lexical_problems(folder / "lexical")
-
-        yield from _guarded("lexical", lexical_files)
+    yield from _file_problems(derived)
 
     def refresh() -> Iterator[str]:
         derived.refresh()

@@ -27,7 +27,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -98,9 +98,11 @@ class ScriptedIndex(HebbianIndex):
     def reinforce(
         self,
         recall: Recall | str,
-        cited: Iterable[str],
+        cited: Iterable[str] = (),
         *,
         rejected: Iterable[str] | None = None,
+        rating: Mapping[str, float] | float | None = None,
+        reason: Mapping[str, str] | str | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
@@ -114,6 +116,8 @@ class ScriptedIndex(HebbianIndex):
             recall,
             cited=lesson.cited,
             rejected=lesson.rejected,
+            rating=rating,
+            reason=reason,
             shown=lesson.shown,
             actor=lesson.actor,
             trusted=trusted,
