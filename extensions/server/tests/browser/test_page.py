@@ -415,6 +415,16 @@ def test_every_view_is_accessible_and_fits(
             page.screenshot(path=str(Path(pictures) / name))
 
 
+def test_documents_can_be_read_on_a_phone(open_window: Callable[..., Window]) -> None:
+    page = open_window(width=390).go("operations")
+    row = page.locator("[data-document]").first
+    box, last = row.bounding_box(), row.get_by_role("button").last.bounding_box()
+    assert box is not None
+    assert last is not None
+    assert box["height"] < 120  # a name is not broken letter by letter
+    assert last["x"] + last["width"] <= 390
+
+
 def test_the_api_is_described_for_people(open_window: Callable[..., Window]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
