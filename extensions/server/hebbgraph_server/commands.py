@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from hebbgraph.cli.shared import (
@@ -20,6 +20,9 @@ from hebbgraph.cli.shared import (
 )
 from hebbgraph.store.places import is_url, masked, parse_url
 from rich.markup import escape
+
+if TYPE_CHECKING:
+    from hebbgraph_server.access import Token
 
 __all__ = ["mcp", "serve"]
 
@@ -63,16 +66,26 @@ def mcp(
         run_stdio(pool, namespace, role=Role[role.upper()], actor=actor)
 
 
+def _new_token(wanted: bool) -> None:
+    if wanted:
+        from hebbgraph_server.access import new_secret
+
+        typer.echo(new_secret())
+        raise typer.Exit
+
+
+def _known(tokens: Path | None) -> tuple[Token, ...]:
+    """Return the tokens of a file, and that of the environment."""
+    from hebbgraph_server.access import Role, read_tokens, token_of
+
+    known = [] if tokens is None else read_tokens(tokens)
+    if secret := os.environ.get(_TOKEN_VARIABLE):
+        known.append(token_of(secret, name="environment", role=Role.WRITE))
+    return tuple(known)
+
+
 def serve(
-    db: Annotated[
-        str | None,
-        typer.Option(
-            "--db",
-            metavar="DIR|URL",
-            envvar="HEBBGRAPH_DB",
-            help="Index directory or database URL; created if there is none.",
-        ),
-    ] = None,
+    db: Db,
     namespace: Annotated[str, typer.Option(help="Namespace to open at once.")] = "default",
     host: Annotated[
         str,
@@ -100,44 +113,32 @@ def serve(
     ] = None,
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
-    cache_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache-dir",
-            metavar="DIR",
-            envvar="HEBBGRAPH_CACHE_DIR",
-            help="Directory for derived data when --db is a URL.",
-        ),
-    ] = None,
+    cache_dir: Cache = None,
     settings_file: SettingsFile = None,
     log_level: Annotated[
         _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
     ] = _LogLevel.warning,
     new_token: Annotated[
-        bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
+        bool,
+        typer.Option(
+            "--new-token",
+            callback=_new_token,
+            is_eager=True,
+            help="Print a new secret for a token, and exit.",
+        ),
     ] = False,
 ) -> None:
-    """Serve an index: a web page at /, an API under /v1, MCP at /mcp."""
-    from hebbgraph_server.access import Role, new_secret, read_tokens, token_of
-
-    if new_token:
-        typer.echo(new_secret())
-        return
-    if db is None:
-        raise typer.BadParameter("give --db DIR|URL, or set HEBBGRAPH_DB")
+    """Serve an index, made if there is none: a page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph.pool import IndexPool
 
     from hebbgraph_server import ServerSettings, create_app
     from hebbgraph_server.indexes import Indexes
     from hebbgraph_server.running import run
 
-    known = [] if tokens is None else read_tokens(tokens)
-    if secret := os.environ.get(_TOKEN_VARIABLE):
-        known.append(token_of(secret, name="environment", role=Role.WRITE))
     settings = ServerSettings(
         host=host,
         port=port,
-        tokens=tuple(known),
+        tokens=_known(tokens),
         allowed_hosts=frozenset(allowed_host or ()),
         allowed_origins=frozenset(allowed_origin or ()),
     )
