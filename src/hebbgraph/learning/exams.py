@@ -76,7 +76,7 @@ def examined(lessons: Lessons, until: int, associations: Associations, amount: F
     drawn = able[np.argsort(lessons.draw[able], kind="stable")[:_MOST]]
     if not len(drawn):
         return Trust()
-    exams = [_exam(lessons, lesson, associations, amount) for lesson in drawn.tolist()]
+    exams = [_exam(lessons, lesson, until, associations, amount) for lesson in drawn.tolist()]
     width = max(len(cited) for _, _, cited in exams)
     n, kinds = len(exams), len(KINDS) + 2
     features, unseen = np.zeros((2, n, width, kinds))
@@ -98,7 +98,7 @@ def _asked(lessons: Lessons, lesson: int, associations: Associations) -> Asked:
 
 
 def _exam(
-    lessons: Lessons, lesson: int, associations: Associations, amount: FloatArray
+    lessons: Lessons, lesson: int, until: int, associations: Associations, amount: FloatArray
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Return the features of candidates, the same if nothing of the cited had been taught."""
     n = associations.n
@@ -125,6 +125,11 @@ def _exam(
     taught[nodes] -= own
     brought = brought_back(words, vectors, pairs, lessons.against)
     candidates = np.unique(np.concatenate((shown, cited, top_n(brought @ _PLAIN, _BROUGHT))))
+    # Whoever cites one of two right chunks says nothing against the other.
+    asked_too = [one for one in lessons.asked(int(lessons.question[lesson])) if one < until]
+    links = lessons.links_of(asked_too)
+    elsewhere = np.setdiff1d(lessons.link_node[links[lessons.link_credit[links] > 0]], cited)
+    candidates = np.setdiff1d(candidates, elsewhere)
 
     def features(brought: FloatArray, taught: FloatArray) -> FloatArray:
         columns = (

@@ -578,3 +578,28 @@ async def test_async_twins(corpus):
         feedback = await index.areinforce(await index.arecall(QUESTION, k=8), ["bay"])
         assert (await index.aprune()).feedback == 0
         assert await index.aforget(feedback) == 1
+
+
+def test_citing_one_of_two_right_chunks_says_nothing_against_the_other(index):
+    names = [
+        "alder",
+        "birch",
+        "cedar",
+        "daisy",
+        "elder",
+        "fern",
+        "gorse",
+        "hazel",
+        "iris",
+        "juniper",
+        "kelp",
+        "laurel",
+        "maple",
+    ]
+    questions = [f"Who saw {name} beside the old {other}?" for name in names for other in names[:2]]
+    for cited in ("bay", "knots"):
+        for question in questions:
+            index.reinforce(index.recall(question, k=8), [cited], trusted=True)
+    assert set(order(index, questions[0])[:2]) == {"bay", "knots"}
+    values = {one.name: one.value for one in index.inspect.learned()}
+    assert values.get("handicap", 0.0) < 0.1
