@@ -3,6 +3,7 @@
 Data flows through the room in this order:
 
 ==================== ================================================================
+``judgements``       what somebody says of chunks: cited, rejected, rated, and why
 ``feedback``         a recall and what an answer cites, checked: the record that is logged
 ``corrected``        a feedback, read through corrections to tags
 ``cues``             what a question is made of: words and names as numbers
