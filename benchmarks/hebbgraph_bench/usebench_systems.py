@@ -28,6 +28,10 @@ from hebbgraph_bench.linear_rag import LinearRAG
 __all__ = ["Hebbgraph", "Searched", "Store", "linear_rag", "lsa", "minilm", "store"]
 
 
+#: What usebench rates from 0 to 1, an index rates from -1 to 1.
+_MIDDLE = 0.5
+
+
 class _Vectors:
     """An embedder of usebench as one of hebbgraph."""
 
@@ -143,13 +147,12 @@ class Hebbgraph(_OnDisk):
             recall = self.index.recall(question, k=k)
         ids = {hit.chunk.id for hit in recall.hits}
         seen = [id_ for id_ in shown if id_ in ids]
-        self.index.reinforce(
-            recall,
-            cited,
-            rejected=rejected,
-            shown=None if ids.issubset(shown) else seen,
-            actor=actor,
-        )
+        among = None if ids.issubset(shown) else seen
+        if not ratings:
+            self.index.reinforce(recall, cited, rejected=rejected, shown=among, actor=actor)
+        elif any(value != _MIDDLE for value in ratings.values()):
+            graded = {id_: 2 * (value - _MIDDLE) for id_, value in ratings.items()}
+            self.index.reinforce(recall, rating=graded, shown=among, actor=actor)
 
     def forget(self, actor: str | None = None) -> None:
         """Forget an actor's lessons; all, if none is named."""

@@ -135,12 +135,13 @@ def say(event: Event, shown: Sequence[str], kind: str, *, seed: int = 0) -> Feed
 
 def _feedback(event: Event, shown: Sequence[str], cited: Sequence[str]) -> Feedback:
     recorded = None if event.hostile else event.recorded
+    as_said = recorded is not None and tuple(cited) == recorded.cited
     return Feedback(
         question=event.question,
         shown=tuple(shown),
         cited=tuple(cited),
         rejected=tuple(id_ for id_ in recorded.rejected if id_ not in cited) if recorded else (),
-        ratings=recorded.ratings if recorded else {},
+        ratings=recorded.ratings if recorded and as_said else {},
         actor=event.actor,
         when=event.when,
     )

@@ -90,6 +90,10 @@ def check_ratings(ratings: Mapping[str, object], where: str = "") -> None:
 def _reasons(reason: Mapping[str, str] | str | None, ids: list[str]) -> dict[str, str]:
     if reason is None:
         return {}
+    if not isinstance(reason, str | Mapping):
+        raise ParameterError(
+            f"reason is a str, or a str for each chunk id, got {type(reason).__name__}"
+        )
     reasons = dict.fromkeys(ids, reason) if isinstance(reason, str) else dict(reason)
     for id_, why in reasons.items():
         if id_ not in ids:

@@ -74,18 +74,20 @@ CREATE TABLE IF NOT EXISTS erased (
 """
 _INSERT = """
 INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector, checksum, keep)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?8
+SELECT :database, :namespace, :id, :body, :vector, :checksum, :keep
 WHERE NOT EXISTS (
-    SELECT 1 FROM erased WHERE database = ?1 AND namespace = ?2 AND generation > ?7
+    SELECT 1 FROM erased
+    WHERE database = :database AND namespace = :namespace AND generation > :generation
 )
 """
 #: Each recall is kept until so many of its namespace are newer, as whoever stored it wanted. So
 #: a process that keeps few drops none that another means to keep longer.
-_KEPT = "SELECT DISTINCT keep FROM recalls WHERE database = ?1 AND namespace = ?2"
+_KEPT = "SELECT DISTINCT keep FROM recalls WHERE database = ? AND namespace = ?"
 _PRUNE = """
-DELETE FROM recalls WHERE database = ?1 AND namespace = ?2 AND keep = ?3 AND number <= (
-    SELECT number FROM recalls WHERE database = ?1 AND namespace = ?2
-    ORDER BY number DESC LIMIT 1 OFFSET ?3
+DELETE FROM recalls
+WHERE database = :database AND namespace = :namespace AND keep = :keep AND number <= (
+    SELECT number FROM recalls WHERE database = :database AND namespace = :namespace
+    ORDER BY number DESC LIMIT 1 OFFSET :keep
 )
 """
 _PRUNE_EVERY = 256  # the numbers of all recalls of a namespace are read each time
@@ -301,15 +303,22 @@ class RecallStore:
     def _insert(self, connection: sqlite3.Connection, recall: Recall) -> None:
         body = packed(recall)
         vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
-        row = (self._database, recall.namespace, recall.id, body, vector)
-        checksum = _checksum(body, vector)
-        connection.execute(_INSERT, (*row, checksum, recall.generation, self._keep))
+        tenant = {"database": self._database, "namespace": recall.namespace}
+        values = {
+            **tenant,
+            "id": recall.id,
+            "body": body,
+            "vector": vector,
+            "checksum": _checksum(body, vector),
+            "generation": recall.generation,
+            "keep": self._keep,
+        }
+        connection.execute(_INSERT, values)
         due = self._since_pruning.get(recall.namespace, 0) + 1
         if due >= min(_PRUNE_EVERY, self._keep):
             due = 0
-            tenant = self._database, recall.namespace
-            for (keep,) in connection.execute(_KEPT, tenant).fetchall():
-                connection.execute(_PRUNE, (*tenant, keep))
+            for (keep,) in connection.execute(_KEPT, tuple(tenant.values())).fetchall():
+                connection.execute(_PRUNE, {**tenant, "keep": keep})
         self._since_pruning[recall.namespace] = due
 
     def get(self, namespace: str, recall_id: str) -> Recall | None:
