@@ -326,15 +326,24 @@ def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[...,
     @functools.wraps(method)
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
         given = signature.bind(self, *args, **kwargs).arguments
+        if given.get("steps"):
+            raise ParameterError(
+                "steps are objects of this process, and a served index cannot run them; "
+                "leave them out, or open the index here"
+            )
         body = _ALWAYS.get(name, {}) | {
             key: _plain(key, value)
             for key, value in given.items()
-            # None where it is the default: the server may know no such argument.
-            if key != "self" and not (value is None and signature.parameters[key].default is None)
+            if key != "self" and not _left_out(value, signature.parameters[key].default)
         }
         return self._ask(name, None if is_get else body, read)
 
     return call
+
+
+def _left_out(value: Any, default: Any) -> bool:
+    """Tell whether an argument is its empty default: the server may know no such argument."""
+    return value is default and (default is None or default == ())
 
 
 def _plain(name: str, value: Any) -> Any:

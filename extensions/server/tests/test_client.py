@@ -21,6 +21,7 @@ from hebbgraph import (
     NamespaceNotFoundError,
     NotFoundError,
     ParameterError,
+    RankStep,
     TooManyRequestsError,
 )
 
@@ -28,6 +29,15 @@ from hebbgraph_server.client import HebbianClient
 
 Connect = Callable[..., HebbianClient]
 QUESTION = "Where was the builder of the Petrel born?"
+
+
+class OwnStep(RankStep):
+    """Does nothing."""
+
+
+def test_rank_steps_of_ones_own_are_refused_by_name(connect: Connect) -> None:
+    with connect() as client, pytest.raises(ParameterError, match="steps are objects of this"):
+        client.recall(QUESTION, steps=[OwnStep()])
 
 
 def test_it_answers_as_the_index_does(connect: Connect, location: Path) -> None:

@@ -315,14 +315,15 @@ def test_whom_the_index_does_not_believe_trains_nothing_here_either(taught: Hebb
 
     def credits_after(actor: str, rank: int, lessons: int = 25) -> np.ndarray:
         for n in range(lessons):
-            recall = taught.recall(f"owl {n}", k=4)
+            recall = taught.recall(f"Where is the {WORDS[n % len(WORDS)]}, {n}?", k=4)
             taught.reinforce(recall, [recall.hits[rank].chunk.id], actor=actor)
         return np.array([one.credit for one in read_training_data(taught).questions])
 
     found = credits_after("ann", 0)
     assert found[-1] > 0.9
     assert found[0] == pytest.approx(1 / np.sqrt(2), rel=0.05)
-    assert credits_after("eve", -1, lessons=40)[-1] < 0.1
+    # Search is not sure among six chunks that are alike, so to disagree with it costs belief slowly.
+    assert credits_after("eve", -1, lessons=40)[-1] < found[-1] / 2
 
 
 BLOCKED = """
