@@ -322,7 +322,7 @@ def test_whom_the_index_does_not_believe_trains_nothing_here_either(taught: Hebb
     found = credits_after("ann", 0)
     assert found[-1] > 0.9
     assert found[0] == pytest.approx(1 / np.sqrt(2), rel=0.05)
-    # Search is not sure among six chunks that are alike, so to disagree with it costs belief slowly.
+    # Six chunks are alike, so search is not sure, and to disagree with it costs belief slowly.
     assert credits_after("eve", -1, lessons=40)[-1] < found[-1] / 2
 
 
