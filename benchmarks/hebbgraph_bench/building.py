@@ -36,7 +36,7 @@ from hebbgraph_bench.scale.corpus import Recombined
 
 __all__ = ["main", "predicted", "write_chunks", "write_records"]
 
-_START_SECONDS = 1.2  # of a worker: Python, NumPy, SQLAlchemy, Arrow
+_START_SECONDS = 1.2  # of a worker: Python, NumPy, Arrow
 _MOST_SEGMENTS = 8  # of the lexical index
 
 

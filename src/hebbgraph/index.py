@@ -38,8 +38,7 @@ class CoreIndex:
     """
 
     def __init__(self, parts: Namespace, steps: StepSource | None = None) -> None:
-        # Imported here, as are SQLAlchemy and Tantivy below them, so that importing the
-        # package stays quick.
+        # Imported here, as is Tantivy below them, so that importing the package stays quick.
         from hebbgraph.recall import Recaller
         from hebbgraph.teacher import Teacher
         from hebbgraph.writer import Writer
@@ -72,7 +71,7 @@ class CoreIndex:
         Parameters
         ----------
         location : str or Path
-            A directory, ``":memory:"``, or a database URL for SQLAlchemy.
+            A directory, ``":memory:"``, or the URL of a PostgreSQL database.
         embedder : object, optional
             Has ``embed_documents`` and ``embed_query``. Embeds chunks when they are added, and
             questions. An index with vectors can be opened without it; dense search is then off,

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Closing, in_thread
 from hebbgraph.errors import ClosedIndexError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.index import CoreIndex
@@ -39,7 +38,7 @@ class _Held:
     opening: threading.Lock = field(default_factory=threading.Lock)
 
 
-class IndexPool:
+class IndexPool(Closing):
     """Indexes of the namespaces of one location, opened when they are asked.
 
     At most ``max_open`` stay open; whichever was used least recently closes. An index that is in
@@ -154,17 +153,6 @@ class IndexPool:
             self._closed = True
             surplus = self._surplus()
         _close(surplus)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _close(surplus: list[_Held]) -> None:
