@@ -1,7 +1,7 @@
 """Rank steps: what changes a ranking between the strategy and the caller.
 
-Time, a limit per colony, a reranker and diversity are steps; ``recall(steps=[...])`` appends
-your own. A step that a recall does not need is not in its list.
+Time, a limit per colony and a reranker are steps; ``recall(steps=[...])`` appends your own. A step
+that a recall does not need is not in its list.
 """
 
 from __future__ import annotations

@@ -214,18 +214,6 @@ class ChunkReader:
             rows += (row for (row,) in self._ask(query, *page, *page))
         return rows
 
-    def documents_held(self, names: Iterable[str]) -> set[str]:
-        """Return those documents of which there is a chunk or a fingerprint."""
-        found: set[str] = set()
-        for page in pages(sorted(names)):
-            for table in ("chunks", "documents"):
-                query = (
-                    f"SELECT DISTINCT document_id FROM {table} "
-                    f"WHERE namespace = ? AND document_id IN ({marks(page)})"
-                )
-                found.update(name for (name,) in self._ask(query, *page))
-        return found
-
     def named_after(self, row: int, limit: int) -> list[Named]:
         """Return the names of the chunks in the first rows above one."""
         query = (
