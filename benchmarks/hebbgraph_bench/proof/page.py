@@ -20,7 +20,7 @@ from hebbgraph_bench.learning.use import OURS as TAUGHT
 from hebbgraph_bench.proof.answers import GOLD
 from hebbgraph_bench.proof.plan import DEVELOPMENT, MODELS, PUBLISHED
 from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
-from hebbgraph_bench.proof.retrieval import OURS
+from hebbgraph_bench.proof.retrieval import DEPTHS, OURS
 from hebbgraph_bench.proof.rivals import RIVALS
 from hebbgraph_bench.proof.sets import TITLES
 from hebbgraph_bench.proof.stages import Results, Stage
@@ -89,6 +89,23 @@ def _recall(results: Results, name: str) -> str:
             )
     headings = ("system", "R@2", "R@5", "95 %", "R@10", "all-gold@10", "ours minus it, R@5")
     return _grid(headings, rows)
+
+
+def _depth(results: Results) -> str:
+    """Lay out what is found within so many passages."""
+    columns = [f"{metric}@{k}" for metric in ("R", "all-gold") for k in DEPTHS]
+    rows = []
+    for name in (*PUBLISHED, *DEVELOPMENT):
+        for model in MODELS[:2]:
+            if not (kept := results.read(f"depth/{name}/{model}")):
+                continue
+            for system, found in kept["figures"]["systems"].items():
+                if system == "BM25" and model != "none":
+                    continue
+                label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
+                cells = [_share(found[column]) for column in columns]
+                rows.append((name, f"**{label}**" if system == OURS else label, *cells))
+    return _grid(("set", "system", *columns), rows)
 
 
 def _published(results: Results) -> str:
@@ -380,6 +397,7 @@ _OF_STAGES = {"missing": _missing, "when": _when}
 TABLES: dict[str, _Table] = {
     **{name: partial(_recall, name=name) for name in PUBLISHED},
     "published": _published,
+    "depth": _depth,
     "titles": _titles,
     "costs": _costs,
     "use": _use,

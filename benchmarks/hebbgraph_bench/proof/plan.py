@@ -18,7 +18,7 @@ from hebbgraph_bench.proof.poisoning import (
     measure_citations,
     measure_documents,
 )
-from hebbgraph_bench.proof.retrieval import measure_retrieval
+from hebbgraph_bench.proof.retrieval import DEPTHS, measure_depth, measure_retrieval
 from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
 from hebbgraph_bench.proof.sets import TITLES, Titles
 from hebbgraph_bench.proof.stages import CLOSED, Stage
@@ -107,6 +107,9 @@ def _listed(place: Place) -> Iterator[Stage]:
     yield from (
         _retrieval(place, name, titles, "none") for name in DEVELOPMENT for titles in TITLES
     )
+    yield from (
+        _depth(place, name, model) for model in MODELS[:2] for name in (*PUBLISHED, *DEVELOPMENT)
+    )
     yield from _attacks(place)
     yield from (_retrieval(place, name, "published", "MiniLM") for name in DEVELOPMENT)
     yield from (_rival(place, name, rival) for rival in RIVALS for name in _sets_of(rival))
@@ -144,6 +147,16 @@ def _retrieval(place: Place, name: str, titles: Titles, model: str) -> Stage:
             queries=place.queries,
         ),
         {"titles": titles, "model": model, "k": K, "queries": place.queries},
+        [place.set(name)],
+    )
+
+
+def _depth(place: Place, name: str, model: str) -> Stage:
+    return Stage(
+        f"depth/{name}/{model}",
+        measure_depth,
+        lambda: measure_depth(place.set(name), model=place.model(model), cache=place.vectors),
+        {"model": model, "depths": DEPTHS},
         [place.set(name)],
     )
 

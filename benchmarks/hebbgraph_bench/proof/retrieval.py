@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.baselines import BM25, Dense, ReciprocalRankFusion, Retriever, WeightedSum
 from hebbgraph_bench.embedding import CachingEmbedder, caching
+from hebbgraph_bench.metrics import all_relevant_at_k, recall_at_k
 from hebbgraph_bench.ours import HebbianRetriever
 from hebbgraph_bench.proof.measuring import Measured, measured
 from hebbgraph_bench.proof.sets import Titles, titled
+from hebbgraph_bench.protocol import run
 
-__all__ = ["OURS", "direct", "measure_retrieval"]
+__all__ = ["DEPTHS", "OURS", "direct", "measure_depth", "measure_retrieval"]
 
 OURS = "ours"
+#: How far down a list a judge that reads passages may be allowed to look.
+DEPTHS = (5, 10, 20, 50)
 
 
 def direct(embedder: CachingEmbedder | None) -> dict[str, Retriever]:
@@ -55,3 +60,32 @@ def measure_retrieval(
         dataset = dataset.sampled(queries, seed=0)
     with caching(model, cache) as embedder:
         return measured(dataset, direct(embedder), embedder)
+
+
+def measure_depth(path: Path, *, model: Embedder | None, cache: Path | None) -> Measured:
+    """Ask for fifty passages: what could a judge reach that puts the first ones in order?
+
+    Parameters
+    ----------
+    path : Path
+        The folder of the set.
+    model : Embedder, optional
+    cache : Path, optional
+        Where its vectors are kept.
+    """
+    dataset = titled(path, "published")
+    with caching(model, cache) as embedder:
+        asked = direct(embedder)
+        result = run(dataset, list(asked.values()), k=max(DEPTHS), embedder=embedder)
+    systems = {}
+    for name, system in zip(asked, result.systems, strict=True):
+        pairs = [
+            (query.credited(ranking), query.relevant)
+            for query, ranking in zip(dataset.queries, system.rankings, strict=True)
+        ]
+        systems[name] = {
+            f"{metric}@{k}": fmean(measure(ranked, relevant, k) for ranked, relevant in pairs)
+            for metric, measure in (("R", recall_at_k), ("all-gold", all_relevant_at_k))
+            for k in DEPTHS
+        }
+    return Measured({"questions": len(dataset.queries), "systems": systems})
