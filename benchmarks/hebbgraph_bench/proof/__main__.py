@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _say(f"{stage.name:48} {_state(stage, results)}")
             else:
                 failed += not _run(stage, results, f"{number}/{len(wanted)}", keep=given.keep)
-        if given.page is not None:
-            given.page.write_text(written(given.page.read_text("utf-8"), results, listed), "utf-8")
+        for page in given.page:
+            page.write_text(written(page.read_text("utf-8"), results, listed), "utf-8")
     except HebbgraphError as error:
         _say(str(error))
         return 1
@@ -89,8 +89,8 @@ def _repeats(stage: Stage, results: Results) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hebbgraph_bench.proof",
-        description="Measure what docs/proof.md shows. What is kept and still holds is not"
-        " measured again.",
+        description="Measure what docs/proof.md and docs/learning.md show. What is kept and still holds is"
+        " not measured again.",
     )
     add = parser.add_argument
     add("stages", nargs="*", help="names or patterns, such as rivals/*/LinearRAG; all without")
@@ -100,7 +100,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--page",
         type=Path,
-        help="write the tables into this page, between its markers; with --list, from what is kept",
+        nargs="+",
+        default=[],
+        help="write the tables into these pages, between their markers; with --list, from what is"
+        " kept",
     )
     add("--list", action="store_true", help="say which stages there are, and measure nothing")
     add("--wide", action="store_true", help="also what takes hours and says little more")

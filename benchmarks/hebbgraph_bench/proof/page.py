@@ -1,6 +1,6 @@
-"""The tables of docs/proof.md, from the kept results alone.
+"""The tables of docs/proof.md and other pages, from the kept results alone.
 
-The page holds prose and, for each table, a pair of markers; what stands between them is replaced.
+A page holds prose and, for each table, a pair of markers; what stands between them is replaced.
 A row whose stage was not measured is left away, and the last table names every such stage.
 """
 
@@ -66,6 +66,26 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
         return f"{found[1]}\n{body.strip() or 'Not measured yet.'}\n\n{found[3]}"
 
     return _MARKED.sub(table, page)
+
+
+def _changes(results: Results) -> str:
+    """Lay out what use changed on each set, in short."""
+    rows = []
+    for protocol in PROTOCOLS:
+        cells: list[str] = []
+        for model in MODELS[:2]:
+            if not (kept := results.read(f"{protocol.stage}/{model}")):
+                break
+            parts = kept["figures"]["parts"]
+            change = {part: parts[part]["systems"][TAUGHT]["by use"] for part in parts}
+            named = [part for part in ("shares", "rest", "paraphrase_heavy") if part in change]
+            cells.append(_difference(change["all"]))
+            cells.append(
+                ", ".join(f"{part.replace('_', ' ')} {_signed(change[part])}" for part in named)
+            )
+        else:
+            rows.append((f"{protocol.set}, {protocol.order} ({protocol.metric})", *cells))
+    return _grid(("set, order", "no model: all", "of these", "MiniLM: all", "of these"), rows)
 
 
 def _recall(results: Results, name: str) -> str:
@@ -393,9 +413,14 @@ def _difference(found: Mapping[str, float]) -> str:
     return f"{mean} [{low}, {high}]"
 
 
+def _signed(found: Mapping[str, float]) -> str:
+    return f"{found['mean']:+.3f}".replace("0.", ".", 1)
+
+
 _OF_STAGES = {"missing": _missing, "when": _when}
 TABLES: dict[str, _Table] = {
     **{name: partial(_recall, name=name) for name in PUBLISHED},
+    "changes": _changes,
     "published": _published,
     "depth": _depth,
     "titles": _titles,
