@@ -13,7 +13,8 @@ import pytest
 
 from hebbgraph import HebbianIndex
 
-DATA = Path(__file__).parents[1] / "data"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
 KEPT = runpy.run_path(str(DATA / "make_kept.py"))
 
 
@@ -112,3 +113,19 @@ def test_an_older_directory_is_derived_again_once_and_says_so_once(
             assert_same(answers(index), learned)
             assert index.parts.log.count() == expected["feedbacks"]
         assert len(caplog.records) == lines, caplog.text
+
+
+def test_the_upgrade_script_backs_up_and_checks_an_older_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = unpacked("older", tmp_path)
+    upgrade = runpy.run_path(str(ROOT / "examples" / "upgrade.py"))["upgrade"]
+    assert upgrade(tmp_path / "index")
+    assert f"{expected['feedbacks']} lessons" in capsys.readouterr().out
+    HebbianIndex.restore(tmp_path / "index.before", tmp_path / "restored")
+    with (
+        HebbianIndex.open(tmp_path / "restored", embedder=KEPT["Letters"]()) as restored,
+        HebbianIndex.open(tmp_path / "index", embedder=KEPT["Letters"]()) as upgraded,
+    ):
+        assert_same(answers(restored), answers(upgraded))
+    assert upgrade(tmp_path / "index")  # again: nothing is in its way
