@@ -89,7 +89,7 @@ def _repeats(stage: Stage, results: Results) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hebbgraph_bench.proof",
-        description="Measure what docs/proof.md and docs/learning.md show. What is kept and still"
+        description="Measure what docs/proof.md and its appendix show. What is kept and still"
         " holds is not measured again.",
     )
     add = parser.add_argument

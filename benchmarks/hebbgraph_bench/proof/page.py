@@ -111,6 +111,22 @@ def _recall(results: Results, name: str) -> str:
     return _grid(headings, rows)
 
 
+def _glance(results: Results) -> str:
+    """Lay out R@5 of all published sets in one table."""
+    columns = [("BM25", "none", "BM25")]
+    columns += [(f"{name}, MiniLM", "MiniLM", name) for name in ("dense", "weighted fusion")]
+    columns += [(f"**ours, {_NAMES[model]}**", model, OURS) for model in MODELS]
+    rows = []
+    for name in PUBLISHED:
+        kept = {model: results.read(f"retrieval/{name}/published/{model}") for model in MODELS}
+        cells = [
+            _share(found["figures"]["systems"][system]["R@5"]) if (found := kept[model]) else ""
+            for _, model, system in columns
+        ]
+        rows.append((name, *cells))
+    return _grid(("set", *(heading for heading, _, _ in columns)), rows)
+
+
 def _depth(results: Results) -> str:
     """Lay out what is found within so many passages."""
     columns = [f"{metric}@{k}" for metric in ("R", "all-gold") for k in DEPTHS]
@@ -421,6 +437,7 @@ _OF_STAGES = {"missing": _missing, "when": _when}
 TABLES: dict[str, _Table] = {
     **{name: partial(_recall, name=name) for name in PUBLISHED},
     "changes": _changes,
+    "glance": _glance,
     "published": _published,
     "depth": _depth,
     "titles": _titles,
