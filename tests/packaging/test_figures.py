@@ -33,7 +33,7 @@ SYSTEMS = {
 
 def table(text: str) -> dict[tuple[str, str], str]:
     """The first table of a text, by row and column."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
+    lines = re.search(r"^\|.*(?:\n\|.*)*", text, flags=re.M)[0].splitlines()
     rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
     return {
         (row[0], heading): cell

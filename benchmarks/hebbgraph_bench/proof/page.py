@@ -31,6 +31,14 @@ __all__ = ["TABLES", "written"]
 
 _MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
+#: What the README shows of learning: a protocol, what it is about, and a part of its test.
+_FIRST_LEARNED = {
+    1: ("people's questions on health pages", "all"),
+    4: ("commits to the code they change", "all"),
+    5: ("people's cases under a rule", "all"),
+    7: ("questions on medical papers", "all"),
+    8: ("MuSiQue, heavily reworded", "paraphrase_heavy"),
+}
 _SETS = ("2wiki_hr", "2wiki_164")
 _Table = Callable[[Results], str]
 
@@ -66,6 +74,27 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
         return f"{found[1]}\n{body.strip() or 'Not measured yet.'}\n\n{found[3]}"
 
     return _MARKED.sub(table, page)
+
+
+def _in_use(results: Results) -> str:
+    """Lay out for the README what use brings on a few sets, ours worse included."""
+    rows = []
+    for place, (what, part) in _FIRST_LEARNED.items():
+        protocol = PROTOCOLS[place]
+        kept = [results.read(f"{protocol.stage}/{model}") for model in MODELS[:2]]
+        if not all(kept):
+            continue
+        systems = [one["figures"]["parts"][part]["systems"] for one in kept if one]
+        arms = {name: found["taught"] for name, found in systems[-1].items() if name != TAUGHT}
+        best = max(arms, key=lambda name: arms[name])
+        ours = [
+            f"{_share(found[TAUGHT]['untaught'])} → {_share(found[TAUGHT]['taught'])}"
+            for found in systems
+        ]
+        rows.append((f"{what} ({protocol.metric})", *ours, f"{_share(arms[best])}, {best}"))
+    return _grid(
+        ("before → after use", "no model", "MiniLM", "[best simple way](docs/usebench.md)"), rows
+    )
 
 
 def _changes(results: Results) -> str:
@@ -437,6 +466,7 @@ _OF_STAGES = {"missing": _missing, "when": _when}
 TABLES: dict[str, _Table] = {
     **{name: partial(_recall, name=name) for name in PUBLISHED},
     "changes": _changes,
+    "in use": _in_use,
     "glance": _glance,
     "published": _published,
     "depth": _depth,

@@ -9,7 +9,7 @@ from hebbgraph_bench.proof.page import TABLES, written
 from hebbgraph_bench.proof.stages import Results
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("docs/appendix.md", "docs/learning.md", "docs/proof.md")
+PAGES = ("README.md", "docs/appendix.md", "docs/learning.md", "docs/proof.md")
 
 
 def tables(page: str) -> dict[str, str]:
