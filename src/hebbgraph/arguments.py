@@ -9,7 +9,7 @@ from typing import Any
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_ID, MAX_K
 
-__all__ = ["check_ids", "check_k", "check_names", "check_str", "one_of"]
+__all__ = ["agreed_namespace", "check_ids", "check_k", "check_names", "check_str", "one_of"]
 
 
 def check_k(k: object, name: str = "k") -> None:
@@ -54,6 +54,29 @@ def check_names(
         else:
             hint = f"it takes {', '.join(known)}"
         raise ParameterError(f"{of} has no argument {name!r}; {hint}")
+
+
+def agreed_namespace(given: Any, requested: Any) -> str | None:
+    """Return the namespace that a call or its request names, or None.
+
+    Raises
+    ------
+    ParameterError
+        If they differ: the wider context might be another tenant's.
+
+    Examples
+    --------
+    >>> agreed_namespace("anna", None), agreed_namespace(None, 7)
+    ('anna', '7')
+    """
+    if given is None or requested is None:
+        found = requested if given is None else given
+        return None if found is None else str(found)
+    if str(given) != str(requested):
+        raise ParameterError(
+            f"the call names namespace {given!r:.80}, and its request {requested!r:.80}; name one"
+        )
+    return str(given)
 
 
 def one_of(**spellings: Any) -> Any:

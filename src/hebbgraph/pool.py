@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
-from hebbgraph.errors import ClosedIndexError, ParameterError
+from hebbgraph.errors import ClosedIndexError, NamespaceNotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.index import CoreIndex
 from hebbgraph.inspect.log import Log
@@ -83,6 +84,8 @@ class IndexPool(Closing):
         self._lock = threading.Lock()
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._closed = False
+        #: Whoever asks for a namespace gets one object, so that it is known again.
+        self._lent: weakref.WeakValueDictionary[str, PooledIndex] = weakref.WeakValueDictionary()
 
     def __getitem__(self, namespace: str) -> PooledIndex:
         """Return the index of a namespace, which opens when it is used."""
@@ -90,7 +93,11 @@ class IndexPool(Closing):
             raise ParameterError(
                 f"a namespace is named by a str, got {namespace!r:.80}; write pool[str(tenant)]"
             )
-        return PooledIndex(self, namespace)
+        with self._lock:
+            index = self._lent.get(namespace)
+            if index is None:
+                index = self._lent[namespace] = PooledIndex(self, namespace)
+            return index
 
     #: A pool is asked by name: which namespaces there are, :meth:`namespaces` says.
     __iter__ = None
@@ -121,6 +128,11 @@ class IndexPool(Closing):
                         self.location, namespace=namespace, **self._options
                     )
             yield held.index
+        except NamespaceNotFoundError as error:
+            if not error.existing:
+                raise
+            # Who asks may be a tenant, and is told of no other.
+            raise NamespaceNotFoundError.of(error.namespace) from None
         finally:
             self._give_back(namespace, held)
 
@@ -171,6 +183,11 @@ class PooledIndex(HebbianIndex):
     def __init__(self, pool: IndexPool, namespace: str) -> None:
         self._pool = pool
         self._namespace = namespace
+
+    @property
+    def pool(self) -> IndexPool:
+        """The pool that it borrows from."""
+        return self._pool
 
     @property
     def namespace(self) -> str:

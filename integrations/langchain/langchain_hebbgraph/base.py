@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 from uuid import UUID
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
-from hebbgraph.arguments import check_names
+from hebbgraph import HebbianIndex, IndexPool, ParameterError, Recall
+from hebbgraph.arguments import agreed_namespace, check_names
 from hebbgraph.calling import Closing, Steps, astep, step
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.filters import joined
@@ -147,7 +147,17 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     def _whose(self, namespace: str | None) -> str | None:
         if self.options.namespaces is None:
             return self.index.namespace
-        return namespace or asked_namespace() or self.options.namespace
+        return agreed_namespace(namespace, asked_namespace()) or self.options.namespace
+
+    @property
+    def pool(self) -> IndexPool | None:
+        """The pool whose namespaces it searches, if it was made by ``from_pool``."""
+        return self.options.namespaces
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that it searches, where a request names none."""
+        return self.options.namespace if self.pool is not None else self.index.namespace
 
     # -- searching --------------------------------------------------------------------
 
@@ -226,7 +236,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
 
     def _index_of(self, namespace: str | None) -> HebbianIndex:
         """Return the index of the namespace that a request names."""
-        wanted = namespace or asked_namespace() or self.options.namespace
+        wanted = agreed_namespace(namespace, asked_namespace()) or self.options.namespace
         if self.options.namespaces is not None:
             if wanted is None:
                 raise ParameterError(

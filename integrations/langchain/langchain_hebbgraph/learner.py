@@ -26,6 +26,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
 from langchain_hebbgraph.answers import exchange_of, reply_to
+from langchain_hebbgraph.requested import NAMESPACE, asked_namespace
 from langchain_hebbgraph.tracing import Trace, TracingHandler
 
 __all__ = ["CitationLearner"]
@@ -147,7 +148,8 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     def _read(self, trace: Trace) -> Exchange:
         if (thread := trace.metadata.get("thread_id")) is not None:
             recalls = list(trace.recalls.values())
-            trace.earlier = self._learner.earlier(str(thread), but=recalls)
+            whose = {**trace.context, **trace.metadata}.get(NAMESPACE)
+            trace.earlier = self._learner.earlier(str(thread), but=recalls, namespace=whose)
         metadata = {**trace.context, **trace.metadata}
         return exchange_of(trace, **self._attributed(metadata))
 
@@ -189,11 +191,16 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         NotFoundError
             For a recall that is not, or no longer, kept.
         """
-        index = index or self.index
-        if index is None:
-            raise ParameterError("learn needs an index; hand it over here or to the learner")
         one = isinstance(recalls, Recall | str | uuid.UUID)
-        wanted = cast("Iterable[Recall | RunId]", [recalls] if one else recalls)
+        wanted = list(cast("Iterable[Recall | RunId]", [recalls] if one else recalls))
+        if index is None:
+            named = {recall.namespace for recall in wanted if isinstance(recall, Recall)}
+            whose = self._whose(named.pop() if len(named) == 1 else None)
+            index = cast("HebbianIndex | None", self._learner.known.index_of(whose))
+        if index is None:
+            raise ParameterError(
+                "learn needs an index; hand it over here or to the learner, or over a pool a Recall"
+            )
         recalled = [Recalled(index, _find_recall(index, recall)) for recall in wanted]
         if prompt is None:
             rendered = Rendered(tuple(sources_of(recalled)))
@@ -206,6 +213,9 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         return list(outcome.feedback)
 
     alearn = in_thread(learn)
+
+    def _asked_namespace(self) -> str | None:
+        return asked_namespace()
 
     def _names_of(self, answer: RunId) -> Sequence[str]:
         whole, within = _ids_in(answer)

@@ -38,7 +38,7 @@ def asked_request() -> Mapping[str, Any]:
 
 def asked_namespace() -> str | None:
     """Return the namespace that the present request asks for."""
-    return _namespace.get()
+    return _namespace.get() or said(NAMESPACE)
 
 
 def request(config: RunnableConfig | None = None) -> dict[str, Any]:

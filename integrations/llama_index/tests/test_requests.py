@@ -120,6 +120,34 @@ def test_another_process_judges_by_the_same_id(tmp_path: Any, nodes: list[TextNo
         assert given.rejected == ("moss",)
 
 
+def test_a_verdict_is_about_all_answers_to_a_request(
+    tmp_path: Any, nodes: list[TextNode], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = [
+        QUESTION,
+        "What is it that nobody knows?",
+        "Who made the organ?",
+        "Say who plays the viola.",
+    ]
+
+    def rejected(index: HebbianIndex) -> set[str]:
+        return {id_ for _, one in index.parts.log.after(0) for id_ in one.rejected}
+
+    retriever = HebbianRetriever.from_nodes(nodes, location=tmp_path, similarity_top_k=4)
+    with retriever, CitationLearner(retriever) as learner:
+        with learner.request(answer_id="17"):
+            for question in asked:
+                engine_of(retriever).query(question)
+        assert [len(one.feedback) for one in learner.lessons] == [1, 0, 1, 1]
+        assert len(learner.feedback("17", False)) == 3
+        assert rejected(retriever.index) == {"moss", "tessel", "teale"}
+        assert learner.undo("17") == 3
+    assert "two answers" not in caplog.text
+    with HebbianIndex.open(tmp_path) as index:
+        assert len(CitationLearner(index).feedback("17", False)) == 3
+        assert rejected(index) == {"moss", "tessel", "teale"}
+
+
 # -- filters ------------------------------------------------------------------------
 
 

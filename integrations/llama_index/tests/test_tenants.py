@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from llama_index.core.instrumentation.dispatcher import instrument_tags
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import TextNode
 
-from hebbgraph import IndexPool, NotFoundError, ParameterError
+from hebbgraph import HebbianIndex, IndexPool, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
     CitationFormatter,
     CitationLearner,
@@ -35,8 +36,8 @@ def pool(tmp_path: Path) -> Iterator[IndexPool]:
         yield pool
 
 
-def asking(tenant: str) -> Any:
-    return instrument_tags({"hebbgraph_namespace": tenant, "user_id": tenant})
+def asking(tenant: str, **tags: str) -> Any:
+    return instrument_tags({"hebbgraph_namespace": tenant, "user_id": tenant, **tags})
 
 
 async def test_a_request_names_its_namespace(pool: IndexPool) -> None:
@@ -47,6 +48,11 @@ async def test_a_request_names_its_namespace(pool: IndexPool) -> None:
             assert [one.text for one in await retriever.aretrieve(QUERY)] == [text]
             assert retriever.add([Document(text=text, id_="berth")]).unchanged == 1
         own = RecallBundle(QUERY, namespace=tenant)
+        with (
+            asking("other"),
+            pytest.raises(ParameterError, match=f"namespace '{tenant}', and its request 'other'"),
+        ):
+            retriever.retrieve(own)
         assert [one.text for one in retriever.retrieve(own)] == [text]
         assert retriever.why(retriever.retrieve(own)[0]).rank == 1
 
@@ -93,13 +99,85 @@ async def test_a_misspelt_namespace_is_named_and_not_made(pool: IndexPool) -> No
     retriever = HebbianRetriever.from_pool(pool)
     misspelt = RecallBundle(QUERY, namespace="ana")
     for _ in range(2):
-        with pytest.raises(NotFoundError, match="no namespace 'ana'; there are 'anna', 'bert'"):
+        with pytest.raises(NotFoundError, match=r"no namespace 'ana'\. The first"):
             retriever.retrieve(misspelt)
         with pytest.raises(NotFoundError, match="no namespace 'ana'"):
             await retriever.aretrieve(misspelt)
     with asking("ana"):
         assert retriever.add([Document(text="Ana's boat is sold.", id_="berth")]).added == 1
     assert retriever.retrieve(misspelt)[0].text == "Ana's boat is sold."
+
+
+def answers(pool: IndexPool, name: str, tenants: Iterable[str] = BERTH) -> dict[str, Any]:
+    engine = RetrieverQueryEngine.from_args(
+        HebbianRetriever.from_pool(pool),
+        llm=RuleLLM(rule=lambda prompt: "At the berth [1]."),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+    found = {}
+    for tenant in tenants:
+        with asking(tenant, answer_id=name):
+            found[tenant] = engine.query(QUERY)
+    return found
+
+
+def learned(pool: IndexPool) -> dict[str, list[tuple[int, int]]]:
+    return {
+        tenant: [(len(one.cited), len(one.rejected)) for _, one in pool[tenant].parts.log.after(0)]
+        for tenant in BERTH
+    }
+
+
+LESSON, REJECTION = (1, 0), (0, 1)
+
+
+def test_a_thumb_is_about_the_answer_of_its_tenant(pool: IndexPool) -> None:
+    with CitationLearner() as learner:
+        responses = answers(pool, "9")
+        for act in (partial(learner.feedback, good=False), learner.undo):
+            with pytest.raises(ParameterError, match=r"say whose is meant: namespace=") as raised:
+                act("9")
+            assert "anna" not in str(raised.value)
+        assert learned(pool) == {"anna": [LESSON], "bert": [LESSON]}
+        assert len(learner.feedback("9", False, namespace="bert")) == 1
+        with asking("anna"):
+            assert learner.undo("9") == 1
+            with pytest.raises(ParameterError, match="namespace 'bert', and its request 'anna'"):
+                learner.undo("9", namespace="bert")
+        assert learned(pool) == {"anna": [], "bert": [REJECTION]}
+        with asking("anna"):
+            assert len(learner.feedback(responses["anna"], True)) == 1
+            with pytest.raises(NotFoundError):
+                learner.feedback(responses["bert"].source_nodes[0].text, True)
+        assert learned(pool) == {"anna": [LESSON], "bert": [REJECTION]}
+        (outcome,) = learner.outcomes("9", namespace="anna")
+        assert (outcome.actor, len(learner.outcomes("9"))) == ("anna", 2)
+
+
+@pytest.mark.parametrize("home", ["pool", "retriever", "default"])
+def test_a_learner_over_a_pool_judges_in_any_process(pool: IndexPool, home: str) -> None:
+    with CitationLearner():
+        answers(pool, "9")
+    given: Any = pool
+    if home != "pool":
+        default = "bert" if home == "default" else None
+        given = HebbianRetriever.from_pool(pool, namespace=default)
+    with CitationLearner(given) as learner:
+        if home == "default":
+            assert learner.undo("9") == 1
+        else:
+            with pytest.raises(ParameterError, match="say whose is meant"):
+                learner.undo("9")
+            assert learner.undo("9", namespace="bert") == 1
+        assert len(learner.feedback("9", False, namespace="anna")) == 1
+        answers(pool, "11", ["bert"])
+        assert learned(pool) == {"anna": [REJECTION], "bert": [LESSON]}
+        with HebbianIndex.open(":memory:") as other:
+            retriever = HebbianRetriever(other)
+            retriever.add([Document(text=BERTH["anna"], id_="berth")])
+            retriever.retrieve(QUERY)
+            assert learner.counts["other_index"] == 1
 
 
 def test_why_tells_no_tenant_of_another(pool: IndexPool) -> None:

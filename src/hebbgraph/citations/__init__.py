@@ -42,6 +42,7 @@ prompt searches it once for each source.
 ``outcomes``            what an answer teaches, or why nothing
 ``conversations``       what earlier turns recalled
 ``answered``            an answer that can be judged, and what is kept of it
+``known``               which answer a name means, of which namespace
 ``journal``             counts outcomes, and tells of each
 ``learner``             teaches the indexes, takes lessons back
 ``worker``              the background thread

@@ -5,9 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hebbgraph.citations.credit import LastingIndex, Lesson, Recalled, TeachableIndex
+from hebbgraph.citations.credit import (
+    LastingIndex,
+    Lesson,
+    Recalled,
+    TeachableIndex,
+    namespace_of,
+)
 from hebbgraph.records import AnswerRecord, Credit, Feedback
 
 __all__ = ["Answered", "Label"]
@@ -40,11 +46,16 @@ class Answered:
     ----------
     lessons : sequence of Lesson
     label : Label
+    request : object, optional
+        What all answers of one request have in common.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], label: Label | None = None) -> None:
+    def __init__(
+        self, lessons: Sequence[Lesson], label: Label | None = None, request: object = None
+    ) -> None:
         self.lessons = tuple(lessons)
         self.label = label or Label()
+        self.request = request
         self._verdict: bool | None = None
         self._given: list[tuple[TeachableIndex, Feedback]] = []
         self._numbers: dict[int, int | None] = {}
@@ -54,6 +65,48 @@ class Answered:
     @property
     def _recalls(self) -> list[Recalled]:
         return [*self.label.recalls, *(lesson.recalled for lesson in self.lessons)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called: ids of its runs and recalls, and one of the caller's own."""
+        return self.label.names
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """The namespaces that its recalls searched."""
+        return frozenset(namespace_of(one.index) for one in self._recalls)
+
+    @property
+    def lasting(self) -> list[LastingIndex]:
+        """The indexes that keep it."""
+        own = {id(one.index): one.index for one in self._recalls}
+        return [index for index in own.values() if isinstance(index, LastingIndex)]
+
+    def teach(self, tell: Callable[[Feedback], None]) -> tuple[list[Feedback], list[Exception]]:
+        """Teach what is not taught yet; return the records of it, and the errors."""
+        before = len(self._given)
+        feedback, errors = self.judge(True, tell)
+        return feedback[before:], errors
+
+    def extend(self, lessons: Sequence[Lesson], label: Label) -> None:
+        """Add what another answer to the same request teaches: a verdict is about all of them."""
+        with self._lock:
+            self.lessons += tuple(lessons)
+            self.label = replace(
+                self.label,
+                names=tuple(dict.fromkeys((*self.label.names, *label.names))),
+                recalls=tuple(
+                    {one.recall.id: one for one in (*self._recalls, *label.recalls)}.values()
+                ),
+            )
+
+    def replaces(self, other: Answered) -> bool:
+        """Return whether it takes over the names of an earlier answer: its indexes are the same."""
+        return {id(one.index) for one in self._recalls} == {id(one.index) for one in other._recalls}
+
+    def is_among(self, kept: Sequence[tuple[LastingIndex, AnswerRecord]]) -> bool:
+        """Return whether these records are its own."""
+        return any(record.names == self.names for _, record in kept)
 
     def is_as_kept(self, kept: Sequence[tuple[LastingIndex, AnswerRecord]]) -> bool:
         """Return whether nobody else has judged it since this process kept it."""
@@ -136,16 +189,16 @@ class Answered:
                 trusted and not all(feedback.trusted for _, feedback in self._given)
             ):
                 self._take_back()
-                for lesson in self.lessons:
-                    try:
-                        feedback = (lesson if good else lesson.as_rejection()).teach()
-                    except Exception as error:  # the other lessons are as good as ever
-                        errors.append(error)
-                    else:
-                        self._given.append((lesson.recalled.index, feedback))
-                        tell(feedback)
-                # What failed may be tried again.
-                self._verdict = None if errors else good
+            for lesson in self.lessons[len(self._given) :]:
+                try:
+                    feedback = (lesson if good else lesson.as_rejection()).teach()
+                except Exception as error:  # the other lessons are as good as ever
+                    errors.append(error)
+                else:
+                    self._given.append((lesson.recalled.index, feedback))
+                    tell(feedback)
+            # What failed may be tried again.
+            self._verdict = None if errors else good
             return [feedback for _, feedback in self._given], errors
 
     def undo(self) -> int:

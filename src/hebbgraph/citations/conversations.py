@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from hebbgraph.citations.credit import Recalled
+from hebbgraph.citations.credit import Recalled, namespace_of, pool_of
 
 __all__ = ["MAX_CONVERSATIONS", "MAX_RECALLS", "Conversations"]
 
@@ -38,26 +38,55 @@ class Conversations:
     ) -> None:
         self._max_conversations = max_conversations
         self._max_recalls = max_recalls
-        self._recalls: OrderedDict[str, list[Recalled]] = OrderedDict()
+        self._recalls: OrderedDict[tuple[str, str], list[Recalled]] = OrderedDict()
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
         return len(self._recalls)
 
     def note(self, conversation: str, recalls: Sequence[Recalled]) -> None:
-        """Remember the recalls of a turn, oldest first. Known ones keep their place."""
+        """Remember the recalls of a turn, oldest first. Known ones keep their place.
+
+        Tenants of a pool have conversations of their own, whatever these are called.
+        """
         with self._lock:
-            held = self._recalls.pop(conversation, [])
-            known = {one.recall.id for one in held}
-            held = [*held, *(one for one in recalls if one.recall.id not in known)]
-            if held:
-                self._recalls[conversation] = held[-self._max_recalls :]
+            for one in recalls:
+                held = self._recalls.setdefault((conversation, _tenant(one)), [])
+                if all(one.recall.id != other.recall.id for other in held):
+                    held.append(one)
+                    del held[: -self._max_recalls]
+                self._recalls.move_to_end((conversation, _tenant(one)))
             while len(self._recalls) > self._max_conversations:
                 self._recalls.popitem(last=False)
 
-    def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
-        """Return the remembered recalls, oldest first, except those of the present turn."""
+    def earlier(
+        self,
+        conversation: str,
+        *,
+        but: Sequence[Recalled] = (),
+        namespaces: Collection[str] | None = None,
+    ) -> list[Recalled]:
+        """Return the remembered recalls, oldest first, except those of the present turn.
+
+        Parameters
+        ----------
+        conversation : str
+        but : sequence of Recalled
+            Those of the present turn.
+        namespaces : collection of str, optional
+            Those that the turn is about. Left out, no tenant's of a pool.
+        """
         own = {one.recall.id for one in but}
         with self._lock:
-            held = self._recalls.get(conversation, ())
-            return [one for one in held if one.recall.id not in own]
+            held = [
+                one
+                for (name, tenant), recalls in self._recalls.items()
+                if name == conversation
+                for one in recalls
+                if (not tenant if namespaces is None else namespace_of(one.index) in namespaces)
+            ]
+        return [one for one in held if one.recall.id not in own]
+
+
+def _tenant(recalled: Recalled) -> str:
+    return "" if pool_of(recalled.index) is None else namespace_of(recalled.index)

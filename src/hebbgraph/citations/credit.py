@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from hebbgraph.limits import MANY_SHOWN, MAX_K
 from hebbgraph.records import AnswerRecord, Feedback, Recall
@@ -14,8 +14,11 @@ __all__ = [
     "Lesson",
     "Recalled",
     "TeachableIndex",
+    "TeachablePool",
     "chunk_of",
     "names_of",
+    "namespace_of",
+    "pool_of",
     "share_credit",
 ]
 
@@ -52,6 +55,11 @@ class TeachableIndex(Protocol):
 class LastingIndex(TeachableIndex, Protocol):
     """An index that also keeps what links answers to lessons, for other processes."""
 
+    @property
+    def namespace(self) -> str:
+        """The namespace that it reads and writes."""
+        ...
+
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
         """See :meth:`hebbgraph.HebbianIndex.keep_answer`."""
         ...
@@ -75,6 +83,29 @@ class LastingIndex(TeachableIndex, Protocol):
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
         ...
+
+
+@runtime_checkable
+class TeachablePool(Protocol):
+    """Indexes by the names of their namespaces; an :class:`hebbgraph.IndexPool` is one."""
+
+    def __getitem__(self, namespace: str) -> LastingIndex:
+        """Return the index of a namespace."""
+        ...
+
+    def namespaces(self) -> list[str]:
+        """Return the names of those that exist."""
+        ...
+
+
+def pool_of(index: object) -> Any:
+    """Return the pool that an index belongs to, or None: its namespace is a tenant's."""
+    return getattr(index, "pool", None)
+
+
+def namespace_of(index: object) -> str:
+    """Return the namespace of an index, or ``""`` of one that has none."""
+    return str(getattr(index, "namespace", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hebbgraph.citations.credit import (
     Recalled,
     chunk_of,
     names_of,
+    namespace_of,
     share_credit,
 )
 from hebbgraph.citations.outcomes import Outcome, Reason
@@ -155,7 +156,8 @@ class Exchange:
         and failed attempts teach nothing.
         """
         outcome = self._outcome()
-        return replace(outcome, names=tuple(self.ids), actor=self.actor)
+        asked = frozenset(namespace_of(one.index) for one in self.recalls or self.earlier)
+        return replace(outcome, names=tuple(self.ids), actor=self.actor, namespaces=asked)
 
     def _outcome(self) -> Outcome:
         if not (self.recalls or self.earlier):

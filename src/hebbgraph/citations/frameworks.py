@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar
 
+from hebbgraph.arguments import agreed_namespace
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations.cited import Judge
-from hebbgraph.citations.credit import LastingIndex
+from hebbgraph.citations.credit import LastingIndex, TeachablePool, pool_of
 from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted
 from hebbgraph.citations.outcomes import Outcome
 from hebbgraph.errors import NotFoundError, ParameterError
@@ -37,8 +38,8 @@ class FrameworkLearner(Closing):
 
     Parameters
     ----------
-    index : HebbianIndex, optional
-        What is learned, or what has it as ``index``: a retriever, a vector store.
+    index : HebbianIndex or IndexPool, optional
+        What is learned, or what has it as ``index`` or ``pool``: a retriever, a vector store.
     actor : callable or str, optional
         From what a request says of itself to the name that its lessons are attributed to. Left
         out, ``user_id`` and the like.
@@ -71,13 +72,15 @@ class FrameworkLearner(Closing):
         on_lesson: Callable[[Feedback], object] | None = None,
         on_answer: Callable[[Outcome], object] | None = None,
     ) -> None:
-        self.index: Any = _index_of(index)
+        home, self._namespace = _home_of(index)
+        self.pool: Any = home if isinstance(home, TeachablePool) else None
+        self.index: Any = None if self.pool is not None else home
         self.actor = actor_by(actor)
         self.trusted = check_trusted(trusted)
         self._learner = Learner(
             learn_on=learn_on,
             remember=remember,
-            index=self.index,
+            index=home,
             on_lesson=on_lesson,
             on_answer=on_answer,
             expects_actor=actor is None,
@@ -91,6 +94,14 @@ class FrameworkLearner(Closing):
     @abstractmethod
     def _names_of(self, answer: Any) -> Sequence[str]:
         """Return what an answer may be called, the likeliest name first."""
+
+    @abstractmethod
+    def _asked_namespace(self) -> str | None:
+        """Return the namespace that the present request names."""
+
+    def _whose(self, namespace: str | None) -> str | None:
+        """Return the namespace that is meant: the one given, the request's, or the retriever's."""
+        return agreed_namespace(namespace, self._asked_namespace()) or self._namespace
 
     def _attributed(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return whom the lessons of a request are attributed to."""
@@ -115,9 +126,29 @@ class FrameworkLearner(Closing):
     def lessons(self) -> tuple[Outcome, ...]:
         """What became of the latest answers, oldest first: what was learned, or why nothing.
 
-        ``index.lessons()`` lists what an index has learned, from all processes.
+        Those of all tenants; :meth:`outcomes` chooses. ``index.lessons()`` lists what an index has
+        learned, from all processes.
         """
         return self._learner.journal.latest
+
+    def outcomes(self, answer: Any = None, *, namespace: str | None = None) -> tuple[Outcome, ...]:
+        """What became of an answer, or of the latest of one tenant, oldest first.
+
+        Parameters
+        ----------
+        answer : str or other, optional
+            As for :meth:`feedback`. Left out, all of them.
+        namespace : str, optional
+            Whose. Left out, that of the request.
+        """
+        whose = self._whose(namespace)
+        names = None if answer is None else set(self._names_of(answer))
+        return tuple(
+            one
+            for one in self.lessons
+            if (whose is None or whose in one.namespaces)
+            and (names is None or not names.isdisjoint(one.names))
+        )
 
     @property
     def counts(self) -> dict[str, int]:
@@ -132,6 +163,7 @@ class FrameworkLearner(Closing):
         cited: Sequence[str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
+        namespace: str | None = None,
     ) -> list[Feedback]:
         """Say what became of an answer: thumbs up or down. The last verdict holds.
 
@@ -150,6 +182,10 @@ class FrameworkLearner(Closing):
             Left out, the request's.
         trusted : bool
             Whether the application vouches for it, as for an editor's word.
+        namespace : str, optional
+            Whose answer it is. Left out, the request's, where this is called within one, or that
+            of the retriever. Needed over a pool for names that are not random, and wherever
+            several namespaces have an answer of the name.
 
         Returns
         -------
@@ -160,25 +196,31 @@ class FrameworkLearner(Closing):
         ------
         NotFoundError
             For an answer that is not, or no longer, remembered.
+        ParameterError
+            If several tenants may have an answer of this name, and none is named. Nothing is
+            judged then.
         """
+        whose = self._whose(namespace)
         judge = partial(
             self._learner.feedback,
             good=good,
             cited=cited,
             actor=actor,
             trusted=trusted,
-            index=self.index,
+            index=self._learner.known.index_of(whose),
+            namespace=whose,
         )
         return list(self._by_name(answer, judge))
 
     afeedback = in_thread(feedback)
 
-    def undo(self, answer: Any) -> int:
+    def undo(self, answer: Any, *, namespace: str | None = None) -> int:
         """Take back what an answer has taught, thumbs included; return how many lessons.
 
         Parameters and errors are those of :meth:`feedback`.
         """
-        return self._by_name(answer, self._learner.undo)
+        whose = self._whose(namespace)
+        return self._by_name(answer, partial(self._learner.undo, namespace=whose))
 
     aundo = in_thread(undo)
 
@@ -192,13 +234,17 @@ class FrameworkLearner(Closing):
         return what(last)
 
 
-def _index_of(given: Any) -> Any:
-    """Return the index of what has one."""
-    if given is None or isinstance(given, LastingIndex):
-        return given
-    index = getattr(getattr(given, "vectorstore", given), "index", None)
+def _home_of(given: Any) -> tuple[Any, str | None]:
+    """Return the index or the pool of what has one, and the namespace of its requests."""
+    if given is None or isinstance(given, LastingIndex | TeachablePool):
+        return given, None
+    retriever = getattr(given, "vectorstore", given)
+    if (pool := pool_of(retriever)) is not None:
+        return pool, retriever.namespace
+    index = getattr(retriever, "index", None)
     if not isinstance(index, LastingIndex):
         raise ParameterError(
-            f"index is a HebbianIndex, or a retriever or vector store over one; got {given!r:.80}"
+            "index is a HebbianIndex, an IndexPool, or a retriever or vector store over one; "
+            f"got {given!r:.80}"
         )
-    return index
+    return index, None

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
-import weakref
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from hebbgraph.citations.answered import Answered, Label
 from hebbgraph.citations.cited import Judge
 from hebbgraph.citations.conversations import Conversations
-from hebbgraph.citations.credit import LastingIndex, Recalled, TeachableIndex, share_credit
+from hebbgraph.citations.credit import (
+    LastingIndex,
+    Recalled,
+    TeachableIndex,
+    TeachablePool,
+    namespace_of,
+    pool_of,
+    share_credit,
+)
 from hebbgraph.citations.exchange import Exchange
 from hebbgraph.citations.journal import Journal
+from hebbgraph.citations.known import KnownAnswers, reading
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.worker import Worker
-from hebbgraph.errors import ClosedIndexError, FeedbackError, NotFoundError, ParameterError
+from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
 
 __all__ = ["Actor", "Learner", "Trusted", "actor_by", "check_trusted", "user_id"]
 
 logger = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
 
 Actor: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """From a request's metadata to the name that its lessons are attributed to, or None."""
@@ -95,7 +99,7 @@ class Learner:
     ----------
     learn_on, remember, on_lesson, on_answer, judge
         As for :class:`~hebbgraph.citations.FrameworkLearner`.
-    index : TeachableIndex, optional
+    index : LastingIndex or pool of them, optional
         Where answers of other processes may be kept, before the first answer comes from it.
     expects_actor : bool
         Whether to say once that an answer had no actor.
@@ -125,7 +129,7 @@ class Learner:
         *,
         learn_on: Literal["citation", "approval"] = "citation",
         remember: int = 1_000,
-        index: TeachableIndex | None = None,
+        index: LastingIndex | TeachablePool | None = None,
         on_lesson: Callable[[Feedback], object] | None = None,
         on_answer: Callable[[Outcome], object] | None = None,
         expects_actor: bool = False,
@@ -144,15 +148,9 @@ class Learner:
         self.judge = judge
         self.conversations = Conversations()
         self.journal = Journal(remember=remember, on_answer=on_answer, expects_actor=expects_actor)
+        self.known = KnownAnswers(remember, index)
         self._worker = Worker()
         self._lock = threading.RLock()
-        self._answers: dict[str, Answered] = {}
-        self._order: deque[tuple[Answered, Sequence[str]]] = deque()
-        #: Names of the latest answers that cited nothing.
-        self._uncited: deque[str] = deque(maxlen=remember)
-        #: Where answers of other processes may be kept.
-        self._indexes: weakref.WeakSet[LastingIndex] = weakref.WeakSet()
-        self._meet(index)
 
     # -- learning ---------------------------------------------------------------------
 
@@ -191,7 +189,7 @@ class Learner:
         feedback: list[Feedback] = []
         errors: list[Exception] = []
         if outcome.lessons:
-            feedback, errors = answered.judge(True, self._tell)
+            feedback, errors = answered.teach(self._tell)
         outcome = self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
         if errors:
             raise errors[0]
@@ -215,14 +213,14 @@ class Learner:
         feedback: list[Feedback] = []
         errors: list[Exception] = []
         if outcome.lessons and self.learn_on == "citation":
-            feedback, errors = answered.judge(True, self._tell)
+            feedback, errors = answered.teach(self._tell)
             for error in errors:
                 logger.error("an answer could not be learned: %s", error, exc_info=error)
         self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
 
     def _read(self, exchange: Exchange) -> tuple[Outcome, Answered]:
         for one in (*exchange.recalls, *exchange.earlier):
-            self._meet(one.index)
+            self.known.meet(one.index)
         if self.judge is not None and exchange.judge is None:
             exchange.judge = self.judge
         taught = set(exchange.taught)
@@ -231,37 +229,25 @@ class Learner:
             if exchange.taught != taught:
                 outcome = exchange.outcome()
             label = Label(tuple(exchange.ids), exchange.conversation, tuple(exchange.recalls))
-            answered = Answered(outcome.lessons, label)
+            before = self.known.of_request(exchange.taught, exchange.ids)
+            if before is not None:
+                before.extend(outcome.lessons, label)
+            answered = before or Answered(outcome.lessons, label, exchange.taught)
             if outcome.lessons:
                 exchange.taught.update(outcome.cited)
-                self._remember(answered, exchange.ids)
+            if answered.lessons:
+                self.known.add(answered)
             else:
-                self._uncited.extend(exchange.ids)
+                self.known.add_uncited(exchange.ids, answered.namespaces)
         return outcome, answered
 
     def _noted(self, answered: Answered, outcome: Outcome, errors: Sequence[Exception]) -> Outcome:
         if errors and not outcome.feedback:
             outcome = replace(outcome, reason=Reason.REFUSED)
-        answered.keep(outcome.code)
+        # Of several answers to a request, those that taught are what a verdict is about.
+        answered.keep(outcome.code if outcome.lessons or not answered.lessons else "learned")
         self.journal.note(outcome)
         return outcome
-
-    def _remember(self, answered: Answered, ids: Sequence[str]) -> None:
-        if not ids:
-            return
-        self._order.append((answered, ids))
-        self._answers.update(dict.fromkeys(ids, answered))
-        while len(self._order) > self.remember:
-            oldest, names = self._order.popleft()
-            for name in names:
-                if self._answers.get(name) is oldest:
-                    del self._answers[name]
-
-    def _meet(self, index: object) -> None:
-        if isinstance(index, LastingIndex) and index not in self._indexes:
-            self._indexes.add(index)
-            with contextlib.suppress(ClosedIndexError):  # it refuses the lesson, by name
-                index.keep_recalls()  # so that a verdict can name them
 
     def _tell(self, feedback: Feedback) -> None:
         if self.on_lesson is not None:
@@ -272,7 +258,14 @@ class Learner:
 
     # -- earlier turns ------------------------------------------------------------------
 
-    def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
+    def earlier(
+        self,
+        conversation: str,
+        *,
+        but: Sequence[Recalled] = (),
+        namespace: str | None = None,
+        kept: bool = True,
+    ) -> list[Recalled]:
         """Return what earlier turns of a conversation recalled, oldest first.
 
         Also those that another process answered, as far as an index has kept them.
@@ -282,16 +275,28 @@ class Learner:
         conversation : str
         but : sequence of Recalled
             Those of the present turn.
+        namespace : str, optional
+            That of the request. Left out, those that ``but`` searched: a tenant's conversation
+            is nobody else's, even if it has the same name.
+        kept : bool
+            Whether indexes are asked, too.
         """
-        found = {one.recall.id: one for one in self.conversations.earlier(conversation, but=but)}
+        tenants = {namespace_of(one.index) for one in but if pool_of(one.index) is not None}
+        if not tenants and pool_of(self.known.home) is not None:
+            tenants = {namespace_of(self.known.home)}
+        about = {namespace} if namespace is not None else tenants or None
+        found = {
+            one.recall.id: one
+            for one in self.conversations.earlier(conversation, but=but, namespaces=about)
+        }
         own = {one.recall.id for one in but}
-        kept = {
+        lasting = {
             recall.id: Recalled(index, recall)
-            for index in list(self._indexes)
-            for recall in _reading(index.earlier_recalls, conversation) or ()
+            for index in (self.known.indexes(about) if kept else ())
+            for recall in reading(index.earlier_recalls, conversation) or ()
             if recall.id not in own and recall.id not in found
         }
-        return [*kept.values(), *found.values()]
+        return [*lasting.values(), *found.values()]
 
     # -- late feedback ----------------------------------------------------------------
 
@@ -304,6 +309,7 @@ class Learner:
         actor: str | None = None,
         trusted: bool = False,
         index: TeachableIndex | None = None,
+        namespace: str | None = None,
     ) -> list[Feedback]:
         """Judge an answer; see :meth:`hebbgraph.citations.FrameworkLearner.feedback`.
 
@@ -316,6 +322,8 @@ class Learner:
         index : TeachableIndex, optional
             Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
             remembered.
+        namespace : str, optional
+            Whose answer it is; needed if several have one of this id.
 
         Raises
         ------
@@ -333,16 +341,17 @@ class Learner:
         if isinstance(cited, str):
             raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
         self.flush()
-        self._meet(index)
-        answered = self._find(id)
+        self.known.meet(index)
+        answered = self.known.find(id, namespace)
         if cited is not None:
             answered = self._about(id, cited, answered, index)
-        elif self._has_none(id, answered):
+        elif self._has_none(id, answered, namespace):
             logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
             return []
         if answered is None or not answered.lessons:
             raise NotFoundError(
-                f"{self._unknown(id)}; name the chunks by cited=[...] with a retriever's run"
+                f"{self._unknown(id, namespace)}; name the chunks by cited=[...] with a "
+                "retriever's run"
             )
         feedback, errors = answered.judge(good, self._tell, actor, trusted=trusted)
         answered.keep(("learned" if good else "rejected") if feedback else "waiting")
@@ -350,40 +359,26 @@ class Learner:
             raise errors[0]
         return feedback
 
-    def undo(self, id: str) -> int:
+    def undo(self, id: str, *, namespace: str | None = None) -> int:
         """Take back what an answer has taught, verdicts included; return how many lessons."""
         self.flush()
-        answered = self._find(id)
-        if self._has_none(id, answered):
+        answered = self.known.find(id, namespace)
+        if self._has_none(id, answered, namespace):
             return 0
         if answered is None:
-            raise NotFoundError(self._unknown(id))
+            raise NotFoundError(self._unknown(id, namespace))
         count = answered.undo()
         answered.keep("undone")
         return count
 
-    def _find(self, id: str) -> Answered | None:
-        """Return an answer as its indexes keep it now, or else as it is remembered."""
-        kept = [
-            (index, record)
-            for index in list(self._indexes)
-            if (record := _reading(index.find_answer, id)) is not None
-        ]
-        with self._lock:
-            known = self._answers.get(id)
-        if kept and (known is None or not known.is_as_kept(kept)):
-            return Answered.recollected(kept, known)
-        if not kept and known is not None:
-            known.settle()
-        return known
-
-    def _has_none(self, id: str, answered: Answered | None) -> bool:
+    def _has_none(self, id: str, answered: Answered | None, namespace: str | None) -> bool:
         """Return whether an answer is known to have cited nothing."""
-        return id in self._uncited if answered is None else not answered.lessons
+        return self.known.cited_nothing(id, namespace) if answered is None else not answered.lessons
 
-    def _unknown(self, id: str) -> str:
-        where = "" if self._indexes else ", in this process; hand the learner its index"
-        return f"no answer of run {id!r} is remembered (the last {self.remember} are{where})"
+    def _unknown(self, id: str, namespace: str | None) -> str:
+        where = f" in namespace {namespace!r}" if namespace is not None else ""
+        hint = "" if where or self.known.home or len(self.known) else "; hand the learner its index"
+        return f"no answer of run {id!r} is remembered{where} (the last {self.remember} are{hint})"
 
     @staticmethod
     def _about(
@@ -409,12 +404,3 @@ class Learner:
         label = known.label if known is not None else Label((id,))
         vouched = bool(lessons) and lessons[0].trusted
         return Answered([lesson.by(actor, trusted=vouched) for lesson in found], label)
-
-
-def _reading(read: Callable[[str], _T], name: str) -> _T | None:
-    """Ask an index for what it keeps; one that is closed or damaged keeps nothing, and says so."""
-    try:
-        return read(name)
-    except Exception as error:
-        logger.warning("what an index keeps of answers cannot be read: %s", error)
-        return None

@@ -71,6 +71,8 @@ class Outcome:
     names : tuple of str
         What the answer may be called: ids of runs and recalls.
     actor : str, optional
+    namespaces : frozenset of str
+        Those that it was asked in.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -81,6 +83,7 @@ class Outcome:
     feedback: tuple[Feedback, ...] = ()
     names: tuple[str, ...] = ()
     actor: str | None = None
+    namespaces: frozenset[str] = frozenset()
 
     @property
     def code(self) -> str:

@@ -195,11 +195,11 @@ def test_a_likely_mistake_is_a_warning_once(
     index = open_index()
     index.add(OWLS)
     learner = Learner(expects_actor=True)
-    for _ in range(2):
-        exchange, _ = asked(index)
+    for turn in ("1", "2"):
+        exchange, _ = asked(index, run=turn)
         exchange.replies = [Reply(prompt=PROMPT.replace("[", "").replace("]", ""), text="So [1].")]
         learner.learn(exchange)
-        learner.learn(asked(index)[0])
+        learner.learn(asked(index, run=f"{turn} again")[0])
     told = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert len(told) == 2
     assert "no chunk had a key in the prompt" in told[0]

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -114,7 +115,7 @@ def test_a_copy_that_names_a_recall_that_is_kept_is_explained_by_any_retriever(
 async def test_a_misspelt_namespace_is_an_error_and_is_not_made(
     pool: IndexPool, retriever: HebbianRetriever
 ) -> None:
-    with pytest.raises(NamespaceNotFoundError, match="no namespace 'ana'; there are 'anna', 'b"):
+    with pytest.raises(NamespaceNotFoundError, match=r"no namespace 'ana'\. The first"):
         retriever.invoke(QUERY, asking("ana"))
     with pytest.raises(NamespaceNotFoundError, match="'ana'"):
         await retriever.ainvoke(QUERY, namespace="ana")
@@ -194,3 +195,146 @@ def test_each_tenant_learns_for_itself(
     chain.invoke(QUERY, {**asking("anna"), "callbacks": [learner]})
     learner.flush()
     assert [pool[tenant].log.export(io.StringIO()) for tenant in BERTH] == [1, 0]
+
+
+@pytest.fixture
+def answering(pool: IndexPool, chat: Any) -> Any:
+    """Answer as a chain does, each tenant's answer under a name that may be anyone's."""
+    retriever = HebbianRetriever.from_pool(pool)
+
+    def answer(learner: CitationLearner, tenant: str, name: str, **metadata: str) -> None:
+        chain = (
+            RunnableLambda(
+                lambda query: {
+                    "context": format_documents(retriever.invoke(query)),
+                    "question": query,
+                }
+            )
+            | citation_prompt()
+            | chat(citing("berth", texts={"berth": BERTH[tenant]}))
+        )
+        chain.invoke(
+            QUERY,
+            {
+                **asking(tenant),
+                "callbacks": [learner],
+                "metadata": {"answer_id": name, "user_id": tenant, **metadata},
+            },
+        )
+        learner.flush()
+
+    return answer
+
+
+def learned(pool: IndexPool) -> dict[str, list[tuple[int, int]]]:
+    return {
+        tenant: [(len(one.cited), len(one.rejected)) for _, one in pool[tenant].parts.log.after(0)]
+        for tenant in BERTH
+    }
+
+
+LESSON, REJECTION = (1, 0), (0, 1)
+
+
+def test_a_thumb_is_about_the_answer_of_its_tenant(pool: IndexPool, answering: Any) -> None:
+    learner = CitationLearner()
+    for tenant in BERTH:
+        answering(learner, tenant, "9")
+    assert learned(pool) == {"anna": [LESSON], "bert": [LESSON]}
+    for act in (partial(learner.feedback, good=False), learner.undo):
+        with pytest.raises(ParameterError, match=r"say whose is meant: namespace=\.\.\.") as raised:
+            act("9")
+        assert "anna" not in str(raised.value)
+    assert learned(pool) == {"anna": [LESSON], "bert": [LESSON]}
+    assert len(learner.feedback("9", False, namespace="bert")) == 1
+    assert learned(pool) == {"anna": [LESSON], "bert": [REJECTION]}
+    within = RunnableLambda(lambda name: learner.feedback(name, False))
+    assert len(within.invoke("9", asking("anna"))) == 1
+    assert learned(pool) == {"anna": [REJECTION], "bert": [REJECTION]}
+    with pytest.raises(ParameterError, match="namespace 'bert', and its request 'anna'"):
+        RunnableLambda(lambda name: learner.undo(name, namespace="bert")).invoke(
+            "9", asking("anna")
+        )
+    assert learner.undo("9", namespace="bert") == 1
+    assert learned(pool) == {"anna": [REJECTION], "bert": []}
+    (outcome,) = learner.outcomes("9", namespace="anna")
+    assert (outcome.actor, len(learner.outcomes("9")), len(learner.outcomes())) == ("anna", 2, 2)
+
+
+def test_nobody_judges_an_answer_that_only_another_tenant_has(
+    pool: IndexPool, answering: Any
+) -> None:
+    learner = CitationLearner()
+    answering(learner, "anna", "9")
+    answering(learner, "bert", "10")
+    with pytest.raises(ParameterError, match="may be several tenants'"):
+        learner.feedback("9", False)
+    with pytest.raises(NotFoundError, match="no answer of run '9' is remembered in namespace 'be"):
+        learner.feedback("9", False, namespace="bert")
+    assert learned(pool) == {"anna": [LESSON], "bert": [LESSON]}
+    run = learner.outcomes("9")[0].names[1]  # random, so nobody else's
+    assert learner.undo(run) == 1
+
+
+@pytest.mark.parametrize("home", ["pool", "retriever", "default"])
+def test_a_learner_over_a_pool_judges_in_any_process(
+    pool: IndexPool, answering: Any, home: str
+) -> None:
+    for tenant in BERTH:
+        answering(CitationLearner(), tenant, "9")
+    given: Any = pool
+    if home != "pool":
+        default = "bert" if home == "default" else None
+        given = HebbianRetriever.from_pool(pool, namespace=default)
+    with CitationLearner(given) as learner:
+        if home == "default":
+            assert learner.undo("9") == 1
+        else:
+            with pytest.raises(ParameterError, match="say whose is meant"):
+                learner.undo("9")
+            assert learner.undo("9", namespace="bert") == 1
+        assert learned(pool) == {"anna": [LESSON], "bert": []}
+        assert len(learner.feedback("9", False, namespace="anna")) == 1
+        answering(learner, "bert", "11")
+        assert learned(pool) == {"anna": [REJECTION], "bert": [LESSON]}
+        assert learner.index is None
+        recall = pool["anna"].recall(QUERY)
+        assert learner.learn("See berth.", recall) == []
+        assert learner.learn("At berth 7 [berth].", recall)[0].namespace == "anna"
+
+
+def test_conversations_of_one_name_are_each_tenants_own(
+    pool: IndexPool, answering: Any, chat: Any
+) -> None:
+    learner = CitationLearner()
+    answering(learner, "anna", "1", thread_id="chat")
+    prompt = format_documents(HebbianRetriever.from_pool(pool).invoke(QUERY, asking("anna")))
+    for tenant, expected in (("bert", 1), ("anna", 2)):
+        chat(citing("berth", texts={"berth": BERTH["anna"]})).invoke(
+            [HumanMessage(f"{prompt}\n\nAnd where is it?")],
+            {
+                "callbacks": [learner],
+                "metadata": {"thread_id": "chat", "hebbgraph_namespace": tenant},
+            },
+        )
+        learner.flush()
+        assert len(learned(pool)["anna"]) == expected
+
+
+def test_a_name_that_is_used_again_means_the_later_answer(
+    pool: IndexPool, answering: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = CitationLearner()
+    answering(learner, "anna", "9")
+    assert "two answers" not in caplog.text
+    answering(learner, "anna", "9")
+    first, second = learner.outcomes(namespace="anna")
+    assert (
+        f"two answers are named '9'; from now on that means the later one, and the earlier "
+        f"one goes by '{first.names[1]}'" in caplog.text
+    )
+    assert [one.id for one in learner.feedback("9", True, namespace="anna")] == [
+        second.feedback[0].id
+    ]
+    assert learner.undo(first.names[1], namespace="anna") == 1
+    assert learned(pool)["anna"] == [LESSON]

@@ -15,7 +15,8 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticRespons
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Reason
+from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Reason, Recalled
+from hebbgraph.citations.credit import pool_of
 from llama_index.retrievers.hebbgraph.answers import (
     Answer,
     chunk_id,
@@ -25,7 +26,8 @@ from llama_index.retrievers.hebbgraph.answers import (
 )
 from llama_index.retrievers.hebbgraph.listening import Listener
 from llama_index.retrievers.hebbgraph.nodes import TRAIL_KEY
-from llama_index.retrievers.hebbgraph.tracing import Request
+from llama_index.retrievers.hebbgraph.requested import NAMESPACE, asked_namespace
+from llama_index.retrievers.hebbgraph.tracing import Request, SeenRecall
 
 __all__ = ["CitationLearner"]
 
@@ -77,7 +79,7 @@ class CitationLearner(FrameworkLearner, Listener):
         self, index: Any = None, *, background: bool = False, **options: Unpack[LearnerOptions]
     ) -> None:
         FrameworkLearner.__init__(self, index, **options)
-        Listener.__init__(self, self.index, self._learner.conversations)
+        Listener.__init__(self, self._learner.conversations)
         self._background = background
 
     # -- installing -----------------------------------------------------------------
@@ -116,7 +118,8 @@ class CitationLearner(FrameworkLearner, Listener):
         """
         shown = list(nodes if nodes is not None else getattr(answer, "source_nodes", ()))
         ids = {one.node_id for one in shown}
-        recalls = [seen for seen in reversed(self._recent) if ids & seen.ids][:1]
+        whose = self._whose((tags or {}).get(NAMESPACE))
+        recalls = self._one_tenants([seen for seen in self._latest_of(whose) if ids & seen.ids])[:1]
         if recalls:
             request = Request(dict(tags or {}))
             text, structured = text_of(answer)
@@ -136,6 +139,20 @@ class CitationLearner(FrameworkLearner, Listener):
     def _names_of(self, answer: Recall | RESPONSE_TYPE | str) -> Sequence[str]:
         return [self._id_of(answer)]
 
+    def _asked_namespace(self) -> str | None:
+        return asked_namespace()
+
+    @staticmethod
+    def _one_tenants(recalls: list[SeenRecall]) -> list[SeenRecall]:
+        """Return recalls as they are; refuse those of several tenants of a pool."""
+        tenants = {one.recall.namespace for one in recalls if pool_of(one.index) is not None}
+        if len(tenants) > 1:
+            raise ParameterError(
+                "several tenants were given these nodes; say whose answer it is: within "
+                f'instrument_tags({{"{NAMESPACE}": ...}})'
+            )
+        return recalls
+
     def _id_of(self, recall: Recall | RESPONSE_TYPE | str) -> str:
         """Return the id of the recall that is meant."""
         if isinstance(recall, str):
@@ -148,17 +165,17 @@ class CitationLearner(FrameworkLearner, Listener):
         trails = [one.metadata.get(TRAIL_KEY) for one in nodes]
         if named := [trail["recall_id"] for trail in trails if trail]:
             return str(named[0])
-        alike: Recall | None = None
-        for seen in reversed(list(self._recent)):
+        alike, exact = [], []
+        for seen in self._latest_of(self._whose(None)):
             # A CitationQueryEngine hands on pieces, with ids of their own.
             scored = {(chunk_id(one.node, [seen]), one.score) for one in nodes}
             if not {id_ for id_, _ in scored} & seen.ids:
                 continue
+            alike.append(seen)
             if scored <= {(hit.chunk.id, hit.score) for hit in seen.recall.hits}:
-                return seen.recall.id
-            alike = alike or seen.recall
-        if alike is not None:
-            return alike.id
+                exact.append(seen)
+        for seen in self._one_tenants(exact or alike):
+            return seen.recall.id
         raise NotFoundError("no recall of the latest ones returned the nodes of this response")
 
     # -- teaching -------------------------------------------------------------------
@@ -169,12 +186,24 @@ class CitationLearner(FrameworkLearner, Listener):
     def _study(self, answer: Answer, *, background: bool) -> None:
         self._learner.submit(partial(self._read, answer), background=background)
 
+    def _earlier(self, talk: str, request: Request) -> list[Recalled]:
+        whose = request.tags.get(NAMESPACE)
+        return self._learner.earlier(
+            talk,
+            but=request.recalls,
+            namespace=None if whose is None else str(whose),
+            kept=False,
+        )
+
     def _missed(self, reason: Reason) -> None:
         self._learner.missed(reason)
 
     def _read(self, answer: Answer) -> Exchange:
         if (thread := answer.tags.get("thread_id")) is not None:
-            answer.earlier = self._learner.earlier(str(thread), but=answer.recalls)
+            whose = answer.tags.get(NAMESPACE)
+            answer.earlier = self._learner.earlier(
+                str(thread), but=answer.recalls, namespace=None if whose is None else str(whose)
+            )
         return exchange_of(answer, **self._attributed(answer.tags))
 
 

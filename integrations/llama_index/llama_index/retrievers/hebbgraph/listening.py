@@ -18,8 +18,9 @@ from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from hebbgraph import HebbianIndex
-from hebbgraph.citations import Conversations, Reason
+from hebbgraph import HebbianIndex, IndexPool
+from hebbgraph.citations import Conversations, Reason, Recalled
+from hebbgraph.citations.credit import pool_of
 from llama_index.retrievers.hebbgraph.answers import (
     ANSWER_EVENTS,
     PROMPT_EVENTS,
@@ -32,6 +33,7 @@ from llama_index.retrievers.hebbgraph.answers import (
     texts_of_messages,
 )
 from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.requested import asked_namespace
 from llama_index.retrievers.hebbgraph.talks import Talks
 from llama_index.retrievers.hebbgraph.tracing import (
     EventHandler,
@@ -55,14 +57,19 @@ class Listener(ABC):
 
     Parameters
     ----------
-    index : HebbianIndex, optional
-        Listen to recalls of this one only.
     conversations : Conversations
         Where to note what each turn recalled.
+
+    Attributes
+    ----------
+    index, pool : HebbianIndex and IndexPool, optional
+        Listen to recalls of these only.
     """
 
-    def __init__(self, index: HebbianIndex | None, conversations: Conversations) -> None:
-        self.index = index
+    index: HebbianIndex | None
+    pool: IndexPool | None
+
+    def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
         self._spans = SpanTree(self._matters, self._request_ended)
         self._recent: deque[SeenRecall] = deque(maxlen=_RECENT)
@@ -74,6 +81,10 @@ class Listener(ABC):
     @abstractmethod
     def _answered(self, answer: Answer, *, later: bool = False) -> None:
         """Take over an answer; ``later``: this may be no moment to do any work."""
+
+    @abstractmethod
+    def _earlier(self, talk: str, request: Request) -> list[Recalled]:
+        """Return what earlier turns of a talk recalled in this process."""
 
     @abstractmethod
     def _missed(self, reason: Reason) -> None:
@@ -158,7 +169,8 @@ class Listener(ABC):
         return bool(request.recalls) or named or request.talk is not None
 
     def _hear_recall(self, event: RecallEvent) -> None:
-        if self.index is not None and not _is_same(self.index, event.index):
+        other = self.index is not None and not _is_same(self.index, event.index)
+        if other or self.pool not in (None, pool_of(event.index)):
             self._missed(Reason.OTHER_INDEX)
             return
         span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
@@ -259,10 +271,15 @@ class Listener(ABC):
         """Return the latest recall of this question that these nodes came from."""
         question = query.query_str if isinstance(query, QueryBundle) else str(query or "")
         ids = {one.node_id for one in nodes}
-        for seen in reversed(list(self._recent)):
+        for seen in self._latest_of(asked_namespace()):
             if seen.recall.query.strip() == question.strip() and ids & seen.ids:
                 return [seen]
         return []
+
+    def _latest_of(self, namespace: str | None) -> list[SeenRecall]:
+        """Return the latest recalls of a namespace, or of all, the last one first."""
+        recent = reversed(list(self._recent))
+        return [one for one in recent if namespace in (None, one.recall.namespace)]
 
     def _request_ended(self, request: Request, result: object) -> None:
         """Take an agent's last word for its answer."""
@@ -273,7 +290,7 @@ class Listener(ABC):
             return
         text, structured = result_of(result)
         talk = request.talk
-        earlier = [] if talk is None else self._conversations.earlier(talk, but=request.recalls)
+        earlier = [] if talk is None else self._earlier(talk, request)
         if talk is not None or _shows(said.prompt, request.recalls):
             talk = self._talks.note(said.prompt, talk)
             self._conversations.note(talk, [seen.plain() for seen in request.recalls])

@@ -25,7 +25,7 @@ from hebbgraph import (
     ParameterError,
     Recall,
 )
-from hebbgraph.arguments import check_k
+from hebbgraph.arguments import agreed_namespace, check_k
 from hebbgraph.calling import Steps, astep, in_thread, step
 from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
@@ -46,6 +46,7 @@ from llama_index.retrievers.hebbgraph.nodes import (
     node_to_chunk,
 )
 from llama_index.retrievers.hebbgraph.options import SearchOptions
+from llama_index.retrievers.hebbgraph.requested import NAMESPACE, asked_namespace
 from llama_index.retrievers.hebbgraph.tags import set_hidden
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
@@ -58,10 +59,6 @@ DEFAULT_TOP_K = 10
 _REPEATS = 4
 #: With MMR, as many times k are chosen from.
 _CHOICE = 4
-
-
-#: The instrument tag that names a request's namespace.
-_NAMESPACE = "hebbgraph_namespace"
 
 
 #: Filters of ``narrowed`` that are in force, each with its retriever.
@@ -159,7 +156,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
 
     def _index_of(self, namespace: str | None) -> HebbianIndex:
         """Return the index of a request; it may name a namespace itself, or by its tags."""
-        asked = namespace or active_instrument_tags.get().get(_NAMESPACE)
+        asked = agreed_namespace(namespace, asked_namespace())
         if self._index is not None:
             if asked not in (None, self._index.namespace):
                 raise ParameterError(
@@ -171,7 +168,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
         if (asked := asked or self.namespace) is None:
             raise ParameterError(
                 "the request names no namespace; ask within "
-                f'instrument_tags({{"{_NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
+                f'instrument_tags({{"{NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
             )
         return self._pool[str(asked)]
 
@@ -188,7 +185,12 @@ class RecallingRetriever(Explaining, BaseRetriever):
     def _whose(self, namespace: str | None) -> str | None:
         if self._index is not None:
             return self._index.namespace
-        return namespace or active_instrument_tags.get().get(_NAMESPACE) or self.namespace
+        return agreed_namespace(namespace, asked_namespace()) or self.namespace
+
+    @property
+    def pool(self) -> IndexPool | None:
+        """The pool whose namespaces it searches, if it was made by ``from_pool``."""
+        return self._pool
 
     # -- asking -----------------------------------------------------------------------
 
