@@ -13,7 +13,7 @@ from hebbgraph.errors import EmbeddingError, SettingsMismatchError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.store.embeddings import EmbeddingState
-from hebbgraph.store.texts import content_key
+from hebbgraph.store.texts import vector_key
 
 __all__ = ["Embedded", "embed_chunks"]
 
@@ -39,7 +39,7 @@ class Embedded:
         """Return the vector of a chunk's content."""
         if not self.vectors:
             return None
-        return self.vectors.get(content_key(chunk.title, chunk.text))
+        return self.vectors.get(_key(chunk))
 
 
 def embed_chunks(
@@ -68,11 +68,7 @@ def embed_chunks(
     SettingsMismatchError
         If the vectors have another dimension than those of the index.
     """
-    missing = {
-        key: chunk
-        for chunk in chunks
-        if (key := content_key(chunk.title, chunk.text)) not in into.vectors
-    }
+    missing = {key: chunk for chunk in chunks if (key := _key(chunk)) not in into.vectors}
     keys, done = iter(missing), len(chunks) - len(missing)
     try:
         for matrix in embed_in_batches(embedder, list(missing.values())):
@@ -95,3 +91,7 @@ def embed_chunks(
         )
         into.failure.chunks = tuple(left)
         into.failure.__cause__ = error.__cause__
+
+
+def _key(chunk: Chunk) -> bytes:
+    return vector_key(chunk.title, chunk.text, None, chunk.context)

@@ -71,14 +71,14 @@ def embedder_name(embedder: Embedder) -> str:
 
 
 def passage_text(chunk: Chunk) -> str:
-    r"""Return the text to embed for a chunk: its title, then its text.
+    r"""Return the text to embed for a chunk: its title, its context, then its text.
 
     Examples
     --------
     >>> passage_text(Chunk(title="Petrel", text="A small ship."))
     'Petrel\nA small ship.'
     """
-    return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+    return "\n".join([part for part in (chunk.title, chunk.context) if part] + [chunk.text])
 
 
 def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:

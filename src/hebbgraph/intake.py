@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnError: TypeAlias = Literal["raise", "skip"]
 
-_TEXTS = ("text", "title")
+_TEXTS = ("text", "title", "context")
 _LISTS = ("tags", "addresses", "references")
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_ADDRESSES",
     "MAX_ARCHIVE_ENTRIES",
     "MAX_ARCHIVE_XML",
+    "MAX_CONTEXT",
     "MAX_CORRECTIONS",
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
@@ -46,6 +47,7 @@ MAX_TEXT = 10_000_000
 _MOST_OF_ONE = 18
 #: Characters of a title.
 MAX_TITLE = 4096
+MAX_CONTEXT = 10_000
 #: Tags given with one chunk, and characters of each.
 MAX_TAGS = 256
 MAX_TAG = 512

@@ -29,7 +29,7 @@ def propose_candidates(
         More given tags of each, as a tagger found them.
     """
     found = proposer.propose(
-        (chunk.text if settings.text_tags else "", chunk.title, [*chunk.tags, *more])
+        (chunk.searched if settings.text_tags else "", chunk.title, [*chunk.tags, *more])
         for chunk, more in zip(chunks, tags, strict=True)
     )
     if not settings.text_tags:

@@ -28,6 +28,7 @@ from hebbgraph.errors import InvalidChunkError
 from hebbgraph.limits import (
     MAX_ADDRESS,
     MAX_ADDRESSES,
+    MAX_CONTEXT,
     MAX_ID,
     MAX_METADATA_BYTES,
     MAX_REFERENCES,
@@ -63,6 +64,7 @@ __all__ = [
     "TaggingReport",
     "Turn",
     "readable_links",
+    "searched",
     "storable",
     "text_hash",
     "unstorable",
@@ -122,6 +124,11 @@ def text_hash(title: str, text: str) -> str:
     return hashlib.blake2b(f"{title}\x1f{text}".encode(), digest_size=8).hexdigest()
 
 
+def searched(text: str, context: str | None) -> str:
+    """Return the text that is searched: that which is shown, then the context."""
+    return f"{text}\n\n{context}" if context else text
+
+
 class Chunk(BaseModel):
     """The unit that is retrieved.
 
@@ -142,6 +149,10 @@ class Chunk(BaseModel):
     document_id : str, optional
         The document that the chunk comes from; ``HebbianIndex.delete(document_id=...)``
         removes all chunks of a document.
+    context : str, optional
+        Text that is searched with the chunk, by words, vectors and tags, and not shown: the
+        headings above it, the subject of its thread, a summary. At most 10,000 characters. By
+        default what metadata says (``Settings.search_metadata``); an empty str is none.
     tags : tuple of str
         Tags given by the caller, in addition to those the tagger finds.
     addresses : tuple of str
@@ -175,6 +186,7 @@ class Chunk(BaseModel):
     title: str = Field(default="", max_length=MAX_TITLE, strict=True)
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     document_id: str | None = Field(default=None, max_length=MAX_ID)
+    context: str | None = Field(default=None, max_length=MAX_CONTEXT, strict=True)
     tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
     addresses: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
@@ -192,9 +204,16 @@ class Chunk(BaseModel):
             raise ValueError("an id takes printable characters only")
         return value
 
-    @field_validator("text", "title")
+    @property
+    def searched(self) -> str:
+        """The text that is searched: that which is shown, then the context."""
+        return searched(self.text, self.context)
+
+    @field_validator("text", "title", "context")
     @classmethod
-    def _text_is_storable(cls, value: str) -> str:
+    def _text_is_storable(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
         if (found := unstorable(value)) is not None:
             raise ValueError(
                 f"{found}; remove it, or let add() replace it (in a str or dict, unless strict)"

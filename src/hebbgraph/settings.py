@@ -27,6 +27,7 @@ from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.limits import MAX_NAMES_OF_ONE
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
+from hebbgraph.search_text import SEARCHED_FIELDS
 
 __all__ = [
     "AliasName",
@@ -216,6 +217,11 @@ class Settings(_Frozen):
         Metadata fields that say ``valid_from``, ``valid_until`` and ``supersedes`` for chunks
         that do not say it themselves, such as those of the adapters; may differ at each open.
         By default none: a column that happens to have such a name means nothing.
+    search_metadata : tuple of str
+        Metadata fields whose words are searched with the text and not shown, for chunks that have
+        no ``context`` of their own; what is added after an open with other fields follows these.
+        By default headings, subject, summary, keywords, questions and the name of the file; ``()``
+        for none. Numbers, dates, ids and types of files are left out.
     edges : tuple of str
         Build setting. Metadata fields whose values join chunks: two chunks by the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
@@ -278,6 +284,7 @@ class Settings(_Frozen):
     keep_text: StrictBool = True
     keep_versions: StrictBool = False
     time_fields: tuple[str, str, str] | None = None
+    search_metadata: tuple[str, ...] = SEARCHED_FIELDS
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     glossary: _Glossary = {}

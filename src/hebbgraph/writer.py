@@ -22,6 +22,7 @@ from hebbgraph.nesting import CutMetadata
 from hebbgraph.proposing import propose_candidates
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
+from hebbgraph.search_text import with_context
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
@@ -188,7 +189,7 @@ class Writer:
         by_key: dict[tuple[str, str], Chunk] = {}
         for position, chunk in batch:
             try:
-                chunk = dated(chunk, self._settings.time_fields)
+                chunk = self._as_settings_say(chunk)
                 key = (chunk.id, version_key(chunk) if keep_versions else "")
                 if keep_versions:
                     check_versioned(chunk)
@@ -200,6 +201,12 @@ class Writer:
             except InvalidChunkError as error:
                 intake.refuse(position, chunk, error)
         return list(by_key.values())
+
+    def _as_settings_say(self, chunk: Chunk) -> Chunk:
+        """Read from metadata what the settings name and the chunk does not say itself."""
+        return with_context(
+            dated(chunk, self._settings.time_fields), self._settings.search_metadata
+        )
 
     def _in_versions(self, chunks: list[Chunk], gone: Collection[str] = ()) -> _Final:
         """Arrange chunks among the versions that are held, if old ones are kept.
@@ -419,7 +426,7 @@ class Writer:
         own: dict[str, Chunk] = {}
         intake = Intake()
         for _, chunk in intake.take(chunks):
-            chunk = dated(chunk, self._settings.time_fields)
+            chunk = self._as_settings_say(chunk)
             chunk = chunk.model_copy(update={"document_id": document_id})
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")

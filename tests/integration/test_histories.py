@@ -457,6 +457,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
             "DROP INDEX ix_chunks_namespace_version_of",
             "ALTER TABLE chunks DROP COLUMN validity",
             "ALTER TABLE chunks DROP COLUMN version_of",
+            "ALTER TABLE chunks DROP COLUMN context",
             "DROP INDEX ix_chunks_namespace_vector_epoch",
             "ALTER TABLE namespaces DROP COLUMN mark",
             "ALTER TABLE namespaces DROP COLUMN feedback_mark",

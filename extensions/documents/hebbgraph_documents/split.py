@@ -191,6 +191,7 @@ def iter_chunks(
                 text=text,
                 title=title,
                 metadata=metadata,
+                context="",  # the headings stand above the text
                 document_id=document_id,
                 tags=tags,
                 addresses=addresses_at(

@@ -96,6 +96,29 @@ def test_nodes_lead_to_their_objects(nodes: list[TextNode]) -> None:
     assert [one.node_id for one in outer.retrieve("Petrel")] == ["petrel"]
 
 
+def test_metadata_that_is_embedded_is_searched() -> None:
+    node = TextNode(
+        id_="n",
+        text="Two sets.",
+        metadata={
+            "title": "Keys",
+            "thread": "Handover of the Graz flat",
+            "section_summary": "Who brings what.",
+            "file_path": "/home/ada/letters/boiler_room.md",
+            "page_label": "3",
+            "author": "Ida Moss",
+        },
+        excluded_embed_metadata_keys=["author"],
+    )
+    chunk = node_to_chunk(node)
+    assert chunk.context == "Handover of the Graz flat\nWho brings what.\nboiler room"
+    assert chunk.text == "Two sets."
+    node.excluded_embed_metadata_keys = list(node.metadata)
+    with HebbianIndex.open(":memory:") as index:  # which would search the summary by itself
+        add_nodes(index, [node])
+        assert index.recall("Who brings what?").nothing_known
+
+
 def test_links_are_read_from_the_metadata() -> None:
     metadata = {
         "file_path": "docs/a.md",

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from hebbgraph.errors import DamagedIndexError, InvalidChunkError
 from hebbgraph.held_json import read_json
 from hebbgraph.nesting import CutMetadata, read_metadata
-from hebbgraph.records import Chunk, text_hash
+from hebbgraph.records import Chunk, searched, text_hash
 from hebbgraph.store.database import Database, marks
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 _PAGE = 500  # bound parameters per statement; every database allows that many
 _STEP = 20
 _DENSE = 2  # a page is read as a range if at least half of its rows are wanted
-_FIELDS = "id, document_id, title, metadata, tags, links, validity, version_of, digest"
+_FIELDS = "id, document_id, title, metadata, tags, links, validity, version_of, context, digest"
 _MOST_VERIFIED = 100_000
 #: That a chunk looked up by row is of a namespace: an expression, so that no index of it is used.
 #: SQLite would otherwise walk through all chunks of the namespace instead of using the primary key.
@@ -59,6 +59,7 @@ ROW_FIELDS = (
     "links",
     "validity",
     "version_of",
+    "context",
 )
 #: The dated chunks and old versions among some rows.
 _DATED = """
@@ -165,22 +166,22 @@ class ChunkReader:
                 yield row, id_, read_json(held, dict, "candidates of a chunk")
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
-        """Yield (row, title, text), ascending."""
+        """Yield (row, title, searched text), ascending."""
         for row, title, text, *_ in self._texts(rows):
             yield row, title, text
 
     def texts_and_facts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (row, title, text, facts), ascending; see :mod:`.facts`."""
+        """Yield (row, title, searched text, facts), ascending; see :mod:`.facts`."""
         held = self._texts(rows, ", document_id, metadata")
         for row, title, text, document_id, metadata in held:
             yield row, title, text, facts_of(document_id, metadata)
 
     def _texts(self, rows: Iterable[int], more: str = "") -> Iterator[tuple[Any, ...]]:
         store = self.text_store
-        for page in self._select(rows, f"id, title, {store.column}{more}"):
+        for page in self._select(rows, f"id, title, {store.column}, context{more}"):
             checked = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
-            for (row, _, title, _, *rest), one in zip(page, checked, strict=True):
-                yield row, title, one.text, *rest
+            for (row, _, title, _, context, *rest), one in zip(page, checked, strict=True):
+                yield row, title, searched(one.text, context), *rest
 
     def addresses(self) -> Iterator[tuple[str, list[str]]]:
         """Yield (document id, or the chunk's own id, addresses) of chunks that have any."""
@@ -366,6 +367,7 @@ def _chunk(
     links: str | None,
     validity: str | None,
     version_of: str | None,
+    context: str | None,
     *,
     text: str,
 ) -> Chunk:
@@ -385,6 +387,7 @@ def _chunk(
         **linked,
         **(_NEVER_DATED if validity is None else _validity(validity)),
         "version_of": version_of,
+        "context": context,
     }
     # As a pickled chunk is read: ``model_construct`` does the same in four times the time.
     chunk = Chunk.__new__(Chunk)
@@ -421,6 +424,7 @@ def row_of(
         as_json(links) if links else None,
         as_json(validity) if validity or chunk.version_of else None,
         chunk.version_of,
+        chunk.context,
     )
 
 
@@ -473,6 +477,8 @@ def digest(chunk: Chunk) -> bytes:
         fields.append(links)
     if validity or chunk.version_of:
         fields += [validity, chunk.version_of]
+    if chunk.context is not None:
+        fields.append(["context", chunk.context])
     return blake2b(as_json(fields).encode(), digest_size=16).digest()
 
 

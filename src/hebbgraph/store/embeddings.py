@@ -12,7 +12,7 @@ from hebbgraph.held_json import read_json
 from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
 from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.history import Commit, new_mark
-from hebbgraph.store.texts import content_key_of
+from hebbgraph.store.texts import vector_key
 
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
@@ -119,16 +119,14 @@ class Embeddings(ChunkReader):
         """Return the vectors of this epoch of some chunks, by the key of their content."""
         vectors: dict[bytes, bytes] = {}
         query = (
-            "SELECT title, text, imprint, vector FROM chunks "
+            "SELECT title, text, imprint, context, vector FROM chunks "
             "WHERE namespace = ? AND vector_epoch = ? AND id IN"
         )
         with self.database.read() as connection:
             for page in pages(ids):
                 bound = (self.namespace, epoch, *page)
-                for title, text, imprint, vector in connection.execute(
-                    f"{query} ({marks(page)})", bound
-                ):
-                    vectors[content_key_of(title, text, imprint)] = vector
+                for *embedded, vector in connection.execute(f"{query} ({marks(page)})", bound):
+                    vectors[vector_key(*embedded)] = vector
         return vectors
 
     def count_to_embed(self, epoch: int) -> int:

@@ -24,8 +24,8 @@ _NOT_KEPT: dict[str, Any] = {
         "__all__": {
             "text_hash": True,
             "chunk": {
-                "text", "title", "metadata", "document_id", "tags", "addresses", "references",
-                "valid_from", "valid_until", "supersedes", "version_of",
+                "text", "title", "metadata", "document_id", "context", "tags",
+                "addresses", "references", "valid_from", "valid_until", "supersedes", "version_of",
             },
             "path": {"__all__": {"title"}},
         }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MIGRATIONS", "SCHEMA_VERSION", "TABLES", "Types", "creation", "new_database_id"]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 #: How a database spells ``row`` (a number that is never used twice), ``bytes``, ``real``,
 #: ``bytewise`` (strings that sort as in Python) and ``compact`` (a table that is its own index).
@@ -90,9 +90,10 @@ TABLES: Mapping[str, str] = {
     # Every generation of a namespace and its mark (hebbgraph.store.history).
     "commits": _COMMITS,
     # ``row`` is never used twice: a replaced chunk gets a new one. ``imprint`` belongs to a text
-    # kept elsewhere, ``version_of`` to an old version: the id of its chunk. ``links`` and
-    # ``validity`` are NULL without any. The vector comes last, so that reading other columns
-    # skips it; its epoch tells vectors of the present model from those not yet re-embedded.
+    # kept elsewhere, ``version_of`` to an old version: the id of its chunk. ``links``,
+    # ``validity`` and ``context`` are NULL without any. The vector comes last, so that reading
+    # other columns skips it; its epoch tells vectors of the present model from those not yet
+    # re-embedded.
     "chunks": """CREATE TABLE chunks (
     "row" {row},
     namespace VARCHAR(256) {bytewise} NOT NULL,
@@ -109,6 +110,7 @@ TABLES: Mapping[str, str] = {
     links TEXT,
     validity TEXT,
     version_of VARCHAR(512) {bytewise},
+    context TEXT,
     vector_epoch INTEGER,
     vector {bytes},
     CONSTRAINT uq_chunks_namespace_id UNIQUE (namespace, id)
@@ -238,4 +240,5 @@ MIGRATIONS: Mapping[int, Callable[[Connection, Types], None]] = {
         "ALTER TABLE chunks ADD COLUMN version_of VARCHAR(512) {bytewise}",
         *_BY_DATE,
     ),
+    8: _step("ALTER TABLE chunks ADD COLUMN context TEXT"),
 }

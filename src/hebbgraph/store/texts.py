@@ -31,6 +31,7 @@ __all__ = [
     "hash_in",
     "imprint",
     "some_of",
+    "vector_key",
 ]
 
 logger = logging.getLogger(__name__)
@@ -88,6 +89,12 @@ def hash_in(imprint: bytes) -> str:
 def content_key_of(title: str, text: str, imprint: bytes | None) -> bytes:
     """Return the :func:`content_key` of a row with the text or its imprint."""
     return content_key(title, text) if imprint is None else bytes(imprint[_HASH_BYTES:])
+
+
+def vector_key(title: str, text: str, imprint: bytes | None, context: str | None) -> bytes:
+    """Return 16 bytes that differ if what is embedded of a row differs."""
+    key = content_key_of(title, text, imprint)
+    return blake2b(key + context.encode(), digest_size=16).digest() if context else key
 
 
 class TextStore:

@@ -112,6 +112,23 @@ class RetrieverContract:
             with pytest.raises(ParameterError, match="refresh takes documents"):
                 retriever.refresh()
 
+    def test_metadata_is_searched_and_not_shown(self, tmp_path: Path) -> None:
+        """Also after a reopen, and until another text takes its place."""
+        text, question = "Two sets, one of them for the cellar.", "handover flat Graz"
+        letter = self.document("letter", "", text)
+        letter.metadata |= {"subject": "Handover of the Graz flat", "page": 3}
+        with self.retriever_class.from_documents(
+            [*self._documents(), letter], location=tmp_path
+        ) as retriever:
+            assert self.ask(retriever, question)[0].text == text
+        other = self.document("letter", "", text)
+        other.metadata |= {"subject": "Boiler in Linz"}
+        with self.retriever_class.from_documents([other], location=tmp_path) as retriever:
+            assert retriever.index.recall(question).nothing_known
+            assert self.ask(retriever, "Linz boiler")[0].text == text
+            assert retriever.index.maintenance.doctor().ok
+            assert retriever.add([other]).unchanged == 1
+
     def test_it_closes_what_it_has_opened(self, tmp_path: Path) -> None:
         """An index that was handed in stays open."""
         with self.retriever_class.from_documents(self._documents(), location=tmp_path) as retriever:

@@ -20,6 +20,7 @@ from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed
 from hebbgraph.intake import Intake, Taken
 from hebbgraph.proposing import propose_candidates
 from hebbgraph.records import Chunk
+from hebbgraph.search_text import with_context
 from hebbgraph.store.chunks import ROW_FIELDS, row_of
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import TextsElsewhere, TextStore
@@ -127,7 +128,7 @@ class _Written:
             add_coded(candidates, keys, self._kinds)
             self._ends.append(len(self._kinds))
         self._proposed.append(self._phrases.intern(keys))
-        read = self._kit.reader.read([(chunk.title, chunk.text) for chunk in chunks])
+        read = self._kit.reader.read([(chunk.title, chunk.searched) for chunk in chunks])
         here, tokens = _distinct(read)
         self._rows += rows
         self._terms += read.terms
@@ -194,7 +195,8 @@ def _different(taken: Iterable[Taken], intake: Intake, recipe: Recipe) -> Iterat
     by_id: dict[str, Chunk] = {}
     for position, chunk in taken:
         try:
-            one = dated(chunk, recipe.settings.time_fields)
+            settings = recipe.settings
+            one = with_context(dated(chunk, settings.time_fields), settings.search_metadata)
             held = by_id.setdefault(one.id, one)
             if held is one:
                 yield one

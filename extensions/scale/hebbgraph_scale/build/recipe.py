@@ -96,6 +96,7 @@ class Recipe:
             settings.build(),
             list(settings.edges),
             list(settings.time_fields or ()),
+            list(settings.search_metadata),
             self.salt.hex(),
             self.strict,
             self.on_error,

@@ -46,10 +46,10 @@ def embed(shelf: Path, proposed: str, factory: Callable[[], Any], dtype: str) ->
 
     def make(to: Path) -> Summary:
         embedder = _embedder(factory)
-        titles, texts = read_table(shelf / proposed / "rows.arrow", "title", "text")
+        columns = read_table(shelf / proposed / "rows.arrow", "title", "text", "context")
         chunks = [
-            Chunk.model_construct(id="", title=title, text=text)
-            for title, text in zip(titles, texts, strict=True)
+            Chunk.model_construct(id="", title=title, text=text, context=context)
+            for title, text, context in zip(*columns, strict=True)
         ]
         parts = [
             part.astype(dtype)

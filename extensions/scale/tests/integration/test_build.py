@@ -47,6 +47,7 @@ def _corpus(n: int) -> list[Chunk]:
                 tags=("letters",) if number % 5 == 0 else (),
                 addresses=(f"p{number}.md",),
                 references=(f"p{(number * 7) % n}.md",),
+                context="Keys of the Graz flat" if number % 3 == 0 else None,
             )
         )
     return chunks

@@ -28,6 +28,7 @@ from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.plain_values import plain
 from hebbgraph.records import readable_links
+from hebbgraph.search_text import search_text
 
 __all__ = [
     "ADDRESSES_KEY",
@@ -60,6 +61,8 @@ TITLE_KEY = "title"
 _CLASSES: Mapping[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, Node, ImageNode, IndexNode, Document)
 }
+#: What means something to the index itself.
+_OWN_KEYS = (TITLE_KEY, TAGS_KEY, ADDRESSES_KEY, REFERENCES_KEY, NODE_KEY)
 _ELSEWHERE = {"id_", "embedding", "metadata", "text", "class_name"}
 
 
@@ -93,7 +96,9 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
     node : BaseNode
         ``metadata["title"]`` becomes the chunk's title and ``metadata["hebbgraph_tags"]``
         its tags; ``hebbgraph_addresses`` and ``hebbgraph_references`` its addresses and
-        links. Metadata that JSON has no word for is kept as text.
+        links. Metadata that JSON has no word for is kept as text. What ``MetadataMode.EMBED``
+        shows, so all but ``excluded_embed_metadata_keys``, is searched with the text: the words
+        of it (:mod:`hebbgraph.search_text`).
 
     Returns
     -------
@@ -112,10 +117,17 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         "title": title[:MAX_TITLE] if isinstance(title, str) else "",
         "metadata": metadata,
         "document_id": node.ref_doc_id or node.node_id,
+        "context": _context(node, metadata),
         "tags": listed(metadata.get(TAGS_KEY)),
         "addresses": _addresses(node, metadata),
         "references": readable_links(listed(metadata.get(REFERENCES_KEY)), MAX_REFERENCES),
     }
+
+
+def _context(node: BaseNode, metadata: Mapping[str, Any]) -> str:
+    """Return the words of the metadata that are embedded with a node."""
+    excluded = {*node.excluded_embed_metadata_keys, *_OWN_KEYS}
+    return search_text(metadata, [name for name in metadata if name not in excluded])
 
 
 def listed(value: Any) -> list[str]:
