@@ -7,7 +7,7 @@ import unicodedata
 
 import regex
 
-__all__ = ["UNSPACED", "fold", "is_unspaced"]
+__all__ = ["UNSPACED", "bounded_words", "fold", "is_unspaced"]
 
 _LETTERS = {
     "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ı": "i",
@@ -96,6 +96,27 @@ def fold(text: str) -> str:
     text = unicodedata.normalize("NFKC", text.translate(_TABLE))
     # NFKC splits Thai and Lao sara am, which fonts and readers expect as one character.
     return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+
+
+# -- words ------------------------------------------------------------------------
+
+_LONGEST_WORD = 4096
+
+
+def bounded_words(text: str) -> list[str]:
+    """Split a text at whitespace, and cut what has none for thousands of characters.
+
+    On such a run, patterns that keep their place at each character run out of memory.
+
+    >>> bounded_words("owls hunt"), list(map(len, bounded_words(5000 * "木")))
+    (['owls', 'hunt'], [4096, 904])
+    """
+    words = text.split()
+    if len(text) <= _LONGEST_WORD or max(map(len, words), default=0) <= _LONGEST_WORD:
+        return words
+    return [
+        word[at : at + _LONGEST_WORD] for word in words for at in range(0, len(word), _LONGEST_WORD)
+    ]
 
 
 # -- scripts without spaces ---------------------------------------------------------

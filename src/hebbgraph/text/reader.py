@@ -178,20 +178,20 @@ class TextReader:
         self._tokens.extend(
             list(map(len, tokens)), self._hasher.hash_tokens(chain.from_iterable(tokens))
         )
+        dependent = [
+            not is_usual and (any(map(is_unspaced, some)) or has_syllabic_letter(word))
+            for word, some, is_usual in zip(words, tokens, usual, strict=True)
+        ]
         # A simple token has exactly one term, so one call returns them all.
         its_term = iter(simple_terms(list(compress(words, usual)), self._language))
-        # Each term ends with a space, so words can be concatenated.
+        # Each term ends with a space, so words can be concatenated. Texts with words whose
+        # terms depend on context are read as a whole.
         terms = [
-            f"{next(its_term)} ".encode() if is_usual else self._encoded(some)
-            for some, is_usual in zip(tokens, usual, strict=True)
+            f"{next(its_term)} ".encode() if is_usual else b"" if whole else self._encoded(some)
+            for some, is_usual, whole in zip(tokens, usual, dependent, strict=True)
         ]
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
-        self._context_dependent.extend(
-            [
-                not is_usual and (any(map(is_unspaced, some)) or has_syllabic_letter(word))
-                for word, some, is_usual in zip(words, tokens, usual, strict=True)
-            ]
-        )
+        self._context_dependent.extend(dependent)
 
     def _encoded(self, tokens: list[str]) -> bytes:
         return "".join([f"{term} " for term in lexical_terms(tokens, self._language)]).encode()

@@ -9,7 +9,7 @@ from itertools import chain, compress, filterfalse, groupby, pairwise
 
 import regex
 
-from hebbgraph.text.characters import fold
+from hebbgraph.text.characters import bounded_words, fold
 from hebbgraph.text.stopwords import (
     DETERMINERS,
     PREPOSITIONS,
@@ -198,7 +198,7 @@ _CHARACTER = regex.compile(r"[^·・]\p{M}*")
 
 def _beyond_ascii(text: str) -> str:
     """Drop ASCII words: no segment crosses whitespace, and scanning them is slow."""
-    return " ".join([word for word in text.split() if not word.isascii()])
+    return " ".join([word for word in bounded_words(text) if not word.isascii()])
 
 
 def unspaced_names(text: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ import regex
 
 from hebbgraph.text import stopwords
 from hebbgraph.text.artefacts import is_artefact, without_links
-from hebbgraph.text.characters import UNSPACED
+from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 from hebbgraph.text.words import WordCache
@@ -339,7 +339,7 @@ def dominant_language(tokens: list[str]) -> str:
 
 def split_words(text: str) -> list[str]:
     """Split at whitespace; end short lines (headings, list items) like sentences."""
-    return end_lines(text).split()
+    return bounded_words(end_lines(text))
 
 
 def end_lines(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain, pairwise
+from operator import add
 
 import regex
 
@@ -159,6 +160,7 @@ def tokenize(text: str) -> list[str]:
 
 # -- lexical terms ----------------------------------------------------------------
 
+_UNSPACED = WordCache(is_unspaced)
 _STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
 
 
@@ -206,13 +208,14 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
         return found  # type: ignore[return-value]  # mypy cannot narrow the elements
     terms: list[str] = []
     run: list[str] = []  # the current run of unspaced characters
+    kept: dict[str, str] = {}  # equal pairs are one object: there are few, and long texts
     for token, term in zip([*tokens, ""], [*found, ""], strict=True):
-        if term is None and is_unspaced(token):
+        if term is None and _UNSPACED[token]:
             run.append(token)
             continue
         if run:
-            pairs = map("".join, pairwise(run)) if len(run) > 1 else run
-            terms.extend(map(truncate_term, pairs))
+            pairs = map(truncate_term, map(add, run, run[1:])) if len(run) > 1 else run
+            terms.extend(kept.setdefault(pair, pair) for pair in pairs)
             run = []
         if term is None:
             terms.extend(stemmer.terms(token))
