@@ -19,13 +19,12 @@ from hebbgraph.records import AddReport, AnswerRecord, Chunk, Feedback, LessonRe
 from hebbgraph.settings import Settings
 
 if TYPE_CHECKING:
-    from hebbgraph.intake import ChunkLike, OnError
+    from hebbgraph.ingest import ChunkLike, OnError, OnProgress
     from hebbgraph.namespace import Namespace
     from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource, VectorSource
     from hebbgraph.recall import RankStep, Strategy, StrategyName, Where
     from hebbgraph.recall.steps import StepSource
     from hebbgraph.teacher import Moment
-    from hebbgraph.writer import OnProgress
 
 __all__ = ["CoreIndex"]
 
@@ -39,9 +38,9 @@ class CoreIndex:
 
     def __init__(self, parts: Namespace, steps: StepSource | None = None) -> None:
         # Imported here, as is Tantivy below them, so that importing the package stays quick.
+        from hebbgraph.ingest.writer import Writer
         from hebbgraph.recall import Recaller
         from hebbgraph.teacher import Teacher
-        from hebbgraph.writer import Writer
 
         self._parts = parts
         self._writer = Writer(parts)
@@ -299,7 +298,11 @@ class CoreIndex:
         (1, 1, ['1'])
         """
         self._check_open()
-        return self._writer.refresh(
+        from hebbgraph.ingest.documents import refresh
+
+        return refresh(
+            self._parts,
+            self._writer,
             chunks,
             check_ids(document_ids, "a document id"),
             delete_missing=delete_missing,
@@ -338,7 +341,9 @@ class CoreIndex:
             )
         if fingerprint is not None:
             check_ids([fingerprint], "a fingerprint")
-        return self._writer.put_document(document_id, fingerprint, chunks)
+        from hebbgraph.ingest.writer import Document
+
+        return self._writer.put_document(Document(document_id, fingerprint), chunks)
 
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprints kept by :meth:`put_document`, by document id."""

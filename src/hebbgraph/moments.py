@@ -12,7 +12,16 @@ from typing import TypeAlias
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["FIRST", "LAST", "Moment", "as_moment", "check_moment", "microseconds", "moment_text"]
+__all__ = [
+    "FIRST",
+    "LAST",
+    "Moment",
+    "as_moment",
+    "check_moment",
+    "microseconds",
+    "moment_text",
+    "order_of",
+]
 
 Moment: TypeAlias = datetime | date | str
 """A datetime, a date, or ISO 8601 text such as ``"2024-05-17"`` or ``"2024-05-17T09:30+02:00"``."""
@@ -103,3 +112,10 @@ def moment_text(moment: datetime) -> str:
     """
     text = moment.replace(tzinfo=None).isoformat()
     return text.removesuffix("T00:00:00") if text.endswith("T00:00:00") else f"{text}Z"
+
+
+def order_of(valid_from: datetime | None, valid_until: datetime | None) -> tuple[int, int]:
+    """Return what sorts versions from the oldest on; one without a beginning goes by its end."""
+    if valid_from is not None:
+        return (microseconds(valid_from), 1)
+    return (FIRST if valid_until is None else microseconds(valid_until), 0)

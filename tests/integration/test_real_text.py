@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Settings
-from hebbgraph.intake import clean_chunk
+from hebbgraph.ingest import clean_chunk
 
 pytestmark = pytest.mark.also_served
 

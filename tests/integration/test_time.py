@@ -322,7 +322,7 @@ def test_a_text_replaced_while_the_clock_was_ahead_is_not_hidden_when_it_is_righ
     with HebbianIndex.open(":memory:", settings=KEEPING) as index:
         index.add([Chunk(id="gate", text="The gate closes at nine.")])
         with monkeypatch.context() as patch:
-            patch.setattr("hebbgraph.writer.datetime", Ahead)
+            patch.setattr("hebbgraph.ingest.writer.datetime", Ahead)
             index.add([Chunk(id="gate", text="The gate closes at ten.")])
             index.add([Chunk(id="gate", text="The gate closes at eleven.")])
         for as_of in (None, datetime.now(UTC) + timedelta(minutes=1)):

@@ -128,7 +128,7 @@ def test_another_process_deletes_and_compacts_between_read_and_lock(
 def test_the_first_vectors_of_two_processes(open_index: OpenIndex) -> None:
     a, b = (open_index(embedder=ByNumber()) for _ in range(2))
     a.stats(), b.stats()
-    b._writer.put_document("d", None, [{"id": "c0", "text": "n0 alpha beta"}])
+    b.put_document("d", None, [{"id": "c0", "text": "n0 alpha beta"}])
     with _once_between_read_and_lock(b, lambda: a.add(_chunks(*range(1, 20)))):
         b.stats()
     for index in (a, b):

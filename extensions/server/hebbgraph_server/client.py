@@ -23,6 +23,7 @@ from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved
 from hebbgraph.index import CoreIndex
+from hebbgraph.ingest import ChunkLike, Intake, OnError, Taken
 from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.log import Log
 from hebbgraph.inspect.maintenance import Maintenance
@@ -38,7 +39,6 @@ from hebbgraph.inspection import (
     TagCount,
     Trace,
 )
-from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
 from hebbgraph.plain_values import plain
 from hebbgraph.records import (
     AddReport,
@@ -59,7 +59,7 @@ from pydantic import BaseModel
 from hebbgraph_server.http_client import HttpClient
 
 if TYPE_CHECKING:
-    from hebbgraph.writer import OnProgress
+    from hebbgraph.ingest import OnProgress
 
 __all__ = ["HebbianClient"]
 
@@ -160,7 +160,7 @@ class HebbianClient(HebbianIndex):
         As :meth:`HebbianIndex.add`, without ``workers``. Chunks are checked here, and travel in
         several requests, each committed by itself.
         """
-        from hebbgraph.writer import progress
+        from hebbgraph.ingest import progress
 
         if workers is not None:
             raise ParameterError(

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from hebbgraph import Chunk, FilterError, ParameterError
 from hebbgraph.citations import Source
 from hebbgraph.filters import parse_filter
-from hebbgraph.intake import clean_chunk
+from hebbgraph.ingest import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_ID, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.plain_values import plain
 from hebbgraph.records import readable_links

@@ -14,7 +14,7 @@ from typing import Any, Self, Unpack
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
 from hebbgraph.arguments import one_of
 from hebbgraph.calling import in_thread
-from hebbgraph.intake import OnError
+from hebbgraph.ingest import OnError
 from hebbgraph.protocols import Embedder
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, ParameterError
-from hebbgraph.intake import Intake, OnError
+from hebbgraph.ingest import Intake, OnError
 from langchain_core.documents import Document
 
 from langchain_hebbgraph.conversion import documents_of, fields_of, stable_id, to_chunk

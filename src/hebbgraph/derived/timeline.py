@@ -19,10 +19,9 @@ from hebbgraph.arrays import BoolArray, GrowableArray
 from hebbgraph.formulas.succession import Succession, without_circles
 from hebbgraph.graph.references import link_keys
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.moments import FIRST, LAST, microseconds
+from hebbgraph.moments import FIRST, LAST, microseconds, order_of
 from hebbgraph.store.chunks import Dated
 from hebbgraph.store.truth import Truth
-from hebbgraph.versions import order_of
 
 __all__ = ["Timeline", "Timelines"]
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hebbgraph.calling import in_thread
+from hebbgraph.ingest import OnProgress
+from hebbgraph.ingest.rewriting import reembed, retag
 from hebbgraph.inspect.doctor import examine
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport, DoctorReport, PruneReport
 from hebbgraph.store.backup import back_up
 from hebbgraph.store.places import as_directory
-from hebbgraph.writer import OnProgress
 
 if TYPE_CHECKING:
     from hebbgraph.index import CoreIndex
@@ -95,8 +96,8 @@ class Maintenance:
             As for ``index.add``.
         """
         self._index._check_exists()
-        return self._index._writer.reembed(
-            embedder, show_progress=show_progress, on_progress=on_progress
+        return reembed(
+            self._index._parts, embedder, show_progress=show_progress, on_progress=on_progress
         )
 
     def retag(
@@ -125,8 +126,8 @@ class Maintenance:
             ``replaced`` counts the chunks whose tags changed.
         """
         self._index._check_exists()
-        return self._index._writer.retag(
-            tagger, show_progress=show_progress, on_progress=on_progress
+        return retag(
+            self._index._parts, tagger, show_progress=show_progress, on_progress=on_progress
         )
 
     adoctor = in_thread(doctor)

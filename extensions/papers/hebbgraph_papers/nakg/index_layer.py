@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
-from hebbgraph.writer import progress
+from hebbgraph.ingest import progress
 from numpy.typing import NDArray
 
 from hebbgraph_papers.nakg.clusters import Clusters, cluster_chunks

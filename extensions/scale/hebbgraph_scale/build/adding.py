@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.intake import ChunkLike, OnError
+from hebbgraph.ingest import ChunkLike, OnError, OnProgress, progress
+from hebbgraph.ingest.rewriting import reembed
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.store.unfinished import scratch_folder
-from hebbgraph.writer import OnProgress, Writer, progress
 
 from hebbgraph_scale.build.driver import Driver, Told
 from hebbgraph_scale.build.engines import engine_named
@@ -55,7 +55,7 @@ def add_with_workers(
         driver = Driver(namespace, engine, folder, recipe, told)
         report = driver.run(_partitions(chunks), None)
     if namespace.embedder is not None:  # it may hold a model or a connection, and stays here
-        Writer(namespace).reembed(None, show_progress=show_progress, on_progress=None)
+        reembed(namespace, None, show_progress=show_progress, on_progress=None)
     return report
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hebbgraph.artifacts import remove, replace_file
 from hebbgraph.errors import IndexLockedError, ParameterError
-from hebbgraph.intake import OnError
+from hebbgraph.ingest import OnError
 from hebbgraph.locks import lock_file
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport

@@ -17,8 +17,9 @@ from hebbgraph.derived.steps import id_prefix
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.graph.packed_strings import pack_strings
 from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed
-from hebbgraph.intake import Intake, Taken
-from hebbgraph.proposing import propose_candidates
+from hebbgraph.ingest import Intake, Taken
+from hebbgraph.ingest.candidates import propose_candidates
+from hebbgraph.ingest.versions import dated
 from hebbgraph.records import Chunk
 from hebbgraph.search_text import with_context
 from hebbgraph.store.chunks import ROW_FIELDS, row_of
@@ -28,7 +29,6 @@ from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.proposer import Proposer
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 from hebbgraph.text.words import Interner
-from hebbgraph.versions import dated
 from numpy.typing import NDArray
 
 from hebbgraph_scale.build.recipe import Partition, Recipe

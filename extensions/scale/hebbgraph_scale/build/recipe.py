@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hebbgraph.intake import ChunkLike, OnError
+from hebbgraph.ingest import ChunkLike, OnError
 from hebbgraph.settings import Settings
 
 __all__ = ["Given", "Partition", "Recipe"]

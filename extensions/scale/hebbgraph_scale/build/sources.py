@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.extras import require
-from hebbgraph.intake import Unreadable
+from hebbgraph.ingest import Unreadable
 from hebbgraph.records import Chunk
 
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]

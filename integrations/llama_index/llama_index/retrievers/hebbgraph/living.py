@@ -13,7 +13,7 @@ from llama_index.core.schema import BaseNode
 from hebbgraph import AddReport, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
-from hebbgraph.intake import OnError
+from hebbgraph.ingest import OnError
 from llama_index.retrievers.hebbgraph.options import nodes_of
 from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
 from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever

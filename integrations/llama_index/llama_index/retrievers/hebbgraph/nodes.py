@@ -24,7 +24,7 @@ from llama_index.core.schema import (
 )
 
 from hebbgraph import Chunk
-from hebbgraph.intake import clean_chunk
+from hebbgraph.ingest import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.plain_values import plain
 from hebbgraph.records import readable_links

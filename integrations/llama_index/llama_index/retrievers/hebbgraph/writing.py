@@ -9,7 +9,7 @@ from llama_index.core.schema import BaseNode, Document, MediaResource
 
 from hebbgraph import AddReport, Chunk, HebbianIndex
 from hebbgraph.embedders import given_vectors, passage_text
-from hebbgraph.intake import Intake, OnError
+from hebbgraph.ingest import Intake, OnError
 from hebbgraph.limits import MAX_TEXT
 from hebbgraph.records import storable
 from llama_index.retrievers.hebbgraph.nodes import node_fields

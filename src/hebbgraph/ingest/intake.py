@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
-__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "Unreadable", "clean_chunk"]
+__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "Unreadable", "check_iterable", "clean_chunk"]
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,17 @@ class Taken(NamedTuple):
 
     position: int
     chunk: Chunk
+
+
+def check_iterable(chunks: Iterable[ChunkLike], method: str) -> None:
+    """Raise ParameterError unless ``chunks`` is an iterable of chunks."""
+    if isinstance(chunks, Chunk | str | bytes | Mapping):
+        raise ParameterError(
+            f"{method} takes an iterable of chunks, got one {type(chunks).__name__}; "
+            "put it into a list"
+        )
+    if not isinstance(chunks, Iterable):
+        raise ParameterError(f"{method} takes an iterable of chunks, got {chunks!r}")
 
 
 class Intake:

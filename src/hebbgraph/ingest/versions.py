@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.limits import MAX_ID
-from hebbgraph.moments import FIRST, microseconds, moment_text
+from hebbgraph.moments import moment_text, order_of
 from hebbgraph.records import Chunk
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "check_versioned",
     "dated",
     "ended",
-    "order_of",
     "version_key",
 ]
 
@@ -121,13 +120,6 @@ def version_key(chunk: Chunk) -> str:
     if chunk.valid_from is not None:
         return moment_text(chunk.valid_from)
     return "earlier" if chunk.valid_until is None else f"until-{moment_text(chunk.valid_until)}"
-
-
-def order_of(valid_from: datetime | None, valid_until: datetime | None) -> tuple[int, int]:
-    """Return what sorts versions from the oldest on; one without a beginning goes by its end."""
-    if valid_from is not None:
-        return (microseconds(valid_from), 1)
-    return (FIRST if valid_until is None else microseconds(valid_until), 0)
 
 
 def arranged(chunks: Iterable[Chunk], held: Mapping[str, Chunk], now: datetime) -> Arranged:

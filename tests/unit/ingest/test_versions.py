@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Settings
-from hebbgraph.versions import arranged
+from hebbgraph.ingest.versions import arranged
 
 KEEPING = Settings(keep_versions=True)
 

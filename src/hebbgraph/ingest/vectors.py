@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from hebbgraph.embedders import embed_in_batches, embedder_name
 from hebbgraph.errors import EmbeddingError, SettingsMismatchError
+from hebbgraph.namespace import Namespace
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import vector_key
 
-__all__ = ["Embedded", "embed_chunks"]
+__all__ = ["ChunkVectors", "Embedded", "embed_chunks"]
 
 
 @dataclass
@@ -40,6 +41,11 @@ class Embedded:
         if not self.vectors:
             return None
         return self.vectors.get(_key(chunk))
+
+    def by_row(self, chunks: Mapping[int, Chunk]) -> dict[int, bytes]:
+        """Return the vectors of those chunks that have one, by row."""
+        vectors = ((row, self.of(chunk)) for row, chunk in chunks.items())
+        return {row: vector for row, vector in vectors if vector is not None}
 
 
 def embed_chunks(
@@ -91,6 +97,71 @@ def embed_chunks(
         )
         into.failure.chunks = tuple(left)
         into.failure.__cause__ = error.__cause__
+
+
+class ChunkVectors:
+    """Vectors for what a namespace writes.
+
+    Attributes
+    ----------
+    unwritten : Embedded
+        Vectors that were paid for in a write that failed; the next attempt uses them.
+    """
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._truth = namespace.truth
+        self.unwritten = Embedded({}, None)
+
+    def embed(
+        self,
+        chunks: Sequence[Chunk],
+        *,
+        beside: Iterable[str] = (),
+        on_progress: Callable[[int], object] | None = None,
+    ) -> Embedded:
+        """Embed chunks, if there is an embedder.
+
+        ``beside`` names stored chunks, whose vectors serve for equal content.
+        """
+        embedder = self._namespace.embedder
+        if embedder is None or not chunks:
+            return Embedded({}, None)
+        embedded = self._known([*beside, *(chunk.id for chunk in chunks)])
+        dtype = self._namespace.settings.vector_dtype
+        embed_chunks(embedder, chunks, embedded, dtype=dtype, tell=on_progress)
+        return embedded
+
+    def complete(self, chunks: Sequence[Chunk]) -> EmbeddingError | None:
+        """Give stored chunks the vectors that they lack; return why some failed."""
+        embedder, embeddings = self._namespace.embedder, self._truth.embeddings
+        if embedder is None or not chunks:
+            return None
+        state = self._truth.state().embedding
+        rows = self._truth.rows_of(chunk.id for chunk in chunks)
+        bare = embeddings.without_vector(rows.values(), 0 if state is None else state.epoch)
+        lacking = {rows[chunk.id]: chunk for chunk in chunks if rows.get(chunk.id) in bare}
+        if not lacking:
+            return None
+        embedded = Embedded({}, state)
+        dtype = self._namespace.settings.vector_dtype
+        embed_chunks(embedder, list(lacking.values()), embedded, dtype=dtype)
+        if embedded.state is not None and state is None:
+            state = embeddings.begin_epoch(embedded.state)
+        vectors = embedded.by_row(lacking)
+        if state is not None and vectors:
+            embeddings.write_vectors(state.epoch, vectors)
+        return embedded.failure
+
+    def _known(self, ids: Iterable[str]) -> Embedded:
+        """Return the stored vectors of these chunks, and those not written yet."""
+        state, unwritten = self._truth.state().embedding, self.unwritten
+        if state is None:
+            return Embedded(dict(unwritten.vectors), unwritten.state)
+        if unwritten.state is None or unwritten.state.epoch != state.epoch:
+            unwritten = Embedded({}, state)
+        stored = self._truth.embeddings.by_content(dict.fromkeys(ids), state.epoch)
+        return Embedded(unwritten.vectors | stored, state)
 
 
 def _key(chunk: Chunk) -> bytes:

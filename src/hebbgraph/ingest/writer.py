@@ -1,0 +1,298 @@
+"""The flow of ``add``: a batch is checked, tagged and embedded, then committed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from hebbgraph.errors import EmbeddingError, InvalidChunkError
+from hebbgraph.ingest.candidates import Tagging, propose_candidates
+from hebbgraph.ingest.intake import ChunkLike, Intake, OnError, Taken, check_iterable
+from hebbgraph.ingest.progress import OnProgress, part_of, progress
+from hebbgraph.ingest.vectors import ChunkVectors, Embedded
+from hebbgraph.ingest.versions import arranged, check_versioned, dated, ended, version_key
+from hebbgraph.namespace import Namespace
+from hebbgraph.records import AddReport, Chunk, TaggingReport
+from hebbgraph.search_text import with_context
+from hebbgraph.store.chunks import pages
+from hebbgraph.store.truth import ChunkWrite, OvertakenError, Standing
+from hebbgraph.text.proposer import Proposer
+
+__all__ = ["Document", "Writer"]
+
+logger = logging.getLogger(__name__)
+
+#: A long add spends at least this many times as long adding as refreshing readers.
+_ADDING_TO_SHOWING = 10.0
+
+
+class Document(NamedTuple):
+    """A document that is replaced as a whole.
+
+    Attributes
+    ----------
+    id : str
+    fingerprint : str, optional
+        Kept for ``document_fingerprints``.
+    staying : collection of str
+        Ids of chunks that stay although they are not handed over.
+    """
+
+    id: str
+    fingerprint: str | None = None
+    staying: Collection[str] = ()
+
+
+class _Final(NamedTuple):
+    """Chunks as they are to be written: what was handed over, and older versions that move.
+
+    ``beside`` names stored chunks, whose vectors serve for equal content.
+    """
+
+    put: list[Chunk]
+    moved: list[Chunk]
+    standing: Standing | None
+    beside: Iterable[str]
+
+
+class _Prepared(NamedTuple):
+    """What is ready to be written; after a failure, only what has its vector."""
+
+    writes: list[ChunkWrite]
+    embedded: Embedded
+    tagging: TaggingReport | None
+
+
+class Writer:
+    """Writes the chunks of one namespace."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._truth = namespace.truth
+        self._settings = namespace.settings
+        self._tagging = Tagging(namespace)
+        self._vectors = ChunkVectors(namespace)
+        self._next_showing = 0.0
+
+    def add(
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        on_error: OnError,
+        strict: bool,
+        show_progress: bool,
+        on_progress: OnProgress,
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.add`."""
+        intake = Intake(strict=strict, on_error=on_error)
+        check_iterable(chunks, "add")
+        self._namespace.warn_without_model()
+        with self._truth.acknowledging_at_the_end():
+            try:
+                return self._add_all(chunks, intake, show_progress, on_progress)
+            finally:
+                intake.tell()
+                self._namespace.bring_up_to_date()
+
+    def _add_all(
+        self,
+        chunks: Iterable[ChunkLike],
+        intake: Intake,
+        show_progress: bool,
+        on_progress: OnProgress,
+    ) -> AddReport:
+        accepted: Iterable[Taken] = intake.take(chunks)
+        total = None
+        if isinstance(chunks, Sequence):
+            accepted = list(accepted)  # checked as a whole before anything is written
+            total = len(accepted)
+        started = time.perf_counter()
+        report = AddReport(generation=self._truth.generation())
+        done = 0
+        with progress(show_progress, on_progress) as tell, self._tagging.proposer() as proposer:
+            try:
+                for batch in pages(accepted, self._settings.batch_size):
+                    distinct = self.distinct(batch, intake)
+                    written, failure = self.write(
+                        distinct, proposer, on_progress=part_of(tell, done, total)
+                    )
+                    report += written
+                    if failure is not None:
+                        raise failure
+                    done += len(batch)
+                    tell(done, total)
+                    self._show_to_readers()
+            except Exception as error:
+                committed = report.added + report.replaced
+                part = "" if isinstance(error, EmbeddingError) else " of earlier batches"
+                error.add_note(f"{committed} chunks{part} were committed")
+                raise
+        return report.model_copy(
+            update={
+                "cleaned": intake.cleaned,
+                "failed": tuple(sorted(intake.failed, key=lambda chunk: chunk.position)),
+                "seconds": time.perf_counter() - started,
+            }
+        )
+
+    def _show_to_readers(self) -> None:
+        """During a long add, refresh what readers of this process see from time to time."""
+        if self._namespace.derived.readers_lag and time.monotonic() >= self._next_showing:
+            started = time.monotonic()
+            self._namespace.bring_up_to_date()
+            took = time.monotonic() - started
+            self._next_showing = time.monotonic() + max(1.0, _ADDING_TO_SHOWING * took)
+
+    def distinct(self, batch: Iterable[Taken], intake: Intake) -> list[Chunk]:
+        """Return the chunks of a batch, each once, with their dates; refuse contradictions."""
+        keep_versions = self._settings.keep_versions
+        by_key: dict[tuple[str, str], Chunk] = {}
+        for position, chunk in batch:
+            try:
+                chunk = self._with_metadata(chunk)
+                key = (chunk.id, version_key(chunk) if keep_versions else "")
+                if keep_versions:
+                    check_versioned(chunk)
+                if by_key.setdefault(key, chunk) != chunk:
+                    raise InvalidChunkError(
+                        f"id {chunk.id!r} occurs twice in one batch with different content; "
+                        f"ids{' or valid_from' if keep_versions else ''} must differ"
+                    )
+            except InvalidChunkError as error:
+                intake.refuse(position, chunk, error)
+        return list(by_key.values())
+
+    def _with_metadata(self, chunk: Chunk) -> Chunk:
+        """Read from metadata what the settings name and the chunk does not say itself."""
+        chunk = dated(chunk, self._settings.time_fields)
+        return with_context(chunk, self._settings.search_metadata)
+
+    def put_document(self, document: Document, chunks: Iterable[ChunkLike]) -> AddReport:
+        """Replace a document in one transaction; the graph is left to the next recall."""
+        started = time.perf_counter()
+        by_id: dict[str, Chunk] = {}
+        intake = Intake()
+        for _, chunk in intake.take(chunks):
+            chunk = self._with_metadata(chunk)
+            chunk = chunk.model_copy(update={"document_id": document.id})
+            if by_id.setdefault(chunk.id, chunk) != chunk:
+                raise InvalidChunkError(f"document {document.id!r}: id {chunk.id!r} occurs twice")
+        for chunk in by_id.values() if self._settings.keep_versions else ():
+            check_versioned(chunk)
+        with self._tagging.proposer() as proposer:
+            report, failure = self.write(list(by_id.values()), proposer, document=document)
+        if failure is not None:
+            raise failure
+        intake.tell()
+        seconds = time.perf_counter() - started
+        return report.model_copy(update={"cleaned": intake.cleaned, "seconds": seconds})
+
+    def write(
+        self,
+        chunks: list[Chunk],
+        proposer: Proposer,
+        *,
+        document: Document | None = None,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> tuple[AddReport, EmbeddingError | None]:
+        """Prepare chunks outside of any transaction, and commit them in one.
+
+        Returns
+        -------
+        AddReport
+            What was committed. After a failed embedding, those with a vector; but versions move
+            and documents are replaced as a whole or not at all.
+        EmbeddingError, optional
+            Why some chunks have no vector.
+        """
+        self._namespace.make()
+        while True:
+            stored = set() if document is None else self._truth.ids_of_document(document.id)
+            stored.difference_update(() if document is None else document.staying)
+            gone = stored.difference(chunk.id for chunk in chunks)
+            final = self._in_versions(chunks, gone)
+            changed = self._truth.changed([*final.put, *final.moved])
+            beside = {*stored, *final.beside}
+            ready = self._prepared(changed, proposer, on_progress, beside)
+            failure = ready.embedded.failure
+            in_part = document is None and not final.moved and ready.writes
+            if failure is not None and not in_part:
+                self._vectors.unwritten = ready.embedded
+                return AddReport(), failure
+            self._vectors.unwritten = Embedded({}, None)
+            try:
+                outcome = self._truth.apply(
+                    ready.writes,
+                    embedding=ready.embedded.state,
+                    delete_ids=() if self._settings.keep_versions else gone,
+                    fingerprints=_fingerprints(document),
+                    standing=final.standing,
+                )
+                break
+            except OvertakenError:
+                logger.info("another process wrote versions of the same chunks; reading them again")
+        written = {chunk.id for chunk, _ in changed}
+        unchanged = [chunk for chunk in final.put if chunk.id not in written]
+        report = AddReport(
+            **{name: getattr(outcome, name) for name in outcome._fields},
+            unchanged=len(unchanged),
+            batches=1,
+            tagging=ready.tagging,
+        )
+        return report, failure or self._vectors.complete(unchanged)
+
+    def _in_versions(self, chunks: list[Chunk], gone: Collection[str]) -> _Final:
+        """Arrange chunks among the stored versions, if old ones are kept.
+
+        ``gone`` names chunks that their document no longer has; they hold until now.
+        """
+        if not self._settings.keep_versions:
+            return _Final(chunks, [], None, ())
+        now = datetime.now(UTC)
+        subjects = frozenset({*gone, *(chunk.version_of or chunk.id for chunk in chunks)})
+        stored = self._truth.versions_of(subjects)
+        by_id = {chunk.id: chunk for chunk in stored.values()}
+        put, moved = arranged(chunks, by_id, now)
+        moved += (ended(by_id[id_], now) for id_ in gone if id_ in by_id)
+        return _Final(put, moved, Standing(subjects, frozenset(stored)), by_id)
+
+    def _prepared(
+        self,
+        changed: list[tuple[Chunk, bytes]],
+        proposer: Proposer,
+        on_progress: Callable[[int], object] | None,
+        beside: Iterable[str],
+    ) -> _Prepared:
+        """Tag and embed chunks, given with their digests; no transaction is open."""
+        chunks = [chunk for chunk, _ in changed]
+        tags, tagging = self._tagging.tags(chunks, on_progress)
+        tell_embedding = None if self._namespace.tagger else on_progress
+        embedded = self._vectors.embed(chunks, beside=beside, on_progress=tell_embedding)
+        if embedded.failure is not None:
+            kept = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
+            changed, tags = [changed[at] for at in kept], [tags[at] for at in kept]
+            chunks = [chunk for chunk, _ in changed]
+        proposed = propose_candidates(proposer, self._settings, chunks, tags)
+        writes = [
+            ChunkWrite(chunk, candidates, embedded.of(chunk), digest)
+            for (chunk, digest), candidates in zip(changed, proposed, strict=True)
+        ]
+        return _Prepared(writes, embedded, tagging)
+
+    def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.delete`."""
+        self._vectors.unwritten = Embedded({}, None)
+        if not self._namespace.exists:
+            return 0
+        outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
+        self._namespace.bring_up_to_date()
+        return outcome.deleted
+
+
+def _fingerprints(document: Document | None) -> dict[str, str] | None:
+    if document is None or document.fingerprint is None:
+        return None
+    return {document.id: document.fingerprint}
