@@ -9,13 +9,18 @@ from __future__ import annotations
 import errno
 import io
 import os
+import threading
 import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import lock_descriptor
 
-__all__ = ["OPEN_FILES_MOVE", "LockedFile", "lock_file"]
+from hebbgraph.errors import IndexLockedError
+
+__all__ = ["OPEN_FILES_MOVE", "Lending", "LockedFile", "lock_file"]
 
 _PAUSE_SECONDS = 0.02
 #: Whether a file that is open can be renamed and removed; not on Windows.
@@ -86,3 +91,52 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+class Lending:
+    """Tells that the thread that holds a lock has lent it to a caller's own code.
+
+    Such code may wait for other threads, so these do not wait for it without end.
+
+    Parameters
+    ----------
+    wait_seconds : float
+        How long others wait.
+
+    Examples
+    --------
+    >>> lending = Lending(30.0)
+    >>> with lending.lent():
+    ...     lending.wait()  # this thread has it
+    """
+
+    def __init__(self, wait_seconds: float) -> None:
+        self._wait_seconds = wait_seconds
+        self._borrower: int | None = None
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Run a caller's own code. The thread holds the lock."""
+        before, self._borrower = self._borrower, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._borrower = before
+
+    def wait(self) -> None:
+        """Wait until nobody else has borrowed the lock.
+
+        Raises
+        ------
+        IndexLockedError
+            If it takes too long.
+        """
+        deadline = time.monotonic() + self._wait_seconds
+        while self._borrower not in (None, threading.get_ident()):
+            if time.monotonic() >= deadline:
+                raise IndexLockedError(
+                    "a recall of another thread has run its filter, step or strategy for more than "
+                    f"{self._wait_seconds:g} s; such a callable must not wait for another call of "
+                    "the index, and if it needs that long, raise write_wait_seconds"
+                )
+            time.sleep(_PAUSE_SECONDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -25,6 +25,7 @@ from hebbgraph.extras import load_plugin
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
+from hebbgraph.locks import Lending
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
@@ -80,6 +81,8 @@ class Namespace:
         Recent recalls, to be found by id.
     seal : Seal
         Tells recalls of this database from others.
+    lending : Lending
+        Whether a caller's own code runs while the graph is locked.
     root : Path, optional
         The folder with all derived parts, if there is one and it may be written.
     embedder, tagger, cue_model, search, reranker : optional
@@ -99,6 +102,7 @@ class Namespace:
     colonies: Colonies
     recalls: RecallStore
     seal: Seal
+    lending: Lending
     root: Path | None = None
     embedder: Embedder | None = None
     tagger: Tagger | None = None
@@ -224,6 +228,7 @@ class Namespace:
                 ),
                 recalls=recalls,
                 seal=seal,
+                lending=Lending(settings.write_wait_seconds),
                 root=root if writable else None,
                 embedder=embedder,
                 tagger=tagger,
@@ -268,13 +273,24 @@ class Namespace:
     # -- in step with the truth -----------------------------------------------------
 
     @contextmanager
-    def held(self) -> Iterator[int]:
+    def held(self, *, lent: bool = False) -> Iterator[int]:
         """Lock graph, lexical index and learned weights for a reader; yield the generation.
 
         They are as new as the last acknowledged write. Learned rows are read only when spreading
-        comes to them, so meanwhile no thread learns anything new.
+        comes to them, so meanwhile no thread learns anything new. ``lent`` says that the reader
+        calls a caller's own code.
+
+        Raises
+        ------
+        IndexLockedError
+            If such code of another thread runs for too long.
         """
-        with self.derived.held(self._refresh_learned) as generation, self.learned.held():
+        self.lending.wait()
+        with (
+            self.derived.held(self._refresh_learned) as generation,
+            self.learned.held(),
+            self.lending.lent() if lent else nullcontext(),
+        ):
             yield generation
 
     def _refresh_learned(self) -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from hebbgraph import Chunk, FilterError, HebbianIndex, NamespaceNotFoundError, Recall
+from hebbgraph import (
+    Chunk,
+    FilterError,
+    HebbianIndex,
+    IndexLockedError,
+    NamespaceNotFoundError,
+    Recall,
+    Settings,
+)
 from hebbgraph.filters import Condition, parse_filter
 
 pytestmark = pytest.mark.every_database
@@ -366,3 +375,27 @@ def test_an_explanation_keeps_to_the_filter_of_the_recall(
     trace = index.trace(named)
     assert not hidden & {node.value for node in trace.nodes if node.kind == "chunk"}
     assert not index.explain(index.recall("Petrel"), "moss").excluded
+
+
+def test_a_filter_that_waits_for_another_recall_ends() -> None:
+    """The other recall would wait for the index, and the filter for it, without end."""
+    settings = Settings(write_wait_seconds=0.2)
+    with HebbianIndex.open(":memory:", settings=settings) as index, ThreadPoolExecutor(1) as other:
+        index.add([{"id": "a", "text": "A heron."}])
+        told: list[BaseException | None] = []
+
+        def waits(chunk: Chunk) -> bool:
+            asked = other.submit(index.recall, "heron")
+            told.append(asked.exception())
+            return True
+
+        assert [hit.chunk.id for hit in index.recall("heron", where=waits).hits] == ["a"]
+        assert [type(error) for error in told] == [IndexLockedError]
+        assert [hit.chunk.id for hit in other.submit(index.recall, "heron").result().hits] == ["a"]
+
+
+def test_a_filter_may_ask_the_index_itself() -> None:
+    with HebbianIndex.open(":memory:", settings=Settings(write_wait_seconds=0.0)) as index:
+        index.add([{"id": "a", "text": "A heron."}, {"id": "b", "text": "A moth."}])
+        known = index.recall("moth", where=lambda chunk: chunk.id in index.ids()).hits
+        assert {hit.chunk.id for hit in known} == {"a", "b"}

@@ -70,6 +70,11 @@ class RecallOptions:
         return None if self.as_of is None else check_moment("as_of", self.as_of)
 
     @property
+    def calls_back(self) -> bool:
+        """Whether a caller's own code runs while the index is locked."""
+        return callable(self.where) or bool(self.steps) or not isinstance(self.strategy, str)
+
+    @property
     def mask(self) -> Mapping[str, object] | None:
         """The filter, if it is a dict: a callable is asked about chunks instead."""
         return None if callable(self.where) else self.where

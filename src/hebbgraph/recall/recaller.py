@@ -230,7 +230,7 @@ class Recaller:
         """Run the pipeline, once more if a chunk that it found was deleted meanwhile."""
         doubted = -1
         while True:
-            with self._namespace.held() as generation:
+            with self._namespace.held(lent=options.calls_back) as generation:
                 answer = self._pipeline(query, strategy, options, generation)
             if answer.hits is not None:
                 return answer
