@@ -49,6 +49,13 @@ def bench(
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Instead: each part of spreading off, one by one.")
     ] = False,
+    leave_one_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-one-out",
+            help="Instead: choose on all sets but one, test on that one; also by a weak embedder.",
+        ),
+    ] = False,
     scale: Annotated[
         list[int] | None,
         typer.Option(help="Instead: speed on this many recombined chunks.", metavar="N", min=1),
@@ -106,12 +113,13 @@ def bench(
     from hebbgraph_bench import benchmark, papers, studies
     from hebbgraph_bench.embedding import LazyEmbedder
 
-    if ablation + bool(scale) + learning + taggers + bool(paper) > 1:
+    if ablation + bool(scale) + learning + taggers + bool(paper) + leave_one_out > 1:
         raise typer.BadParameter(
-            "--ablation, --scale, --learning, --taggers and --paper are studies of their own"
+            "--ablation, --leave-one-out, --scale, --learning, --taggers and --paper are studies "
+            "of their own"
         )
     if (untitled or rewordings or history or not references) and (
-        ablation or scale or learning or taggers or paper or pagerank
+        ablation or leave_one_out or scale or learning or taggers or paper or pagerank
     ):
         raise typer.BadParameter(
             "--untitled, --no-references, --rewordings and --history go with the plain comparison "
@@ -129,7 +137,12 @@ def bench(
         studies.bench_scale(datasets, scale, vectors=vectors or (), queries=queries, **common)
         return
     common |= {"embedder": model, "cache": cache}
-    if paper:
+    if leave_one_out:
+        from hebbgraph_bench.leave_one_out import bench_leave_one_out
+
+        del common["k"]
+        bench_leave_one_out(datasets, queries=queries, **common)
+    elif paper:
         options = papers.PaperOptions(plots=plots, queries=queries, **common)
         papers.bench_paper(paper, datasets, options)
     elif ablation:

@@ -80,9 +80,10 @@ class HebbianRetriever:
         self._index = self._open(self.parameters)
         self._index.add(with_tags(chunks, self.extractions) if self.extractions else chunks)
 
-    def use(self, parameters: SpreadingParameters) -> None:
+    def use(self, parameters: SpreadingParameters | None, settings: Settings | None = None) -> None:
         """Recall with these from now on: the index is opened anew, nothing indexed again."""
         self.opened.close()
+        self.settings = settings or self.settings
         self._index = self._open(parameters)
 
     def _open(self, parameters: SpreadingParameters | None) -> HebbianIndex:

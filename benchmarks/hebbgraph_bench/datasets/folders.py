@@ -33,7 +33,7 @@ from hebbgraph.errors import DatasetError
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench.datasets.reading import Row, build_chunk, clean, read_json_lines, read_text
-from hebbgraph_bench.datasets.records import Dataset, Extraction, Query, Variant
+from hebbgraph_bench.datasets.records import NAMESPACE, Dataset, Extraction, Query, Variant
 
 __all__ = ["read_beir_folder", "read_own_folder"]
 
@@ -74,6 +74,7 @@ def read_own_folder(folder: Path) -> Dataset:
             also=tuple(_known(row, "also_ids", corpus)),
             history=_read_history(row),
             split=row.get_text("split", default="") or None,
+            namespace=None if (name := row.fields.get(NAMESPACE)) is None else str(name),
         )
     if variants:
         unknown = next(iter(variants))

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field, replace
 from hebbgraph.errors import DatasetError
 from hebbgraph.records import Chunk
 
-__all__ = ["Dataset", "Extraction", "Query", "Variant"]
+__all__ = ["NAMESPACE", "Dataset", "Extraction", "Query", "Variant"]
+
+#: The field of chunks and questions that tells namespaces apart: each chat is a memory of its own.
+NAMESPACE = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Query:
         What the asker said before, oldest first.
     variant : str, optional
         Which variant of the set's question it is; None for the question itself.
+    namespace : str, optional
+        The part of the corpus that it is asked of; None for all of it.
     """
 
     id: str
@@ -57,6 +62,7 @@ class Query:
     history: tuple[str, ...] = ()
     variant: str | None = None
     split: str | None = None
+    namespace: str | None = None
 
     def credited(self, ranked: Sequence[str]) -> tuple[str, ...]:
         """Return the ranking as it is to be judged.
@@ -178,6 +184,20 @@ class Dataset:
         none: dict[str, tuple[str, ...]] = {"addresses": (), "references": ()}
         corpus = tuple(chunk.model_copy(update=none) for chunk in self.corpus)
         return replace(self, name=f"{self.name}, no references", corpus=corpus)
+
+    def by_namespace(self) -> list[Dataset]:
+        """Return each namespace as a set of its own, where the questions name theirs."""
+        names = dict.fromkeys(query.namespace for query in self.queries)
+        return [
+            self
+            if name is None
+            else replace(
+                self,
+                corpus=tuple(c for c in self.corpus if str(c.metadata.get(NAMESPACE)) == name),
+                queries=tuple(query for query in self.queries if query.namespace == name),
+            )
+            for name in names
+        ]
 
     def with_rewordings(self) -> Dataset:
         """Return the set with each variant of a question as a question of its own."""
