@@ -318,6 +318,68 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+_FILLED = """
+import sys
+from hebbgraph import DiskFullError, HebbianIndex
+place, added = sys.argv[1], 0
+class Lengths:
+    name = "lengths"
+    def embed_documents(self, texts):
+        return [[len(text), text.count("4"), text.count("7")] for text in texts]
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+def embedded(place):
+    return HebbianIndex.open(place, embedder=Lengths() if sys.argv[2] == "vectors" else None)
+def chunk(n):
+    words = " ".join(f"Word{(7 * n + 13 * k) % 5000} lantern" for k in range(60))
+    return {"id": f"c{n}", "title": f"Letter {n}", "text": f"ZX-{n}. {words}"}
+with embedded(place) as index:
+    try:
+        while True:
+            index.add([chunk(n) for n in range(added, added + 100)])
+            added += 100
+    except DiskFullError:
+        pass
+    assert added
+    # All that was acknowledged is found, though nothing of it can be written any more.
+    for n in (0, added - 1):
+        assert f"c{n}" in {hit.chunk.id for hit in index.recall(f"ZX-{n}", k=3).hits}
+    try:
+        index.compact()
+        raise AssertionError("compacted")
+    except DiskFullError as error:
+        print(error)
+with embedded(place) as index:
+    assert index.stats().chunks == added
+    assert index.recall(f"ZX-{added - 1}", k=1).hits[0].chunk.id == f"c{added - 1}"
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0 or sys.platform != "linux",
+    reason="mounting a small file system takes root on Linux",
+)
+@pytest.mark.parametrize("kind", ["words", "vectors"])
+def test_recalls_go_on_when_the_disk_is_full(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("cannot mount")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _FILLED, str(place / "index"), kind],
+            capture_output=True,
+            text=True,
+            env=_source(),
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert "derived parts are kept in memory" in done.stderr
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
 def test_a_disk_full_between_commit_and_derived_parts(
     make_index: Callable[..., HebbianIndex],
     open_index: Callable[..., HebbianIndex],

@@ -10,10 +10,12 @@ to repair that the next one would not do anyway.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -26,12 +28,12 @@ from hebbgraph.derived.lexical_faults import DerivedDamageError, LexicalDamageEr
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
-from hebbgraph.errors import DamagedIndexError, HebbgraphError, StorageError
+from hebbgraph.errors import DamagedIndexError, DiskFullError, HebbgraphError, StorageError
 from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
-from hebbgraph.store.database import translate_os, translated_os
+from hebbgraph.store.database import is_full, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import FeedbackState, Truth
@@ -121,8 +123,10 @@ class Derived:
         if folder.was_blocked:
             self.repairs.append("something else lay where derived parts belong")
         self._shared, self._directory = folder.shared, folder.directory
+        #: Whether the disk had no room for what is derived.
+        self._is_crowded_out = False
         #: Returns the lock that keeps other processes from working on the folder.
-        self.locked = folder.locked
+        self.locked: Callable[[], AbstractContextManager[object]] = folder.locked
         #: The folder of the parts, if there is one.
         self.directory = directory
         #: Where the parts lie, for messages.
@@ -286,10 +290,13 @@ class Derived:
                     if attempt == last:
                         raise
                     self.discard_lexical(str(error))
-                except HebbgraphError:
-                    raise
-                except OSError as error:
+                except (HebbgraphError, OSError) as error:
+                    if self._directory is not None and is_full(error):
+                        self._leave_disk()
+                        return self.refresh()
                     # A file that was open may be gone; anything else may pass, once.
+                    if isinstance(error, HebbgraphError):
+                        raise
                     if attempt:
                         raise translate_os(error, self.place) from error
                     logger.warning("derived parts failed (%s): reading them again", error)
@@ -302,6 +309,14 @@ class Derived:
                     self.discard_lexical(f"derived parts failed while open: {error}")
                     self._snapshot_is_trusted = False
             raise AssertionError("unreachable")
+
+    def _leave_disk(self) -> None:
+        """Keep in memory what is derived from now on: there is no room for it."""
+        told = "%s: no space left, so derived parts are kept in memory until the index is reopened"
+        logger.warning(told, self.place)
+        self._directory, self._is_crowded_out = None, True
+        self.locked = self._vector_steps.locked = contextlib.nullcontext
+        self._vector_steps.directory = None
 
     @property
     def in_memory(self) -> bool:
@@ -392,7 +407,8 @@ class Derived:
             if opened.damage is not None:
                 self.repairs.append(f"the lexical index was damaged: {opened.damage}")
             return opened
-        if self._shared is not None and (self._shared / "lexical").is_dir():
+        there = self._shared is not None and (self._shared / "lexical").is_dir()
+        if self._shared is not None and there and not self._is_crowded_out:
             positions = self._truth.text_store.here
             return LexicalIndex.copy_of(self._shared / "lexical", positions=positions)
         return self._written_lexical()
@@ -542,6 +558,12 @@ class Derived:
 
     def compact(self) -> None:
         """Drop what deleted chunks left, in memory and on disk."""
+        if self._is_crowded_out:
+            raise DiskFullError(
+                errno.ENOSPC,
+                f"{self.place}: no space was left, so nothing on disk can be rewritten; make room, "
+                "open the index again, and compact it then",
+            )
         with translated_os(self.place), self._refreshing:
             generation = self.refresh()
             # Readers have the old parts until the new ones are ready.

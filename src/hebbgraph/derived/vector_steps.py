@@ -54,11 +54,11 @@ class VectorSteps:
         repairs: list[str],
     ) -> None:
         self._truth = truth
-        self._directory = directory
+        self.directory = directory
         self._shared = shared
         self._search = search
         self._lock = lock
-        self._locked = locked
+        self.locked = locked
         self._repairs = repairs
         self._is_counted = False
 
@@ -75,7 +75,7 @@ class VectorSteps:
         """Extend a table; False if it does not continue in its file."""
         if not len(graph.rows) or graph.rows[-1] <= table.last_row:
             return True
-        with self._locked():
+        with self.locked():
             if not table.extend(self._truth, graph.rows, commit, lock=self._lock):
                 return False
         if (search := table.rebuilt_search()) is not None:
@@ -85,9 +85,9 @@ class VectorSteps:
 
     def _loaded(self, graph: TagGraph, state: EmbeddingState, commit: Commit) -> VectorTable:
         knows = self._truth.history.knows
-        if self._directory is not None:
-            with self._locked():
-                file = VectorFile(self._directory, state, knows)
+        if self.directory is not None:
+            with self.locked():
+                file = VectorFile(self.directory, state, knows)
                 if file.problem is not None:
                     self._repairs.append(f"the vectors' files were {file.problem}")
                 table = VectorTable.load(self._truth, state, graph.rows, file, commit)
@@ -101,7 +101,7 @@ class VectorSteps:
 
         Once; if another process commits in between, the next step does it.
         """
-        if self._is_counted or self._directory is None:
+        if self._is_counted or self.directory is None:
             return table
         expected = self._truth.embeddings.count_vectors(table.state.epoch, commit)
         if expected is None:
@@ -114,6 +114,6 @@ class VectorSteps:
         problem = f"{held} vectors were held, and {expected} expected"
         logger.warning("%s: reading the database", problem)
         self._repairs.append(problem)
-        with self._locked():
-            VectorFile.discard(self._directory)
+        with self.locked():
+            VectorFile.discard(self.directory)
         return self._loaded(graph, table.state, commit)

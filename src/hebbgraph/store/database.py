@@ -37,6 +37,7 @@ __all__ = [
     "Connection",
     "Database",
     "Driver",
+    "is_full",
     "marks",
     "retried",
     "translate_os",
@@ -484,6 +485,11 @@ def _writable(directory: Path, path: Path) -> bool:
             return False
         raise translate_os(error, str(directory)) from error
     return True
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error says that no space is left."""
+    return isinstance(error, OSError) and error.errno in _FULL
 
 
 def translate_os(error: OSError, place: str) -> StorageError:
