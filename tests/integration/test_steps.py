@@ -79,6 +79,16 @@ class RankStepOnly(RankStep):
     """Overrides nothing."""
 
 
+def test_a_step_that_is_misspelt_is_refused(index: HebbianIndex) -> None:
+    class Misspelt(RankStep):
+        def finnish(self, recall: Recall, k: int) -> Recall:
+            raise AssertionError
+
+    with pytest.raises(ParameterError, match="'finnish' of the step Misspelt; did you mean 'fin"):
+        index.recall("owl", steps=[Misspelt()])
+    assert index.recall("owl", steps=[RankStep()]).hits == index.recall("owl").hits
+
+
 @pytest.mark.parametrize("steps", [[Even], ["even"], "even", 3, [None]])
 def test_what_is_no_step_is_refused(index: HebbianIndex, steps: Any) -> None:
     with pytest.raises(ParameterError, match=r"subclasses of hebbgraph\.RankStep"):

@@ -228,9 +228,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     def _where(self, given: Any) -> Any:
         """Return what a document has to pass: own filter, the call's, and that of the request."""
         where = joined(chunk_filter(self.filter), chunk_filter(given))
-        if (filter_by := self.options.filter_by) is None:
-            return where
-        of_request = filter_by(asked_request())
+        of_request = self.options.rule_for(asked_request())
         check_filter(of_request)
         return joined(where, chunk_filter(of_request))
 

@@ -189,7 +189,20 @@ def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] |
     if not callable(where):
         return where  # the core says what fits
     accepts = where
-    return lambda chunk: bool(accepts(to_document(chunk)))
+
+    def passes(chunk: Chunk) -> bool:
+        try:
+            answer = accepts(to_document(chunk))
+        except KeyError as error:
+            raise FilterError(
+                f"the filter finds no {error.args[0]!r:.80} in document {chunk.id!r}; write "
+                f"document.metadata.get({error.args[0]!r:.80})"
+            ) from error
+        if answer is None:
+            raise FilterError(f"the filter returned None for document {chunk.id!r}; return a bool")
+        return bool(answer)
+
+    return passes
 
 
 def _title(metadata: Mapping[str, Any]) -> str:

@@ -87,7 +87,8 @@ class SearchOptions(CommonSearchOptions):
         runtime, as one dict) to the filter for it: an access rule in one line, in force in
         chains, tools and middleware alike, such as
         ``filter_by=lambda request: {"owner": request["user_id"]}``. What it raises ends the
-        request.
+        request, and so does a name that the request does not say. ``{}`` lets everything pass,
+        None is an error.
     per_colony, steps
         As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
     grow : bool
@@ -204,6 +205,10 @@ def check_search(options: Mapping[str, Any]) -> None:
     check_filter(options.get("filter"))
     if options.get("as_of") is not None:
         check_moment("as_of", options["as_of"])
+    if not (options.get("score_key") is None or isinstance(options["score_key"], str)):
+        raise ParameterError(
+            f"score_key is a name for the score in metadata, got {options['score_key']!r:.80}"
+        )
     if "search_type" in options and options["search_type"] not in get_args(SearchType):
         known = ", ".join(get_args(SearchType))
         raise ParameterError(f"search_type is one of {known}; got {options['search_type']!r}")

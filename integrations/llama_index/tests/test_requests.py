@@ -26,6 +26,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine, TransformQueryEn
 from llama_index.core.retrievers import VectorIndexAutoRetriever
 from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
+    FilterCondition,
     FilterOperator,
     MetadataFilter,
     MetadataFilters,
@@ -37,7 +38,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from pydantic import BaseModel
 
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import FilterError, HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import (
     CitationFormatter,
     CitationLearner,
@@ -185,7 +186,7 @@ async def test_filters_are_joined_in_every_door(index: RecordingIndex, asynchron
             with retriever.narrowed(doc_ids=["moss.md"]):
                 assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["moss"]
         assert len(retriever.retrieve(QUESTION)) == len(expected) + 1
-    with pytest.raises(KeyError, match="titles"):
+    with pytest.raises(ParameterError, match="filter_by finds no 'titles'"):
         retriever.retrieve(QUESTION)
 
 
@@ -205,6 +206,35 @@ async def test_filters_reach_an_agents_tool(
     await learner.aflush()
     assert seen[0]["user_id"] == "ida"
     assert index.lessons[0]["shown"] == ["moss"]
+
+
+async def test_access_rules_fail_closed(index: HebbianIndex) -> None:
+    def over(rule: Any) -> HebbianRetriever:
+        return HebbianRetriever(index, options=SearchOptions(filter_by=rule))
+
+    assert over(lambda tags: MetadataFilters(filters=[])).retrieve(QUESTION)
+    nothing = MetadataFilters(filters=[], condition=FilterCondition.OR)
+    for says, rule in {
+        r"filter_by returned None; return MetadataFilters\(filters=\[\]\)": lambda tags: None,
+        "filters is a MetadataFilters, got dict": lambda tags: {},
+        "rule of no alternatives": lambda tags: nothing,
+    }.items():
+        with pytest.raises(FilterError, match=says):
+            over(rule).retrieve(QUESTION)
+        with pytest.raises(FilterError, match=says):
+            await over(rule).aretrieve(QUESTION)
+    owned = over(lambda tags: only("owner", tags["user_id"]))
+    with (
+        instrument_tags({"thread_id": "t"}),
+        pytest.raises(ParameterError, match=r"no 'user_id'; the request says 'thread_id'\."),
+    ):
+        owned.retrieve(QUESTION)
+    retriever = HebbianRetriever(index)
+    for of_none in ({"node_ids": []}, {"doc_ids": []}):
+        with retriever.narrowed(**of_none):  # what may be seen is nothing
+            assert retriever.retrieve(QUESTION) == []
+    with pytest.raises(FilterError, match="no alternatives"), retriever.narrowed(nothing):
+        pass
 
 
 def test_a_rule_that_is_no_callable_is_refused(index: HebbianIndex) -> None:

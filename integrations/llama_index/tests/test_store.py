@@ -297,7 +297,9 @@ def test_over_any_retriever(nodes: list[TextNode]) -> None:
 
 def test_blank_and_endless_questions(nodes: list[TextNode]) -> None:
     retriever = HebbianRetriever.from_nodes(nodes)
-    assert retriever.retrieve(" ") == []
+    for blank in ("", " "):
+        with pytest.raises(ParameterError, match="the query is empty; ask something"):
+            retriever.retrieve(blank)
     assert retriever.retrieve("Petrel " * 20_000)
     retriever.similarity_top_k = 0
     with pytest.raises(ParameterError, match="similarity_top_k"):

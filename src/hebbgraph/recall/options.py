@@ -16,7 +16,7 @@ from hebbgraph.moments import Moment, check_moment
 from hebbgraph.plain_values import plain
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.masks import Where
-from hebbgraph.recall.steps import RankStep
+from hebbgraph.recall.steps import RankStep, check_steps
 from hebbgraph.recall.strategies import Strategy, StrategyName
 from hebbgraph.text.query import usable_question
 
@@ -55,12 +55,7 @@ class RecallOptions:
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
             raise ParameterError(f"per_colony is a whole number from 1, got {limit!r}")
-        steps = self.steps
-        is_list = isinstance(steps, Sequence)  # of objects: a class has the methods, too
-        if not is_list or not all(issubclass(type(step), RankStep) for step in steps):
-            raise ParameterError(
-                f"steps is a list of objects of subclasses of hebbgraph.RankStep, got {steps!r:.80}"
-            )
+        check_steps(self.steps)
         if self.as_of is not None:
             check_moment("as_of", self.as_of)
 

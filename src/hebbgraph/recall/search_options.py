@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from hebbgraph.arguments import check_names
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import FilterError, ParameterError
 from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from hebbgraph.recall.options import RecallOptions
 from hebbgraph.recall.steps import RankStep
@@ -28,7 +28,7 @@ class CommonSearchOptions:
     seed_vectors : callable or "embed", optional
         Gives a store's vectors by id.
     filter_by : callable, optional
-        From what a request says of itself to the filter for it.
+        From what a request says of itself to the filter for it; see :meth:`rule_for`.
     per_colony, steps
         As for ``HebbianIndex.recall``.
     """
@@ -38,6 +38,8 @@ class CommonSearchOptions:
     filter_by: Callable[[Mapping[str, Any]], Any] | None = None
     per_colony: int | None = None
     steps: Sequence[RankStep] = ()
+    #: How a rule says that everything may be seen.
+    everything: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
         RecallOptions(per_colony=self.per_colony, steps=self.steps)
@@ -48,6 +50,37 @@ class CommonSearchOptions:
                 "filter_by is a callable from what a request says to a filter, "
                 f"got {self.filter_by!r:.80}; a filter for all requests is an argument of its own"
             )
+
+    def rule_for(self, request: Mapping[str, Any]) -> Any:
+        """Return the filter that the access rule sets for a request; None if there is no rule.
+
+        Parameters
+        ----------
+        request : mapping
+            What it says of itself.
+
+        Raises
+        ------
+        ParameterError
+            If the rule needs what the request does not say.
+        FilterError
+            If the rule returns None: whoever wants to let everything pass says so.
+        """
+        if self.filter_by is None:
+            return None
+        try:
+            found = self.filter_by(request)
+        except KeyError as error:
+            said = ", ".join(repr(name) for name in request) or "nothing"
+            raise ParameterError(
+                f"filter_by finds no {', '.join(map(repr, error.args)):.200}; the request says "
+                f"{said:.400}. Ask with it, or write what holds for requests without it"
+            ) from error
+        if found is None:
+            raise FilterError(
+                f"filter_by returned None; return {self.everything} where everything may be seen"
+            )
+        return found
 
     @classmethod
     def of(cls, given: Any) -> Self:

@@ -7,9 +7,11 @@ that a recall does not need is not in its list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hebbgraph.arrays import BoolArray
+from hebbgraph.errors import ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.query import Query
 from hebbgraph.recall.strategies import Ranking, Request
@@ -18,11 +20,10 @@ from hebbgraph.records import Recall
 if TYPE_CHECKING:
     from hebbgraph.recall.options import RecallOptions
 
-__all__ = ["RankStep", "StepSource"]
+__all__ = ["RankStep", "StepSource", "check_steps"]
 
 
-@runtime_checkable
-class RankStep(Protocol):
+class RankStep:
     """One step of a recall. Subclass it and override what the step changes.
 
     A recall calls the methods in this order, each for all of its steps:
@@ -71,6 +72,28 @@ class RankStep(Protocol):
     def finish(self, recall: Recall, k: int) -> Recall:
         """Return the recall with other hits; the first k are returned to the caller."""
         return recall
+
+
+_METHODS = ("hits", "depth", "narrow", "rank", "finish")
+
+
+def check_steps(steps: Any) -> None:
+    """Raise ParameterError for what is no list of steps, and for a method that is misspelt."""
+    # Of objects: a class has the methods, too.
+    if not isinstance(steps, Sequence) or not all(isinstance(step, RankStep) for step in steps):
+        hint = "; leave it out where there are none" if steps is None else ""
+        raise ParameterError(
+            "steps is a list of objects of subclasses of hebbgraph.RankStep, "
+            f"got {steps!r:.80}{hint}"
+        )
+    for step in steps:
+        for name in (one for one in dir(step) if not one.startswith("_") and one not in _METHODS):
+            meant = get_close_matches(name, _METHODS, n=1)
+            if meant and getattr(type(step), meant[0]) is getattr(RankStep, meant[0]):
+                raise ParameterError(
+                    f"nothing calls the method {name!r} of the step {type(step).__name__}; did you "
+                    f"mean {meant[0]!r}?"
+                )
 
 
 class StepSource(Protocol):

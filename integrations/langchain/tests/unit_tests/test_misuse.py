@@ -82,6 +82,7 @@ def test_search_kwargs_are_those_of_a_vector_store() -> None:
         ({"open_options": {"namespce": "x"}}, "did you mean 'namespace'"),
         ({"k": -1}, "k is a whole number from 1 to 10000, got -1"),
         ({"k": "5"}, "k is a whole number from 1 to 10000, got '5'"),
+        ({"score_key": 5}, "score_key is a name for the score in metadata, got 5"),
         ({"strategy": "spreded"}, "strategy is one of .*spreading"),
         ({"filter": {"year": {"gte": 3}}}, r"compared by '\$gte', got 'gte'"),
         ({"filter": {"year": {"$near": 3}}}, r"unknown operator '\$near'"),

@@ -57,8 +57,8 @@ async def test_filters_of_retriever_call_and_request_are_joined(
     for narrowed in ({"n": {"$gte": 3}}, lambda document: document.metadata["n"] >= 3):
         found = retriever.with_config(ann).invoke(QUERY, filter=narrowed)
         assert {one.metadata["n"] for one in found} == {3, 5}
-    with pytest.raises(KeyError):  # whom nobody names sees nothing
-        retriever.invoke(QUERY)
+    with pytest.raises(ParameterError, match=r"no 'user_id'; the request says 'topic'\."):
+        retriever.invoke(QUERY, {"metadata": {"topic": "boats"}})  # whom nobody names sees nothing
     tool = create_citing_retriever_tool(retriever.with_config(ann))
     call = {"type": "tool_call", "name": "search", "args": {"query": QUERY}, "id": "1"}
     assert {*ids(tool.invoke(call).artifact)} == own
@@ -67,6 +67,26 @@ async def test_filters_of_retriever_call_and_request_are_joined(
     store = HebbianVectorStore.from_documents(documents)
     listed = store.as_retriever(search_kwargs={"k": 8, "filter": {"n": {"$lt": 6}}})
     assert {one.metadata["n"] for one in listed.invoke(QUERY, filter={"n": {"$gte": 4}})} == {4, 5}
+
+
+def test_access_rules_fail_closed(index: RecordingIndex) -> None:
+    def over(rule: Any) -> HebbianRetriever:
+        return HebbianRetriever.from_index(index, options=SearchOptions(filter_by=rule))
+
+    assert over(lambda request: {}).invoke(QUERY)
+    for says, rule in {
+        r"filter_by returned None; return \{\} where": lambda request: None,
+        "got list": lambda request: [],
+        "a dict or a callable, got bool": lambda request: True,
+        "the filter returned None": lambda request: lambda document: None,
+        r"no 'owner' in document '\w+'": lambda request: (
+            lambda document: document.metadata["owner"]
+        ),
+    }.items():
+        with pytest.raises(FilterError, match=says):
+            over(rule).invoke(QUERY)
+    with pytest.raises(FilterError, match=r"write document\.metadata\.get\('owner'\)"):
+        over(None).invoke(QUERY, filter=lambda document: document.metadata["owner"] == "ida")
 
 
 def test_what_nothing_would_read_is_refused_and_old_spellings_say_so(

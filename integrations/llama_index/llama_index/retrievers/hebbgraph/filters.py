@@ -43,6 +43,7 @@ def to_where(
     *,
     node_ids: Sequence[str] | None = None,
     doc_ids: Sequence[str] | None = None,
+    strict: bool = False,
 ) -> dict[str, Any] | None:
     """Translate filters, and restrictions to nodes or documents, into one ``where``.
 
@@ -53,6 +54,8 @@ def to_where(
     node_ids, doc_ids : sequence of str, optional
         All of the restrictions given must hold. An empty list is none, as LlamaIndex's
         stores have it.
+    strict : bool
+        For access rules: an empty list lets nothing pass, and an ``OR`` of no filters is refused.
 
     Returns
     -------
@@ -76,11 +79,11 @@ def to_where(
         if isinstance(ids, str):
             raise ParameterError(f"{name} is a list of str, got {ids!r}; put it in a list")
     parts: list[dict[str, Any]] = []
-    if filters is not None and (own := _combined(filters)) is not None:
+    if filters is not None and (own := _combined(filters, strict)) is not None:
         parts.append(own)
-    if node_ids:
+    if node_ids or (strict and node_ids is not None):
         parts.append({"$id": {"$in": list(node_ids)}})
-    if doc_ids:
+    if doc_ids or (strict and doc_ids is not None):
         parts.append({"$document_id": {"$in": list(doc_ids)}})
     return _joined("$and", parts)
 
@@ -91,12 +94,17 @@ def _joined(name: str, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
     return parts[0] if parts else None
 
 
-def _combined(filters: MetadataFilters) -> dict[str, Any] | None:
-    parts = [
-        part
+def _combined(filters: MetadataFilters, strict: bool) -> dict[str, Any] | None:
+    given = [
+        _combined(one, strict) if isinstance(one, MetadataFilters) else _one(one)
         for one in filters.filters
-        if (part := _combined(one) if isinstance(one, MetadataFilters) else _one(one)) is not None
     ]
+    if strict and filters.condition == FilterCondition.OR and not given:
+        raise FilterError(
+            "an access rule of no alternatives would let everything pass; where nothing may be "
+            "seen, filter by IN and an empty list, and else write MetadataFilters(filters=[])"
+        )
+    parts = [part for part in given if part is not None]
     if filters.condition == FilterCondition.OR:
         return _joined("$or", parts)
     if filters.condition == FilterCondition.NOT:

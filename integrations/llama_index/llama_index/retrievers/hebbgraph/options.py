@@ -57,9 +57,11 @@ class SearchOptions(CommonSearchOptions):
     strategy : str or Strategy
         ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
     filter_by : callable, optional
-        From the instrument tags of a request to the ``MetadataFilters`` for it, or None: an access
-        rule in one line, in force in engines, tools and agents alike. It is joined with all other
-        filters, and what it raises ends the request.
+        From the instrument tags of a request to the ``MetadataFilters`` for it: an access rule in
+        one line, in force in engines, tools and agents alike. It is joined with all other filters.
+        What it raises ends the request, and so does a tag that the request does not have.
+        ``MetadataFilters(filters=[])`` lets everything pass; None, and an ``OR`` of nothing, are
+        errors.
     per_colony, steps
         As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
     source : BaseRetriever, optional
@@ -78,6 +80,7 @@ class SearchOptions(CommonSearchOptions):
 
     source: BaseRetriever | None = field(default=None, repr=False)
     seed_top_k: int = 100
+    everything = "MetadataFilters(filters=[])"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -32,6 +32,7 @@ from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.latest import Explaining, LatestRecalls
+from hebbgraph.recall.options import check_query
 from llama_index.retrievers.hebbgraph.conversation import (
     RecallBundle,
     asked_in_full,
@@ -133,7 +134,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
         ----------
         filters, node_ids, doc_ids
             In force beside the retriever's own and a :class:`RecallBundle`'s: they narrow a search
-            and never widen it.
+            and never widen it. Of an empty list, nothing comes back.
 
         Examples
         --------
@@ -142,7 +143,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
             with retriever.narrowed(MetadataFilters.from_dict({"owner": "ida"})):
                 query_engine.query("Where does my boat lie?")
         """
-        where = to_where(filters, node_ids=node_ids, doc_ids=doc_ids)
+        where = to_where(filters, node_ids=node_ids, doc_ids=doc_ids, strict=True)
         token = _NARROWED.set((*_NARROWED.get(), (self, where)))
         try:
             yield self
@@ -201,23 +202,23 @@ class RecallingRetriever(Explaining, BaseRetriever):
         return await astep(self._steps(query_bundle))
 
     def _steps(self, bundle: QueryBundle) -> Steps[list[NodeWithScore]]:
+        check_query(bundle.query_str)
         asked = self._asked(bundle)
         source, memory = self.options.source, self._memory
         if memory is not None and not asked.history:
             turns = turns_of((yield memory.get_all, memory.aget_all))
             # An engine that notes the question first has it in its memory already.
             asked.history = turns[:-1] if turns[-1:] == [asked.query] else turns
-        has_words = bool(asked.query.strip())
         model = self._model(asked.index, bundle)
         full = bundle
-        if asked.history and has_words and (source is not None or model is not None):
+        if asked.history and (source is not None or model is not None):
             text = yield (
                 partial(asked.index.in_full, asked.query, asked.history),
                 partial(asked.index.ain_full, asked.query, asked.history),
             )
             full = asked_in_full(bundle, text)
         vector = full.embedding
-        if vector is None and has_words and model is not None:
+        if vector is None and model is not None:
             strings = full.embedding_strs
             vector = yield (
                 partial(model.get_agg_embedding_from_queries, strings),
@@ -228,8 +229,6 @@ class RecallingRetriever(Explaining, BaseRetriever):
             asked.seeds = yield partial(source.retrieve, full), partial(source.aretrieve, full)
             vector = full.embedding  # some retrievers note it there
         asked.vector = bundle.embedding if vector is None else vector
-        if not has_words:
-            return (asked.seeds or [])[: asked.k]
         found: list[NodeWithScore] = yield (
             partial(self._found, asked),
             partial(in_thread(self._found), asked),
@@ -267,12 +266,12 @@ class RecallingRetriever(Explaining, BaseRetriever):
 
     def _where(self, given: MetadataFilters | None) -> dict[str, Any] | None:
         """Return what a node has to pass: own filters, the question's and the request's."""
-        rule = self.options.filter_by
+        rule = self.options.rule_for(dict(active_instrument_tags.get()))
         parts = [
             to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
             to_where(given),
             *(where for whose, where in _NARROWED.get() if whose is self),
-            None if rule is None else to_where(rule(dict(active_instrument_tags.get()))),
+            to_where(rule, strict=True),
         ]
         return reduce(joined, parts)
 
