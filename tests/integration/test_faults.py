@@ -363,7 +363,7 @@ with embedded(place) as index:
 def test_recalls_go_on_when_the_disk_is_full(tmp_path: Path, kind: str) -> None:
     place = tmp_path / "small"
     place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(place)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
     if subprocess.run(command, capture_output=True).returncode:
         pytest.skip("cannot mount")
     try:
