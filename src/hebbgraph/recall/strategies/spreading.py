@@ -11,6 +11,7 @@ from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
+from hebbgraph.recall.naming import show_named
 from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
@@ -66,7 +67,7 @@ class Spreading:
         return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
-        """Spread activation, then add what memory brings."""
+        """Spread activation, show what is named, then add what memory brings."""
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, memory = request.evidence, request.question.learned
@@ -87,6 +88,7 @@ class Spreading:
             confidence=sure,
             held=held,
         )
+        activation = show_named(activation, request.graph, request.question, request.allowed)
         return activation if memory is None else memory.added(activation, request.allowed)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
