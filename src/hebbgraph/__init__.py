@@ -48,32 +48,32 @@ from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.inspection import (
-    ForgetPreview,
-    Forgetting,
+    Causes,
+    Explanation,
+    LearnedEffect,
     LessonReport,
     Neighborhood,
-    TagCorrection,
     TagCount,
     Trace,
 )
 from hebbgraph.records import (
     AddReport,
-    Causes,
     Chunk,
     Colony,
     Cue,
     DoctorReport,
-    Explanation,
     FailedChunk,
     Feedback,
     Finding,
+    ForgetPreview,
+    Forgetting,
     Hit,
-    LearnedEffect,
     LearnedParameter,
     PathStep,
     PruneReport,
     Recall,
     Stale,
+    TagCorrection,
     TaggingReport,
     Turn,
 )

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
     from hebbgraph.inspect.tags import Tags
     from hebbgraph.inspect.view import Inspection
+    from hebbgraph.inspection import Explanation
     from hebbgraph.namespace import Namespace
-    from hebbgraph.records import Explanation, Recall
+    from hebbgraph.records import Recall
 
 __all__ = ["MOVED", "HebbianIndex", "Moved"]
 

@@ -13,9 +13,16 @@ from hebbgraph.arguments import check_ids, check_str
 from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.extras import load_plugin
-from hebbgraph.inspection import ForgetPreview
 from hebbgraph.limits import MAX_ID
-from hebbgraph.records import AddReport, AnswerRecord, Chunk, Feedback, LessonRecord, Recall
+from hebbgraph.records import (
+    AddReport,
+    AnswerRecord,
+    Chunk,
+    Feedback,
+    ForgetPreview,
+    LessonRecord,
+    Recall,
+)
 from hebbgraph.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.inspection import ForgetPreview, Forgetting
 from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.learning.forgotten import Forgotten
@@ -28,7 +27,15 @@ from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
-from hebbgraph.records import AnswerRecord, Feedback, LessonRecord, PruneReport, Recall
+from hebbgraph.records import (
+    AnswerRecord,
+    Feedback,
+    ForgetPreview,
+    Forgetting,
+    LessonRecord,
+    PruneReport,
+    Recall,
+)
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.feedback_log import (

@@ -9,16 +9,20 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Any, Literal
 
-from hebbgraph.inspection import CorrectionKind, ForgetPreview, Forgetting, TagCorrection, TagCount
+from hebbgraph.inspection import TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS, MAX_TAG
 from hebbgraph.records import (
     AnswerRecord,
     Chunk,
     Colony,
+    CorrectionKind,
     Feedback,
+    ForgetPreview,
+    Forgetting,
     LearnedParameter,
     LessonRecord,
     Recall,
+    TagCorrection,
 )
 from pydantic import (
     BaseModel,

@@ -30,15 +30,7 @@ from hebbgraph.inspect.maintenance import Maintenance
 from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspect.tags import Tags
 from hebbgraph.inspect.view import Inspection
-from hebbgraph.inspection import (
-    ForgetPreview,
-    Forgetting,
-    LessonReport,
-    Neighborhood,
-    TagCorrection,
-    TagCount,
-    Trace,
-)
+from hebbgraph.inspection import Explanation, LessonReport, Neighborhood, TagCount, Trace
 from hebbgraph.plain_values import plain
 from hebbgraph.records import (
     AddReport,
@@ -46,12 +38,14 @@ from hebbgraph.records import (
     Chunk,
     Colony,
     DoctorReport,
-    Explanation,
     Feedback,
+    ForgetPreview,
+    Forgetting,
     LearnedParameter,
     LessonRecord,
     PruneReport,
     Recall,
+    TagCorrection,
 )
 from hebbgraph.settings import Settings
 from pydantic import BaseModel

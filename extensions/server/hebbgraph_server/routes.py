@@ -17,15 +17,15 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.statistics import Stats
-from hebbgraph.inspection import LessonReport, Neighborhood, TagCorrection, Trace
+from hebbgraph.inspection import Explanation, LessonReport, Neighborhood, Trace
 from hebbgraph.records import (
     AddReport,
     AnswerRecord,
     DoctorReport,
-    Explanation,
     Feedback,
     PruneReport,
     Recall,
+    TagCorrection,
 )
 from pydantic import BaseModel
 from starlette.requests import Request

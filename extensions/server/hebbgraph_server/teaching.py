@@ -6,7 +6,7 @@ from typing import Any
 
 from hebbgraph.errors import AccessError
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.inspection import Forgetting
+from hebbgraph.records import Forgetting
 from starlette.responses import Response
 
 from hebbgraph_server import bodies

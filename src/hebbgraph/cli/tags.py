@@ -10,7 +10,7 @@ from rich.markup import escape
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 from hebbgraph.cli.terminal import counted
 from hebbgraph.errors import NotFoundError
-from hebbgraph.inspection import CorrectionKind, TagCorrection
+from hebbgraph.records import CorrectionKind, TagCorrection
 
 app = typer.Typer()
 tags = typer.Typer(

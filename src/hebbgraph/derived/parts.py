@@ -31,8 +31,8 @@ from hebbgraph.derived.vector_steps import VectorSteps
 from hebbgraph.errors import DamagedIndexError, DiskFullError, HebbgraphError, StorageError
 from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.inspection import TagCorrection
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
+from hebbgraph.records import TagCorrection
 from hebbgraph.store.database import is_full, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit

@@ -23,7 +23,7 @@ from hebbgraph.arrays import BoolArray, IntArray, is_in, unique
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.inspection import TagCorrection
+from hebbgraph.records import TagCorrection
 
 __all__ = ["CorrectedGraph", "corrected_phrases"]
 

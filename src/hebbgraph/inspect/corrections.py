@@ -12,9 +12,9 @@ import numpy as np
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.inspection import CorrectionKind, TagCorrection
 from hebbgraph.limits import MAX_CORRECTIONS, MAX_ID, MAX_SPLIT, MAX_TAGS
 from hebbgraph.namespace import Namespace
+from hebbgraph.records import CorrectionKind, TagCorrection
 from hebbgraph.text import display, phrase_key
 
 __all__ = ["correct_tags", "undo_tag_correction"]

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from hebbgraph.arguments import check_ids
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ParameterError
-from hebbgraph.inspection import Forgetting
+from hebbgraph.records import Forgetting
 from hebbgraph.store.places import as_directory
 
 if TYPE_CHECKING:

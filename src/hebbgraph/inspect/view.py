@@ -16,8 +16,8 @@ from hebbgraph.inspect.export import colony_graph, incidence_graph, tag_graph
 from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
-from hebbgraph.inspection import LessonReport, Trace
-from hebbgraph.records import Colony, Explanation, LearnedParameter, Recall
+from hebbgraph.inspection import Explanation, LessonReport, Trace
+from hebbgraph.records import Colony, LearnedParameter, Recall
 
 if TYPE_CHECKING:
     import networkx as nx

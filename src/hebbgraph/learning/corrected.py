@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hebbgraph.graph.corrections import corrected_phrases
-from hebbgraph.inspection import TagCorrection
-from hebbgraph.records import Cue, Feedback
+from hebbgraph.records import Cue, Feedback, TagCorrection
 from hebbgraph.store.feedback_log import phrases_of
 
 __all__ = ["corrected_feedback"]

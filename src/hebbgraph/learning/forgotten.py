@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.inspection import Forgetting
+from hebbgraph.records import Forgetting
 from hebbgraph.store.feedback_log import Removed
 
 __all__ = ["Forgotten"]

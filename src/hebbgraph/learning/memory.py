@@ -22,7 +22,6 @@ from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.inspection import TagCorrection
 from hebbgraph.learning.actors import Actors, Voice, standing, voice_of
 from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.corrected import corrected_feedback
@@ -30,7 +29,7 @@ from hebbgraph.learning.exams import examined
 from hebbgraph.learning.lessons import Event, Lessons, Node, chunk_node, question_digest
 from hebbgraph.learning.recollection import Recollection, Slots
 from hebbgraph.learning.snapshot import load_snapshot, save_snapshot, snapshot_lock
-from hebbgraph.records import Feedback, LearnedParameter, PruneReport
+from hebbgraph.records import Feedback, LearnedParameter, PruneReport, TagCorrection
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import FeedbackState, Truth

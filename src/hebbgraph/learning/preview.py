@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hebbgraph.inspection import EdgeChange, ForgetPreview
 from hebbgraph.learning.lessons import named_by
 from hebbgraph.learning.memory import Memory
-from hebbgraph.records import Feedback
+from hebbgraph.records import EdgeChange, Feedback, ForgetPreview
 
 __all__ = ["preview"]
 

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.records import Explanation, Recall
+from hebbgraph.inspection import Explanation
+from hebbgraph.records import Recall
 
 __all__ = ["Explaining", "LatestRecalls"]
 

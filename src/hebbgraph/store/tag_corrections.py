@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from hebbgraph.held_json import read_json
-from hebbgraph.inspection import TagCorrection
+from hebbgraph.records import TagCorrection
 from hebbgraph.store.chunks import as_json
 from hebbgraph.store.database import Connection, Database, retried
 from hebbgraph.store.history import new_mark

@@ -1,0 +1,149 @@
+"""Whether learning helped."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from hebbgraph.records.chunk import Record
+
+__all__ = ["LessonPoint", "LessonReport", "MeanChange", "MovedQuestion", "Verdict"]
+
+
+Verdict: TypeAlias = Literal[
+    "helped", "harmed", "mixed", "unclear", "too_few", "no_questions", "no_lessons"
+]
+
+
+class MeanChange(Record):
+    """How a figure changed, on average over questions.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        The mean change, and the ends of its 95 % interval (paired bootstrap).
+    better, worse : int
+        Questions of which the figure rose, and fell.
+
+    Examples
+    --------
+    >>> print(MeanChange(mean=0.082, low=0.04, high=0.121, better=31, worse=6))
+    +.082 [+.040, +.121], 31 better, 6 worse
+    """
+
+    mean: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    better: int = 0
+    worse: int = 0
+
+    def __str__(self) -> str:
+        mean, low, high = (
+            f"{one:+.3f}".replace("+0.", "+.").replace("-0.", "-.")
+            for one in (self.mean, self.low, self.high)
+        )
+        return f"{mean} [{low}, {high}], {self.better} better, {self.worse} worse"
+
+
+class LessonPoint(Record):
+    """What the questions of a report found after some lessons.
+
+    Attributes
+    ----------
+    lessons : int
+        The first of the log. 0 is the index that was never taught.
+    recall : float, in [0, 1]
+        The mean share of cited chunks among the best k.
+    mrr : float, in [0, 1]
+        The mean of one over the rank of the first cited chunk; 0 beyond the tenth.
+    recall_change, mrr_change : MeanChange
+        Against the index that was never taught.
+    """
+
+    lessons: int
+    recall: float
+    mrr: float
+    recall_change: MeanChange = MeanChange()
+    mrr_change: MeanChange = MeanChange()
+
+
+class MovedQuestion(Record):
+    """A question, and the rank of its first cited chunk before any lesson and after them.
+
+    None is a rank beyond those that were looked at.
+    """
+
+    question: str
+    before: int | None
+    after: int | None
+
+
+class LessonReport(Record):
+    """Whether learning helped here; see :meth:`hebbgraph.HebbianIndex.lesson_report`.
+
+    Attributes
+    ----------
+    verdict : {"helped", "harmed", "mixed", "unclear", "too_few", "no_questions", "no_lessons"}
+        ``helped`` if the interval of one figure lies above 0 and that of none below it,
+        ``harmed`` the other way round, ``mixed`` if there is one of either, ``unclear`` if
+        neither. Below ten questions it is ``too_few``; without any, one of the last two.
+    advice : str
+        What is missing for a verdict, and what to do; empty if nothing is.
+    lessons : int
+        All that the log holds.
+    kept : int
+        Questions whose text is kept, and of whose cited chunks some still exist.
+    taught : int
+        Lessons that were learned before the first of the later questions.
+    asked : int
+        Later questions that were asked.
+    repeated : int
+        Those of them that were asked before, in the same words.
+    k : int
+    points : tuple of LessonPoint
+        From no lesson to all that were taught.
+    new_recall, new_mrr : MeanChange, optional
+        After all lessons, of the questions that were not asked before.
+    moved : tuple of MovedQuestion
+        The 20 whose first cited chunk changed its rank most, by one over the rank.
+    """
+
+    verdict: Verdict
+    advice: str = ""
+    lessons: int = 0
+    kept: int = 0
+    taught: int = 0
+    asked: int = 0
+    repeated: int = 0
+    k: int = 5
+    points: tuple[LessonPoint, ...] = ()
+    new_recall: MeanChange | None = None
+    new_mrr: MeanChange | None = None
+    moved: tuple[MovedQuestion, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [_VERDICTS[self.verdict]]
+        if self.points:
+            last = self.points[-1]
+            lines += [
+                f"{self.asked} later questions, asked before any lesson and after {self.taught}:",
+                f"R@{self.k} {self.points[0].recall:.3f} → {last.recall:.3f}: {last.recall_change}",
+                f"MRR {self.points[0].mrr:.3f} → {last.mrr:.3f}: {last.mrr_change}",
+            ]
+        if self.repeated and self.new_recall is not None and self.new_mrr is not None:
+            lines += [
+                f"Without the {self.repeated} that were asked before in the same words:",
+                f"R@{self.k} {self.new_recall}",
+                f"MRR {self.new_mrr}",
+            ]
+        return "\n".join([*lines, self.advice] if self.advice else lines)
+
+
+_VERDICTS = {
+    "helped": "Learning helped here.",
+    "harmed": "Learning harmed here.",
+    "mixed": "Learning helped one figure here and harmed the other.",
+    "unclear": "Whether learning helped here cannot be told: the intervals hold 0.",
+    "too_few": "Whether learning helped here cannot be told: too few questions.",
+    "no_questions": "Whether learning helped here cannot be told: no questions are kept.",
+    "no_lessons": "Nothing was learned here yet.",
+}

@@ -1,0 +1,307 @@
+"""The unit that is indexed and retrieved, and what any record keeps to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from hebbgraph.errors import InvalidChunkError
+from hebbgraph.limits import (
+    MAX_ADDRESS,
+    MAX_ADDRESSES,
+    MAX_CONTEXT,
+    MAX_ID,
+    MAX_METADATA_BYTES,
+    MAX_REFERENCES,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
+    too_long,
+)
+from hebbgraph.moments import as_moment
+from hebbgraph.nesting import too_deep
+from hebbgraph.plain_values import plain
+
+__all__ = ["Chunk", "Record", "readable_links", "searched", "storable", "text_hash", "unstorable"]
+
+
+class Record(BaseModel):
+    """A frozen model that refuses fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_FLATTEN = "flatten it, or keep it elsewhere and its key here"
+
+
+# Control characters other than tab and line ends, and lone surrogates.
+_UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+
+
+# What a page means by them that was written in Windows-1252 and read as Latin-1, as HTML has it.
+_MEANT = {
+    chr(code): bytes([code]).decode("cp1252", "replace").replace("\ufffd", " ")
+    for code in range(0x80, 0xA0)
+}
+
+
+def unstorable(text: str) -> str | None:
+    """Describe the first character that some databases cannot store, if any."""
+    found = _UNSTORABLE.search(text)
+    if found is None:
+        return None
+    kind = "lone surrogate" if found[0] >= "\ud800" else "control character"
+    return f"{kind} U+{ord(found[0]):04X} at position {found.start()}"
+
+
+def storable(text: str) -> str:
+    r"""Replace each character that some databases cannot store by one that they can.
+
+    Those that stand for a Windows-1252 character become that, all others a space; so positions
+    in the text stay.
+
+    >>> storable("ice\x00trade"), storable("It\x92s 5 \x80")
+    ('ice trade', 'It’s 5 €')
+    """
+    return _UNSTORABLE.sub(lambda found: _MEANT.get(found[0], " "), text)
+
+
+def readable_links(values: object, most: int) -> tuple[str, ...]:
+    """Return what of foreign metadata can be addresses or references: a str, or some of a list.
+
+    Examples
+    --------
+    >>> readable_links(["a.md", None, " ", "b.md#x"], 9), readable_links("a.md", 9)
+    (('a.md', 'b.md#x'), ('a.md',))
+    """
+    held = [values] if isinstance(values, str) else values if isinstance(values, list) else []
+    links = (storable(one).strip() for one in held if isinstance(one, str))
+    return tuple(one for one in dict.fromkeys(links) if 0 < len(one) <= MAX_ADDRESS)[:most]
+
+
+def text_hash(title: str, text: str) -> str:
+    """Return a hash of title and text, 16 hex digits, that identifies what was cited.
+
+    >>> text_hash("Owl", "Owls hunt at night.")
+    '0810f9ff18fd5a7a'
+    """
+    return hashlib.blake2b(f"{title}\x1f{text}".encode(), digest_size=8).hexdigest()
+
+
+def searched(text: str, context: str | None) -> str:
+    """Return the text that is searched: that which is shown, then the context."""
+    return f"{text}\n\n{context}" if context else text
+
+
+class Chunk(Record):
+    """The unit that is retrieved.
+
+    Parameters
+    ----------
+    text : str
+        The text that is searched and shown. May be empty if there is a title.
+    id : str, optional
+        At most 512 characters, unique in its namespace; adding an existing id replaces
+        that chunk. By default the SHA-256 of document id, title and text (32 hex digits),
+        so that adding the same text twice keeps one chunk.
+    title : str
+        Title or heading. It becomes a tag of every chunk that mentions it.
+    metadata : dict
+        Dates, enums, numbers of NumPy and the like are kept as JSON can say them, and NaN is
+        left out; see :mod:`hebbgraph.plain_values`.
+        Any JSON object that nests at most 128 deep; what filters look at.
+    document_id : str, optional
+        The document that the chunk comes from; ``HebbianIndex.delete(document_id=...)``
+        removes all chunks of a document.
+    context : str, optional
+        Text that is searched with the chunk, by words, vectors and tags, and not shown: the
+        headings above it, the subject of its thread, a summary. At most 10,000 characters. By
+        default what metadata says (``Settings.search_metadata``); an empty str is none.
+    tags : tuple of str
+        Tags given by the caller, in addition to those the tagger finds.
+    addresses : tuple of str
+        Where others find this chunk: its path, URL (with an anchor or without), message id,
+        DOI, ``[[wiki name]]``, or the symbols that it defines. Several chunks may share one.
+    references : tuple of str
+        Addresses that this chunk links to, replies to, imports or uses. Recalls follow them,
+        whether the chunk that has the address is added before or after. A reference to
+        ``page#anchor`` also leads to ``page``. Relative links must be resolved first
+        (:mod:`hebbgraph_documents` does).
+    valid_from, valid_until : datetime, date or str, optional
+        When the text holds: from an instant on, and before another. A str is ISO 8601; a date is
+        its first instant, and a time without a zone is in UTC. See ``docs/time.md``.
+    supersedes : tuple of str
+        Ids or addresses of chunks that this one takes the place of, from ``valid_from`` on.
+    version_of : str, optional
+        Set by the index on old versions that it keeps: the id of the chunk.
+
+    Examples
+    --------
+    >>> Chunk(text="Synapses learn.", title="Synapse").id
+    '59b4147ee0be33487f0c882969c51ab3'
+    >>> Chunk(text="See below.", addresses=("a.md#top",), references=("a.md#rules",)).references
+    ('a.md#rules',)
+    """
+
+    id: str = Field(default="", max_length=MAX_ID, strict=True)
+    text: str = Field(strict=True)  # bytes are not text
+    title: str = Field(default="", max_length=MAX_TITLE, strict=True)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    document_id: str | None = Field(default=None, max_length=MAX_ID)
+    context: str | None = Field(default=None, max_length=MAX_CONTEXT, strict=True)
+    tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
+    addresses: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    supersedes: tuple[str, ...] = ()
+    version_of: str | None = Field(default=None, max_length=MAX_ID)
+
+    @field_validator("id", "document_id")
+    @classmethod
+    def _id_is_printable(cls, value: str | None) -> str | None:
+        if value == "":
+            raise ValueError("an id is not empty; leave it out where there is none")
+        if value and not value.isprintable():
+            raise ValueError("an id takes printable characters only")
+        return value
+
+    @property
+    def searched(self) -> str:
+        """The text that is searched: that which is shown, then the context."""
+        return searched(self.text, self.context)
+
+    @field_validator("text", "title", "context")
+    @classmethod
+    def _text_is_storable(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        if (found := unstorable(value)) is not None:
+            raise ValueError(
+                f"{found}; remove it, or let add() replace it (in a str or dict, unless strict)"
+            )
+        if (found := too_long(value)) is not None:  # max_length would hide what is unstorable
+            raise ValueError(f"{found}; split the text")
+        return value
+
+    @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"
+    @classmethod
+    def _metadata_is_shallow(cls, value: object) -> object:
+        if not value or not isinstance(value, dict):
+            return value
+        if (found := too_deep(value)) is not None:
+            raise ValueError(f"{found}; {_FLATTEN}")
+        return plain(value)
+
+    @field_validator("metadata")
+    @classmethod
+    def _metadata_is_storable(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if value:  # dumping raises for NaN and lone surrogates
+            size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+            if size > MAX_METADATA_BYTES:
+                raise ValueError(
+                    f"{size} bytes as JSON, at most {MAX_METADATA_BYTES}; keep large values "
+                    "elsewhere, and their key here"
+                )
+        return value
+
+    @field_validator("tags", "addresses", "references", "supersedes", mode="before")
+    @classmethod
+    def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
+        if isinstance(value, str):
+            raise ValueError(
+                f"a list of str, got {value!r:.80}; put it in a list: "
+                f"{info.field_name}=[{value!r:.80}]"
+            )
+        return value
+
+    @field_validator("tags")
+    @classmethod
+    def _tags_are_storable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for tag in value:
+            if not tag.strip() or unstorable(tag) is not None:
+                raise ValueError(f"a tag takes visible characters, got {tag!r}")
+            if len(tag) > MAX_TAG:
+                raise ValueError(f"a tag has at most {MAX_TAG} characters, got {len(tag)}")
+        return value
+
+    @field_validator("valid_from", "valid_until", mode="before")
+    @classmethod
+    def _is_a_moment(cls, value: object) -> datetime | None:
+        return None if value is None else as_moment(value)
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        begins, ends = self.valid_from, self.valid_until
+        if begins is not None and ends is not None and ends <= begins:
+            raise ValueError(
+                f"valid_until ({ends.isoformat()}) must lie after valid_from "
+                f"({begins.isoformat()}); leave out the one that is unknown"
+            )
+        return self
+
+    @field_validator("addresses", "references", "supersedes")
+    @classmethod
+    def _links_are_storable(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        most = MAX_ADDRESSES if info.field_name == "addresses" else MAX_REFERENCES
+        if len(value) > most:
+            raise ValueError(f"{len(value)} of them, at most {most}; split the chunk")
+        for link in value:
+            if not link.strip() or unstorable(link) is not None:
+                raise ValueError(f"an address takes visible characters, got {link!r:.80}")
+            if len(link) > MAX_ADDRESS:
+                raise ValueError(
+                    f"an address has at most {MAX_ADDRESS} characters, got {len(link)}"
+                )
+        return value
+
+    def model_post_init(self, context: Any, /) -> None:
+        if not self.id:
+            content = "\x1f".join((self.document_id or "", self.title, self.text))
+            digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+            object.__setattr__(self, "id", digest)
+
+    @classmethod
+    def coerce(cls, value: Chunk | dict[str, Any] | str) -> Self | Chunk:
+        """Convert an argument of ``HebbianIndex.add`` to a chunk.
+
+        Raises
+        ------
+        InvalidChunkError
+            With the reason, and the id if there is one.
+        """
+        if isinstance(value, Chunk):
+            # Looked at again: a dict can be changed, and a copy is made without a look.
+            if value.metadata and (found := too_deep(value.metadata)) is not None:
+                raise InvalidChunkError(f"chunk {value.id!r}: metadata: {found}; {_FLATTEN}")
+            return value
+        if isinstance(value, str):
+            value = {"text": value}
+        if not isinstance(value, dict):
+            raise InvalidChunkError(
+                f"a chunk must be a Chunk, a dict or a str, got {type(value).__name__}"
+            )
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"][:5]) or "chunk"
+            name = repr(value["id"])[:80] if value.get("id") else "without id"
+            message = first["msg"].removeprefix("Value error, ")
+            raise InvalidChunkError(f"chunk {name}: {field}: {message}") from error
+        except UnicodeEncodeError as error:
+            raise InvalidChunkError(f"chunk {value.get('id')!r}: {error}") from error

@@ -1,0 +1,128 @@
+"""What was learned, and what forgetting it would do."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import (
+    Field,
+)
+
+from hebbgraph.records.chunk import Record
+
+__all__ = ["EdgeChange", "ForgetPreview", "Forgetting", "LearnedParameter", "PruneReport"]
+
+
+class LearnedParameter(Record):
+    """How far memory is trusted here, where exams have moved it; see ``docs/learning.md``.
+
+    Attributes
+    ----------
+    name : str
+        What memory goes by: how alike questions are in ``words`` or ``vectors``, how ``often``
+        such questions cited a chunk, ``pairs`` of chunks cited together; or the ``handicap`` of
+        chunks that were taught, so that others do not sink.
+    value, default : float
+        In units of the score: what it is here, and without exams.
+    lessons, actors : int
+        How many lessons were exams, and whose.
+
+    Examples
+    --------
+    >>> print(LearnedParameter(name="words", value=0.52, default=0.62, lessons=214, actors=12))
+    memory by words counts .52 here, by 214 exams of 12 actors (default .62)
+    """
+
+    name: Literal["words", "often by words", "vectors", "often by vectors", "pairs", "handicap"]
+    value: float
+    default: float
+    lessons: int
+    actors: int
+
+    def __str__(self) -> str:
+        value, default = (f"{one:.2f}".removeprefix("0") for one in (self.value, self.default))
+        said = "taught chunks lose" if self.name == "handicap" else f"memory by {self.name} counts"
+        said = said.replace("by often by", "by how often, by")
+        exams = f"{self.lessons} exam{'s' * (self.lessons != 1)}"
+        actors = f"{self.actors} actor{'s' * (self.actors != 1)}"
+        return f"{said} {value} here, by {exams} of {actors} (default {default})"
+
+
+class PruneReport(Record):
+    """What ``prune`` would remove, or has removed.
+
+    Attributes
+    ----------
+    min_weight : float
+        The threshold.
+    edges : dict of str to int
+        Number of learned edges, by family.
+    weak : dict of str to int
+        Number of edges below the threshold, which recalls ignore.
+    masked : dict of str to int
+        Number of edges to chunks that were deleted or whose text has changed.
+    feedback : int
+        Number of feedbacks without effect: all their edges are weak or masked.
+    erased : int
+        Number of these that were erased.
+    """
+
+    min_weight: float
+    edges: dict[str, int] = Field(default_factory=dict)
+    weak: dict[str, int] = Field(default_factory=dict)
+    masked: dict[str, int] = Field(default_factory=dict)
+    feedback: int = 0
+    erased: int = 0
+
+
+class EdgeChange(Record):
+    """A learned edge, and its weight before and after. 0 is no edge."""
+
+    family: Literal["question"]
+    source: str
+    target: str
+    before: float
+    after: float
+
+
+class ForgetPreview(Record):
+    """What ``forget`` would do; see :meth:`hebbgraph.HebbianIndex.forget`.
+
+    Attributes
+    ----------
+    feedback : tuple of str
+        Ids of the feedback that would be removed or changed, the oldest first.
+    actors : dict of str to int
+        How much of it each actor gave; the application itself is ``""``.
+    removed, changed : int
+        Learned edges that would go, and that would get another weight.
+    changes : tuple of EdgeChange
+        The 100 largest changes.
+    """
+
+    feedback: tuple[str, ...] = ()
+    actors: dict[str, int] = Field(default_factory=dict)
+    removed: int = 0
+    changed: int = 0
+    changes: tuple[EdgeChange, ...] = ()
+
+
+class Forgetting(Record):
+    """What ``forget`` removed and ``undo_forget`` can put back.
+
+    Attributes
+    ----------
+    id : str
+    created_at, until : float
+        When it was forgotten, and until when it can be undone: seconds since the epoch.
+    feedback : tuple of str
+        Ids of the feedback that was removed or changed, the oldest first.
+    actors : dict of str to int
+        How much of it each actor gave; the application itself is ``""``.
+    """
+
+    id: str
+    created_at: float
+    until: float
+    feedback: tuple[str, ...]
+    actors: dict[str, int]
