@@ -49,7 +49,6 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+\s*(?:Z|[+-]\d\d:?\d\d)?)?$")
 #: A hash or UUID: hexadecimal digits, with one at least that is a number.
 _ID = re.compile(r"(?=.*\d)[0-9a-fA-F]{8,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-_SEPARATORS = re.compile(r"[\s_.+-]+")
 
 
 def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
@@ -73,7 +72,7 @@ def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FI
     >>> search_text({"subject": "Handover of the Graz flat", "page": 3, "Header 1": "Keys"})
     'Handover of the Graz flat\nKeys'
     >>> search_text({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
-    'graz flat 2021'
+    'graz_flat-2021.pdf'
     """
     wanted = set(map(_field, fields))
     only_places = _PLACES if wanted == set(SEARCHED_FIELDS) else ()
@@ -111,19 +110,18 @@ def _is_place(text: str) -> bool:
 def _words(text: str, *, is_place: bool) -> str:
     """Return the words of a value; nothing if it has none, or says nothing of the matter."""
     text = " ".join(text.split())
-    if _TYPE.match(text) or _DATE.match(text):
-        return ""
     if is_place and "@" not in text:
         text = _name_of(text)
-    return text if _LETTERS.search(text) and not _ID.match(text) else ""
+        return "" if _ID.match(_FILE_TYPE.sub("", text)) else text
+    says_nothing = _TYPE.match(text) or _DATE.match(text) or _ID.match(text)
+    return "" if says_nothing or not _LETTERS.search(text) else text
 
 
 def _name_of(place: str) -> str:
-    """Return the name of a file or page, in words.
+    """Return the name of a file or page.
 
     >>> _name_of("https://example.org/guides/Moving%20out/?lang=en#keys"), _name_of("a/b_c.tar.gz")
-    ('Moving out', 'b c')
+    ('Moving out', 'b_c.tar.gz')
     """
     path = re.split(r"[?#]", unquote(place), maxsplit=1)[0].rstrip("/\\")
-    name = re.split(r"[/\\]", path)[-1]
-    return _SEPARATORS.sub(" ", _FILE_TYPE.sub("", name)).strip()
+    return re.split(r"[/\\]", path)[-1].strip()

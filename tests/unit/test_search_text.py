@@ -94,7 +94,7 @@ def test_it_is_tagged() -> None:
     """Who names a title in the metadata is joined to it."""
     with HebbianIndex.open(":memory:") as index:
         index.add([_LETTER.model_copy(update={"context": "Keys of Ash Fenn Mill"}), *_OTHERS])
-        assert "ash fenn mill" in [one.tag for one in index.tags(chunk="letter")]
+        assert "ash fenn mill" in [one.tag for one in index.tags.find(chunk="letter")]
 
 
 def test_texts_kept_elsewhere(tmp_path: Path) -> None:
@@ -115,15 +115,35 @@ def test_a_lesson_outlives_another_context() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("p13.eml", "p13.eml"),
+        ("/mail/p13.eml", "What does p13 say?"),
+        ("INV-2024-113.pdf", "INV-2024-113"),
+        ("scans/graz_flat-keys.tiff", "keys of the graz flat"),
+    ],
+)
+def test_files_are_found_by_their_names(name: str, question: str) -> None:
+    letters = [
+        Chunk(id=f"{n}", text=f"Letter {n}.", metadata={"file_name": f"INV-2024-{n}.pdf"})
+        for n in range(20)
+    ]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([*letters, Chunk(id="it", text="Two sets.", metadata={"file_name": name})])
+        assert _best(index, question).chunk.id == "it"
+
+
+@pytest.mark.parametrize(
     ("metadata", "words"),
     [
         ({"Header 1": "Oats", "Header 2": "Sowing"}, "Oats\nSowing"),
         ({"headings": ["Oats", "Sowing", "Oats"]}, "Oats\nSowing"),
-        ({"source": "/srv/in/2021/Graz_flat-handover.v2.pdf"}, "Graz flat handover v2"),
-        ({"source": r"C:\mail\Graz flat.eml"}, "Graz flat"),
-        ({"source": "https://example.org/moving/keys.html?x=1#top"}, "keys"),
+        ({"source": "/srv/in/2021/Graz_flat-handover.v2.pdf"}, "Graz_flat-handover.v2.pdf"),
+        ({"source": r"C:\mail\Graz flat.eml"}, "Graz flat.eml"),
+        ({"source": "https://example.org/moving/keys.html?x=1#top"}, "keys.html"),
         ({"source": "Daily Heron"}, ""),  # no file
-        ({"file_name": "IMG_0042.jpg"}, "IMG 0042"),
+        ({"file_path": "/in/0f3a9c27d1b84e55.pdf"}, ""),
+        ({"file_name": "IMG_0042.jpg"}, "IMG_0042.jpg"),
         ({"subject": "2024-05-17T10:00:00Z", "summary": "1,024.50"}, ""),
         ({"subject": "550e8400-e29b-41d4-a716-446655440000"}, ""),
         ({"description": "application/pdf", "keywords": 7}, ""),

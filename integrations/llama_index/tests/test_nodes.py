@@ -111,7 +111,7 @@ def test_metadata_that_is_embedded_is_searched() -> None:
         excluded_embed_metadata_keys=["author"],
     )
     chunk = node_to_chunk(node)
-    assert chunk.context == "Handover of the Graz flat\nWho brings what.\nboiler room"
+    assert chunk.context == "Handover of the Graz flat\nWho brings what.\nboiler_room.md"
     assert chunk.text == "Two sets."
     node.excluded_embed_metadata_keys = list(node.metadata)
     with HebbianIndex.open(":memory:") as index:  # which would search the summary by itself
