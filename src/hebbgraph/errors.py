@@ -95,14 +95,14 @@ class NamespaceNotFoundError(NotFoundError):
         Examples
         --------
         >>> print(NamespaceNotFoundError.of("ana", ["bert", "anna"]))
-        there is no namespace 'ana'; there are 'anna', 'bert'. The first write makes one
+        there is no namespace 'ana', only 'anna', 'bert'. The first write makes one
         """
         names = tuple(existing)
         close = get_close_matches(namespace, names, n=_NAMED)
         named = [repr(name) for name in dict.fromkeys((*close, *names))][:_NAMED]
         if more := len(names) - len(named):
             named.append(f"and {more} more")
-        listed = f"; there are {', '.join(named)}" if named else ""
+        listed = f", only {', '.join(named)}" if named else ""
         error = cls(f"there is no namespace {namespace!r}{listed}. The first write makes one")
         error.namespace, error.existing = namespace, names
         return error

@@ -292,7 +292,7 @@ def test_errors_are_told_in_words(run: Run, indexed: Path, tmp_path: Path) -> No
 def test_filters_and_namespaces(run: Run, folder: Path, indexed: Path) -> None:
     misspelt = run("query", "Petrel", "--db", indexed, "--namespace", "defualt")
     assert misspelt.code != 0
-    assert "no namespace 'defualt'; there are 'default'" in misspelt.err
+    assert "no namespace 'defualt', only 'default'" in misspelt.err
     moss = str(folder / "people/moss.txt")
     with HebbianIndex.open(indexed) as index:
         (document_id,) = [d for d in index.document_fingerprints() if d.endswith("moss.txt")]
@@ -457,12 +457,55 @@ def test_chunks_and_documents_are_shown_and_deleted(
     assert f"{name}, passage 1" in run("show", name).out
     assert run("show", chunk.id, "--json").json[0]["id"] == chunk.id
     gone = run("show", "no such name")
-    assert (gone.code, "no chunk and no document 'no such name'" in gone.err) == (1, True)
+    assert (gone.code, "there is no document 'no such name'" in gone.err) == (1, True)
     assert run("delete").code == 2
-    assert "0 chunks deleted" in run("delete", "no-such-id").out
+    gone = run("delete", "no-such-id")
+    assert (gone.code, gone.out) == (1, "0 chunks deleted\n")
+    assert "no chunk 'no-such-id'" in gone.err
     assert "deleted" in run("delete", "--document", name).out
     with HebbianIndex.open(db) as index:
         assert len(index.ids()) == number - of_document
+
+
+def test_a_document_goes_by_its_path_from_here_or_the_end_of_its_path(
+    run: Run, folder: Path, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEBBGRAPH_DB", str(db))
+    (folder / "old").mkdir()
+    (folder / "old/vale.html").write_text("<p>An old page.</p>")
+    run("index", folder)
+    assert "craft from Corin Vale" in run("show", "moss.txt").out
+    assert "craft from Corin Vale" in run("show", "people/moss.txt").out
+    both = run("show", "vale.html")
+    assert (both.code, "2 documents are called 'vale.html'" in both.err) == (1, True)
+    near = run("delete", "--document", "petrol.md", "--document", "old/vale.html")
+    assert (near.code, near.out) == (1, "1 chunk deleted\n")
+    assert "petrel.md" in near.err
+    assert "--document" in run("delete", "petrel.md").err  # a document where a chunk is wanted
+    monkeypatch.chdir(folder / "people")
+    assert run("delete", "--document", "../petrel.md").code == 0
+    with HebbianIndex.open(db) as index:
+        left = sorted(Path(name).name for name in index.document_fingerprints())
+    assert left == ["moss.txt", "vale.html"]
+
+
+def test_ids_of_nothing_are_1_and_no_message_speaks_python(run: Run, indexed: Path) -> None:
+    found = run("query", QUESTION, "--db", indexed, "--json").json
+    taught = run("cite", found["id"], found["hits"][0]["chunk"]["id"], "--db", indexed, "--json")
+    feedback = taught.json["id"]
+    for arguments, code, expected in (
+        (("cite", "nope", "x"), 1, "no recall 'nope'"),
+        (("forget", "nope"), 1, "no feedback 'nope'"),
+        (("forget", "nope", "--dry-run"), 1, "no feedback 'nope'"),
+        (("forget",), 2, "--everything"),
+        (("forget", "nope", "--everything"), 2, "--everything"),
+    ):
+        told = run(*arguments, "--db", indexed)
+        assert (told.code, told.out) == (code, ""), arguments
+        assert expected in told.err
+        assert not re.search(r"keep_recalls|Settings|=True|\['", told.err)
+    some = run("forget", "nope", feedback, "--db", indexed)
+    assert (some.code, some.out) == (1, "1 feedback forgotten\n")
 
 
 def test_files_are_chosen_by_patterns(run: Run, tmp_path: Path, db: Path) -> None:

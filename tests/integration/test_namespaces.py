@@ -129,9 +129,7 @@ def test_another_process_makes_it_while_it_is_open(tmp_path: Path) -> None:
 def test_the_error_names_what_its_maker_lets_the_caller_see() -> None:
     error = NamespaceNotFoundError.of("acmee", ["acme"])
     assert isinstance(error, NotFoundError)
-    assert (
-        str(error) == "there is no namespace 'acmee'; there are 'acme'. The first write makes one"
-    )
+    assert str(error) == "there is no namespace 'acmee', only 'acme'. The first write makes one"
     assert str(NamespaceNotFoundError.of("acmee")).startswith("there is no namespace 'acmee'. ")
     many = str(NamespaceNotFoundError.of("t", [f"tenant{n:03}" for n in range(200)]))
     assert "and 190 more" in many

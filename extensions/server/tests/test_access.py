@@ -315,8 +315,8 @@ def test_a_namespace_that_does_not_exist_is_named_with_those_that_the_caller_see
     token = token_of(secret("some"), name="some", role=Role.WRITE, namespaces=names)
     api = serve(tokens=(*tokens(), token))
     for name, told in (
-        ("some", "there is no namespace 'defualt'; there are 'default'. "),
-        ("WRITE-all", "there is no namespace 'defualt'; there are 'default', 'other'. "),
+        ("some", "there is no namespace 'defualt', only 'default'. "),
+        ("WRITE-all", "there is no namespace 'defualt', only 'default', 'other'. "),
     ):
         headers = {"Authorization": f"Bearer {secret(name)}"}
         for path in ("recall", "delete", "stats"):

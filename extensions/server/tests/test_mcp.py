@@ -151,6 +151,6 @@ async def test_a_namespace_that_does_not_exist_is_named(connect: Connect) -> Non
     with connect() as served:
         async with Client(f"{served._http.url}/mcp?namespace=defualt") as client:
             told = await refused(client, "recall", query=QUESTION)
-            assert "there is no namespace 'defualt'; there are 'default', 'other'" in told
+            assert "there is no namespace 'defualt', only 'default', 'other'" in told
             await call(client, "remember", text="Owls hunt voles.", title="Owls")
             assert (await call(client, "recall", query="Owls"))["passages"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from hebbgraph.cli.terminal import as_json
+from hebbgraph.cli.terminal import as_json, harmless
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
@@ -32,6 +32,7 @@ __all__ = [
     "SettingsFile",
     "TaggerName",
     "err",
+    "fail_with",
     "load_tagger",
     "open_options",
     "opened",
@@ -160,6 +161,15 @@ def read_settings(file: Path) -> Settings:
         raise ParameterError(f"{file}: {where}: {first['msg']}") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{file} is no TOML file of settings: {error}") from error
+
+
+def fail_with(problems: Iterable[str]) -> None:
+    """Print what went wrong, a line each, and exit with 1 if anything did."""
+    told = list(problems)
+    for one in told:
+        err.print(f"[red]error[/red] {harmless(one)}", soft_wrap=True)
+    if told:
+        raise typer.Exit(1)
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 from hebbgraph.artifacts import whole_file
-from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.naming import find_document, missing_chunks
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.labels import heading_of, place_of
@@ -33,7 +34,9 @@ class _Kind(StrEnum):
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Id of a chunk or of a document.")],
+    name: Annotated[
+        str, typer.Argument(help="Id of a chunk, or a document: its path, or the end of it.")
+    ],
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
@@ -41,9 +44,9 @@ def show(
 ) -> None:
     """Show a chunk, or all chunks of a document."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        found = index.get([name]) or index.get(index.ids({"$document_id": name}))
-    if not found:
-        raise NotFoundError(f"there is no chunk and no document {name!r:.200}")
+        found = index.get([name]) or index.get(
+            index.ids({"$document_id": find_document(index, name)})
+        )
     found.sort(key=_position)
     if as_json:
         print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in found])
@@ -68,7 +71,8 @@ def delete(
     db: Db,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of chunks.")] = None,
     document: Annotated[
-        list[str] | None, typer.Option(help="Id of a document, with all its chunks; repeatable.")
+        list[str] | None,
+        typer.Option(help="A document with all its chunks: its path, or the end; repeatable."),
     ] = None,
     erase: Annotated[
         bool, typer.Option("--erase", help="Also from logs and files, so that nothing remains.")
@@ -76,14 +80,19 @@ def delete(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
 ) -> None:
-    """Delete chunks, or whole documents. Names that are not there are left alone."""
+    """Delete chunks, or whole documents. What is not there is named, and the exit code is 1."""
     if not ids and not document:
         raise typer.BadParameter("give ids of chunks, or --document ID")
     with opened(db, namespace, cache_dir=cache_dir) as index:
+        missing = missing_chunks(index, ids or ())
         gone = index.delete(ids, erase=erase) if ids else 0
         for one in document or ():
-            gone += index.delete(document_id=one, erase=erase)
+            try:
+                gone += index.delete(document_id=find_document(index, one), erase=erase)
+            except NotFoundError as error:
+                missing.append(str(error))
     out.print(f"{counted(gone, 'chunk')} deleted")
+    fail_with(missing)
 
 
 @app.command()

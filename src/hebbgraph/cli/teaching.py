@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
+from hebbgraph.errors import NotFoundError
 
 app = typer.Typer()
 feedback = typer.Typer(
@@ -47,6 +48,11 @@ def cite(
 ) -> None:
     """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
+        if index.find_recall(recall_id) is None:
+            raise NotFoundError(
+                f"no recall {recall_id!r:.200} is kept in the namespace {namespace!r}; ask again "
+                "with `hebbgraph query`, which prints the id of its recall at the end"
+            )
         kept = index.reinforce(
             recall_id,
             chunk_ids or [],
@@ -91,8 +97,28 @@ def forget(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete feedback and unlearn it. Criteria combine with AND."""
+    """Delete feedback and unlearn it. Criteria combine with AND.
+
+    An id that is not there is named, and the exit code is 1.
+    """
+    criteria = bool(feedback_ids or unnamed) or any(
+        one is not None for one in (actor, chunk, since, until)
+    )
+    if criteria == everything:
+        raise typer.BadParameter(
+            "give ids of feedback, --actor, --unnamed, --chunk, --since or --until, or else "
+            "--everything"
+        )
     with opened(db, namespace, cache_dir=cache_dir) as index:
+        known = {one.id for one in index.find_feedback(feedback_ids or ())}
+        missing = [
+            f"there is no feedback {one!r:.200}; `hebbgraph lessons` lists it"
+            for one in dict.fromkeys(feedback_ids or ())
+            if one not in known
+        ]
+        if feedback_ids and not known:
+            fail_with(missing)
+        feedback_ids = [one for one in feedback_ids or () if one in known]
         if dry_run:
             told = index.forget(
                 feedback_ids or None,
@@ -111,6 +137,7 @@ def forget(
                     f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
                     f"{told.removed} learned edges would go, {told.changed} would change"
                 )
+            fail_with(missing)
             return
         count = index.forget(
             feedback_ids or None,
@@ -126,6 +153,7 @@ def forget(
         print_json({"forgotten": count})
     else:
         out.print(f"{counted(count, 'feedback')} forgotten")
+    fail_with(missing)
 
 
 @feedback.command("export")
