@@ -47,15 +47,6 @@ from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.inspection import (
-    Causes,
-    Explanation,
-    LearnedEffect,
-    LessonReport,
-    Neighborhood,
-    TagCount,
-    Trace,
-)
 from hebbgraph.records import (
     AddReport,
     Chunk,
@@ -81,6 +72,15 @@ from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings,
 
 if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
+    from hebbgraph.inspection import (
+        Causes,
+        Explanation,
+        LearnedEffect,
+        LessonReport,
+        Neighborhood,
+        TagCount,
+        Trace,
+    )
     from hebbgraph.pool import IndexPool
     from hebbgraph.recall import Ranking, RankStep, RecallOptions, Request, Strategy
 
@@ -163,6 +163,18 @@ _LAZY = {
     "Request": "hebbgraph.recall",
     "Stats": "hebbgraph.inspect.statistics",
     "Strategy": "hebbgraph.recall",
+    **dict.fromkeys(
+        (
+            "Causes",
+            "Explanation",
+            "LearnedEffect",
+            "LessonReport",
+            "Neighborhood",
+            "TagCount",
+            "Trace",
+        ),
+        "hebbgraph.inspection",
+    ),
 }
 
 #: Names that moved to other distributions: they can be imported from here until 0.3.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hebbgraph.namespace import Namespace
     from hebbgraph.records import Recall
 
-__all__ = ["MOVED", "HebbianIndex", "Moved"]
+__all__ = ["MOVED", "HebbianIndex", "Moved", "public_members"]
 
 
 #: Where methods of earlier versions are now: the room, and the method's name there.
@@ -211,6 +211,14 @@ class HebbianIndex(CoreIndex):
     aprune = Moved("aprune")
     areembed = Moved("areembed")
     aretag = Moved("aretag")
+
+
+def public_members() -> dict[str, Any]:
+    """Return all that a HebbianIndex has in public, by name, as its classes define it."""
+    members = {
+        name: value for kind in reversed(HebbianIndex.__mro__) for name, value in vars(kind).items()
+    }
+    return {name: value for name, value in members.items() if not name.startswith("_")}
 
 
 def _join_languages(parts: Namespace) -> None:

@@ -16,8 +16,7 @@ from typing import Any
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.errors import ClosedIndexError, NamespaceNotFoundError, ParameterError
-from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.index import CoreIndex
+from hebbgraph.hebbian_index import HebbianIndex, public_members
 from hebbgraph.inspect.log import Log
 from hebbgraph.inspect.maintenance import Maintenance
 from hebbgraph.inspect.tags import Tags
@@ -249,8 +248,8 @@ def _borrowed_room(room: str, kind: type) -> property:
 
 def _complete() -> None:
     """Give PooledIndex whatever else a HebbianIndex has in public."""
-    for name, value in {**vars(CoreIndex), **vars(HebbianIndex)}.items():
-        if name.startswith("_") or name in vars(PooledIndex):
+    for name, value in public_members().items():
+        if name in vars(PooledIndex):
             continue
         if name in _ROOMS:
             setattr(PooledIndex, name, _borrowed_room(name, _ROOMS[name]))

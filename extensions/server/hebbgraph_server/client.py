@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
-from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved
-from hebbgraph.index import CoreIndex
+from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved, public_members
 from hebbgraph.ingest import ChunkLike, Intake, OnError, Taken
 from hebbgraph.inspect.documents import DocumentList
 from hebbgraph.inspect.log import Log
@@ -415,11 +414,10 @@ def _served_room(room: str, kind: type) -> property:
 def _complete() -> None:
     """Give HebbianClient whatever else a HebbianIndex has in public."""
     own = vars(HebbianClient)
-    members = {**vars(CoreIndex), **vars(HebbianIndex)}
     public: dict[str, Any] = {
         name: value
-        for name, value in members.items()
-        if not (name.startswith("_") or name in _ROOMS or isinstance(value, Moved))
+        for name, value in public_members().items()
+        if not (name in _ROOMS or isinstance(value, Moved))
     }
     public |= {name: getattr(_ROOMS[room], method) for name, (room, method) in MOVED.items()}
     twins = {name for name, value in public.items() if inspect.iscoroutinefunction(value)}

@@ -1,0 +1,144 @@
+"""The verbs that writing, asking and learning take, and how an index is opened.
+
+==============  =============================================
+``session``     the parts of an open index, and how it ends
+``writing``     ``add``, ``refresh``, ``delete``, ``compact``
+``asking``      ``recall``, ``get``, ``ids``
+``teaching``    ``reinforce``, ``forget``, ``lessons``
+==============  =============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from hebbgraph.calling import in_thread
+from hebbgraph.index.asking import AskingVerbs
+from hebbgraph.index.teaching import TeachingVerbs
+from hebbgraph.index.writing import WritingVerbs
+from hebbgraph.settings import Settings
+
+if TYPE_CHECKING:
+    from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource
+
+__all__ = ["CoreIndex"]
+
+
+class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
+    """The verbs of :class:`hebbgraph.HebbianIndex` that writing, asking and learning take.
+
+    Whatever looks at an index or maintains it is in rooms above (:mod:`hebbgraph.inspect`), which
+    this module does not import.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        embedder: Embedder | None = None,
+        tagger: Tagger | None = None,
+        cue_model: CueModel | None = None,
+        texts: TextSource | None = None,
+        search: Search | None = None,
+        reranker: Any = None,
+        edges: Sequence[str] | None = None,
+        settings: Settings | Literal["saved"] | None = None,
+        namespace: str = "default",
+        cache_dir: str | Path | None = None,
+    ) -> Self:
+        """Open an index; create it if there is none.
+
+        Parameters
+        ----------
+        location : str or Path
+            A directory, ``":memory:"``, or the URL of a PostgreSQL database.
+        embedder : object, optional
+            Has ``embed_documents`` and ``embed_query``. Embeds chunks when they are added, and
+            questions. An index with vectors can be opened without it; dense search is then off,
+            and recalls say so.
+        tagger : callable, optional
+            Maps a chunk to tags, in addition to those found without a model; see
+            :mod:`hebbgraph.taggers`. Its name is saved; opening without it is allowed.
+        cue_model : callable, optional
+            Maps a question to the concepts it is about; those that are tags become cues. Called
+            once per recall.
+        texts : callable, optional
+            With ``Settings(keep_text=False)``: maps ids to the texts that another store keeps
+            (:class:`~hebbgraph.protocols.TextSource`). Without it, hits have no text, and calls
+            that need one fail.
+        search : callable, optional
+            Maps a question to (chunk id, score) pairs, some 100 of them. Stands in the place of
+            dense search in recalls without ``seeds``. Its exceptions reach the caller.
+        reranker : callable, or object with ``predict``, optional
+            Maps a question and the texts of the first hits to scores on any scale
+            (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
+            sentence-transformers. Only their order counts (:class:`RerankSettings`). If it fails
+            or stalls, the recall goes on without it, and notes that.
+        edges : sequence of str, optional
+            The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
+            fields whose values join chunks, such as ``("author", "product")``.
+        settings : Settings or "saved", optional
+            ``"saved"`` takes the index's build settings, and defaults for the rest.
+        namespace : str
+            Namespaces share nothing: no chunk, tag or statistic. The first write makes one; to
+            read from one that does not exist, in a database that has others, is an error.
+        cache_dir : str or Path, optional
+            Where derived parts are kept if ``location`` is a URL; by default, in memory.
+
+        Raises
+        ------
+        NotAnIndexError, NewerVersionError, DamagedIndexError
+            If the location holds something else, a newer format, or a damaged index.
+        SettingsMismatchError
+            If it was built with other build settings, or holds another model's vectors.
+        """
+        from hebbgraph.namespace import Namespace
+
+        return cls(
+            Namespace.open(
+                location,
+                embedder=embedder,
+                tagger=tagger,
+                cue_model=cue_model,
+                texts=texts,
+                search=search,
+                reranker=reranker,
+                edges=edges,
+                settings=settings,
+                name=namespace,
+                cache_dir=cache_dir,
+            )
+        )
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces of the database, sorted."""
+        self._check_open()
+        return self._parts.truth.namespaces()
+
+    def make_namespace(self) -> None:
+        """Make the namespace of this index, unless it exists.
+
+        The first write does so by itself. Until then, a database that holds other namespaces
+        refuses to read from this one, since its name may be misspelt
+        (:class:`NamespaceNotFoundError`). Use this for a tenant who has no documents yet.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:", namespace="anna") as index:
+        ...     index.make_namespace()
+        ...     index.namespaces()
+        ['anna']
+        """
+        self._check_open()
+        self._parts.make()
+
+    @classmethod
+    async def aopen(cls, location: str | Path, **options: Any) -> Self:
+        """Async twin of :meth:`open`."""
+        return await in_thread(cls.open)(location, **options)
+
+    anamespaces = in_thread(namespaces)
+    amake_namespace = in_thread(make_namespace)
