@@ -1,4 +1,4 @@
-"""hebbgraph on more than one core, among many vectors, and in PostgreSQL.
+"""hebbgraph on more than one core or machine, among many vectors, and in PostgreSQL.
 
 Installed with ``pip install "hebbgraph[scale]"``.
 
@@ -8,8 +8,28 @@ Installed with ``pip install "hebbgraph[scale]"``.
 ``ivf``           ``Settings(vector_search="ivf")``: approximate, from inverted lists
 ``quantized``     ``Settings(vector_search="quantized")``: exact, from eight-bit codes
 ``postgresql``    an index at ``postgresql+psycopg://...``
+``snapshots``     :func:`publish` what is derived, and :func:`open_replica` from it
+``storage``       folders and URLs of fsspec
 ``directions``    the principal directions that both searches turn vectors onto
 ================  =======================================================================
 
-hebbgraph loads these by name, as entry points; nothing here has to be imported.
+hebbgraph loads builds, databases and searches by name, as entry points. Snapshots are imported::
+
+    from hebbgraph_scale import open_replica, publish
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hebbgraph_scale.snapshots import Fetched, Published, fetch, open_replica, publish
+
+__all__ = ["Fetched", "Published", "fetch", "open_replica", "publish"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load snapshots when they are asked for: entry points pass through here, too."""
+    if name in __all__:
+        from hebbgraph_scale import snapshots
+
+        return getattr(snapshots, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

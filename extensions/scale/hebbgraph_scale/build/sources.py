@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import IO, Any
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
 from hebbgraph.ingest import Unreadable
 from hebbgraph.records import Chunk
+
+from hebbgraph_scale.storage import file_system
 
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]
 
@@ -221,17 +223,9 @@ def _read_as_parquet(path: str) -> Iterator[None]:
         ) from error
 
 
-def _fsspec(path: str) -> Any:
+def _fsspec(path: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
-    core = require("fsspec.core", extra="build", purpose=f"reading {path}")
-    try:
-        return core.url_to_fs(path)
-    except ImportError as error:  # each kind of storage has a package of its own
-        raise MissingExtraError(f"reading {path}: {error}") from error
-    except ValueError as error:
-        raise ParameterError(
-            f"{path}: {error}; URLs are those of fsspec, such as s3://, gs:// and hdfs://"
-        ) from error
+    return file_system(path, extra="build", purpose=f"reading {path}")
 
 
 def _opened(path: str) -> IO[bytes]:

@@ -1,0 +1,92 @@
+"""The start of a replica from a published snapshot, against one that builds what is derived.
+
+``python -m hebbgraph_bench.scale.snapshots FOLDER SET... --chunks N [--chunks N]``
+
+Recombined texts, without vectors, in SQLite; snapshots in a folder. Each start is that of a new
+folder of derived parts, up to its first answer, by wall and by processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+from hebbgraph.artifacts import remove
+from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph_scale import fetch, publish
+
+from hebbgraph_bench.datasets import load
+from hebbgraph_bench.scale.corpus import Recombined
+
+__all__ = ["main"]
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    began, used = perf_counter(), process_time()
+    done = work()
+    return done, {
+        "wall_s": round(perf_counter() - began, 2),
+        "cpu_s": round(process_time() - used, 2),
+    }
+
+
+def _started(folder: Path, n: int, question: str, url: str | None) -> dict[str, Any]:
+    """Start with a new folder of derived parts; with a URL, from what is published there."""
+    cache = folder / f"replica-{n}"
+    remove(cache)
+
+    def start() -> tuple[int, list[tuple[str, float]]]:
+        with HebbianIndex.open(folder / f"index-{n}", cache_dir=cache) as index:
+            read = 0 if url is None else fetch(index, url).bytes
+            hits = index.recall(question).hits
+            return read, [(hit.chunk.id, round(hit.score, 9)) for hit in hits]
+
+    (read, answer), spent = _timed(start)
+    remove(cache)
+    return {**spent, "bytes_read": read, "answer": answer}
+
+
+def _measured(folder: Path, corpus: Recombined, n: int, question: str) -> dict[str, Any]:
+    url = str(folder / f"published-{n}")
+    with HebbianIndex.open(folder / f"index-{n}") as index:
+        chunks = iter(corpus.chunks(0, n))
+        while batch := list(islice(chunks, 20_000)):
+            index.add(batch)
+        first, sending = _timed(lambda: publish(index, url))
+        index.add([{"id": "one more", "text": "The Petrel sailed to Skarra."}])
+        again, sending_again = _timed(lambda: publish(index, url))
+    taken, built = (_started(folder, n, question, one) for one in (url, None))
+    same = taken.pop("answer") == built.pop("answer")
+    return {
+        "chunks": n,
+        "publishing": {**sending, **first._asdict()},
+        "again, one chunk later": {**sending_again, **again._asdict()},
+        "start from the snapshot": taken,
+        "start by building": built,
+        "same answer": same,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print a line of JSON for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--chunks", type=int, action="append", required=True)
+    given = parser.parse_args(arguments)
+    sets = [load(one) for one in given.sets]
+    corpus = Recombined(sets, max(given.chunks))
+    for n in given.chunks:
+        line = json.dumps(_measured(given.folder, corpus, n, corpus.questions(1)[0]))
+        sys.stdout.write(f"{line}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
