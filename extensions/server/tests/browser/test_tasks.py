@@ -5,7 +5,9 @@ Typing a question or a name counts as one.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from hebbgraph import HebbianIndex
 from hebbgraph.labels import heading_of
 
 if TYPE_CHECKING:
-    from conftest import Window
+    from conftest import Server, Window
     from playwright.sync_api import Locator, Page
 
 QUESTION = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
@@ -132,3 +134,30 @@ def test_a_question_has_an_address(window: Window) -> None:
     page.go_back()
     page.get_by_role("heading", name=re.compile("^What is known about")).wait_for()
     assert page.url == address
+
+
+def test_readers_see_no_button_that_fails(
+    server: Server, open_window: Callable[..., Window], index: HebbianIndex
+) -> None:
+    from hebbgraph_server.access import token_of
+
+    secret = "secret-of-the-reader"
+    server.stop()
+    server.tokens = (token_of(secret, name="reader", role="read"),)
+    server.start()
+    for width, dark in ((1440, False), (390, True)):
+        window = open_window(width=width, dark=dark)
+        window.page.add_init_script(f"sessionStorage.setItem('hebbgraph-token', '{secret}')")
+        page = window.go("learning")
+        page.get_by_text("take a token that may teach").wait_for()
+        assert page.get_by_role("button").all_inner_texts() == ["Compare"]
+        page = window.go("tags")
+        tag = page.get_by_role("link", name="tessel bay")
+        tag.wait_for()
+        page.get_by_role("heading", name="Corrections in force").wait_for()
+        assert page.get_by_role("button").all_inner_texts() == []
+        assert page.get_by_role("checkbox").count() == 0
+        if folder := os.environ.get("HEBBGRAPH_LOOK"):
+            page.screenshot(path=f"{folder}/tags-{width}.png")
+            window.go("learning").get_by_text("take a token that may teach").wait_for()
+            page.screenshot(path=f"{folder}/learning-{width}.png")

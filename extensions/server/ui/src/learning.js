@@ -1,5 +1,5 @@
 // Learning: lessons, what they changed, and taking them back.
-import { get, post, trace } from "./api.js";
+import { get, may, post, trace } from "./api.js";
 import { asked } from "./asked.js";
 import { headings } from "./passage.js";
 import { chunkLink } from "./chunk.js";
@@ -14,13 +14,25 @@ export function showLearning(view) {
   const forgetting = h("div", { "aria-live": "polite" });
   const taken = h("div", { "aria-live": "polite" });
   put(view,
-    h("section", h("h2", "Lessons"), lessons),
+    may("teach") && h("section", h("h2", "Lessons"), lessons),
     h("section", h("h2", "With and without what was learned"), comparison()),
-    h("section", h("h2", "Did it help here?"), report()),
-    h("div.pair",
+    may("write") && h("section", h("h2", "Did it help here?"), report()),
+    h("div", { class: may("teach") ? "pair" : "" },
       h("section", h("h2", "What it moved"), edges),
-      h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting, taken)));
-  list();
+      may("teach") && h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting, taken)));
+  if (may("teach")) list();
+  else moved();
+
+  /** What whoever may only read is told: the parameters, and no lesson. */
+  async function moved() {
+    try {
+      const { learned } = await get("learned");
+      put(edges, learned.length ? parameters(learned) : h("p.quiet", "Citations moved nothing of the whole corpus yet."),
+        h("p.quiet", "The lessons themselves take a token that may teach."));
+    } catch (problem) {
+      put(edges, h("p.refused", { role: "alert" }, problem.message));
+    }
+  }
 
   async function list() {
     put(lessons, h("p.quiet", "Reading …"));

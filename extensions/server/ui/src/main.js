@@ -13,7 +13,7 @@ const VIEWS = [
   ["replay", "Replay", "How activation spread", showReplay],
   ["map", "Map", "What lies around a tag", showMap],
   ["learning", "Learning", "What citations taught", showLearning],
-  ["tags", "Tags", "Merge, rename, mute, split", showTags],
+  ["tags", "Tags", "What passages name, and corrections", showTags],
   ["operations", "Documents", "What it holds, its size and health", showOperations],
 ];
 

@@ -1,5 +1,5 @@
 // Tags: corrections as a log that can be undone.
-import { get, post } from "./api.js";
+import { get, may, post } from "./api.js";
 import { count, empty, field, h, moment, put, settled, some, tagLink } from "./dom.js";
 
 const MOST = 10_000;
@@ -25,9 +25,10 @@ export function showTags(view, parameters) {
   const submit = h("button.primary", "Correct");
   const chosenKind = () => kind.querySelector("input:checked").value;
 
-  put(view, h("div.pair.wide",
-    h("section", h("h2", "Choose tags"), field("Find", search), list),
-    h("section",
+  const corrects = may("write");
+  put(view, h(corrects ? "div.pair.wide" : "div",
+    h("section", h("h2", corrects ? "Choose tags" : "Tags"), field("Find", search), list),
+    corrects && h("section",
       h("form", {
         onsubmit: async (event) => {
           event.preventDefault();
@@ -53,8 +54,8 @@ export function showTags(view, parameters) {
   async function find(limit = 200) {
     try {
       const { tags } = await post("tags", { containing: search.value.trim(), limit });
-      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((one) => h("li", h("label",
-        h("input", {
+      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((one) => h("li", h(corrects ? "label" : "div",
+        corrects && h("input", {
           type: "checkbox",
           checked: chosen.has(one.tag),
           onchange: (event) => {
@@ -62,7 +63,7 @@ export function showTags(view, parameters) {
             else chosen.delete(one.tag);
             shape();
           },
-        }), h("span", { dir: "auto" }, one.tag), h("small", some(one.chunks, "passage"))))))
+        }), corrects ? h("span", { dir: "auto" }, one.tag) : tagLink(one.tag), h("small", some(one.chunks, "passage"))))))
         : empty("No tag has this in its name", h("p", "Tags are found in texts when they are added.")),
       tags.length === limit && limit < MOST && h("button.link", { type: "button", onclick: () => find(MOST) },
         `Show up to ${count(MOST)}`));
@@ -95,7 +96,7 @@ export function showTags(view, parameters) {
       put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((one) => h("li", { "data-correction": one.id },
         h("span", { dir: "auto" }, sentence(one)),
         h("span.quiet", ` ${moment(one.created_at)}${one.actor ? `, ${one.actor}` : ""}`),
-        h("button", {
+        corrects && h("button", {
           type: "button",
           "aria-label": `Undo: ${sentence(one)}`,
           onclick: async (event) => {
