@@ -25,7 +25,7 @@ from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.store import schema
 from hebbgraph.store.database import DATABASE_NAME
 
-N_KILLS = int(os.environ.get("HEBBGRAPH_KILLS", "54"))  # more under make soak
+N_KILLS = int(os.environ.get("HEBBGRAPH_KILLS", "24"))  # more under make soak
 SEED = 20_240_611
 #: At first; where a machine does no batch in that time, a writer lives longer.
 LONGEST_LIFE_SECONDS = 0.5

@@ -457,7 +457,10 @@ def test_names_of_places_that_cannot_be() -> None:
     with pytest.raises((ParameterError, MissingExtraError)):
         HebbianIndex.open("nonsense://somewhere")
     with pytest.raises(StorageError) as caught:
-        HebbianIndex.open("postgresql://ida:secret@/nowhere?host=/nonexistent")
+        HebbianIndex.open(
+            "postgresql://ida:secret@/nowhere?host=/nonexistent",
+            settings=Settings(write_wait_seconds=0.5),
+        )
     assert "secret" not in str(caught.value)
 
 
