@@ -34,8 +34,7 @@ from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, tran
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE, as_directory, is_url
-from hebbgraph.store.recalls import MOST_KEPT, RECALLS_NAME, RecallStore
-from hebbgraph.store.seal import Seal
+from hebbgraph.store.recalls import MOST_KEPT, RecallLog, remove_former_recalls
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
 from hebbgraph.store.unfinished import sweep_scratch
@@ -77,10 +76,8 @@ class Namespace:
     learned : Memory
         The weights that follow from the log.
     colonies : Colonies
-    recalls : RecallStore
+    recalls : RecallLog
         Recent recalls, to be found by id.
-    seal : Seal
-        Tells recalls of this database from others.
     lending : Lending
         Whether a caller's own code runs while the graph is locked.
     root : Path, optional
@@ -100,8 +97,7 @@ class Namespace:
     answers: AnswerLog
     learned: Memory
     colonies: Colonies
-    recalls: RecallStore
-    seal: Seal
+    recalls: RecallLog
     lending: Lending
     root: Path | None = None
     embedder: Embedder | None = None
@@ -192,14 +188,9 @@ class Namespace:
                 vector_search=settings.vector_search,
             )
             log = FeedbackLog(database, name)
-            seal = Seal(database.recall_key)
-            recalls = RecallStore(
-                root / RECALLS_NAME if root is not None and writable else None,
-                settings.keep_recalls,
-                database_id=database.id,
-                wait_seconds=settings.write_wait_seconds,
-            )
-            recalls.settle(name, truth.generation())
+            recalls = RecallLog(database, name, settings.keep_recalls)
+            if root is not None and writable:
+                remove_former_recalls(root)
             return cls(
                 name=name,
                 settings=settings,
@@ -212,7 +203,7 @@ class Namespace:
                     name,
                     keep=MOST_KEPT if settings.keep_recalls is None else settings.keep_recalls,
                     days=settings.learning.query_retention_days,
-                    seal=seal,
+                    issue=recalls.issue,
                 ),
                 learned=Memory(
                     log,
@@ -227,7 +218,6 @@ class Namespace:
                     leads_to=truth.history.leads_to,
                 ),
                 recalls=recalls,
-                seal=seal,
                 lending=Lending(settings.write_wait_seconds),
                 root=root if writable else None,
                 embedder=embedder,
@@ -310,10 +300,9 @@ class Namespace:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def hand_out(self, recall: Recall) -> Recall:
-        """Seal a recall, and keep it if somebody asked for that; return it with its seal."""
-        recall = self.seal.put(recall)
+        """Know a recall as one of this index, and keep it if somebody asked for that; return it."""
         self.recalls.put(recall)
-        return recall
+        return self.recalls.issue(recall)
 
     def scrub(self) -> None:
         """Erase every byte of deleted content from all files, those of a killed build included."""
@@ -321,7 +310,7 @@ class Namespace:
             self._sweep_builds(self.root)
             with translated_os(str(self.root)):
                 sweep_scratch(self.root)
-        self.recalls.erase(self.name, self.truth.generation())
+        self.recalls.erase()
         self.learned.discard()
         self.questions.clear()
         self.database.vacuum()

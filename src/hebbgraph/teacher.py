@@ -102,14 +102,15 @@ class Teacher:
         return kept
 
     def _known(self, recall: Recall) -> Recall:
-        """Return a recall if it is sealed, else what is kept of it."""
-        if recall.namespace != self._namespace.name or self._namespace.seal.fits(recall):
+        """Return a recall that this process returned as it is, else what is kept of it."""
+        if recall.namespace != self._namespace.name or self._namespace.recalls.is_issued(recall):
             return recall  # or it is refused by its namespace
-        kept = self._namespace.recalls.get(recall.namespace, recall.id)
+        kept = self._namespace.recalls.get(recall.id)
         if kept is None:
             raise FeedbackError(
                 f"recall {recall.id!r} is not as this index returned it, and none of that id is "
-                "kept; pass it unchanged (shown=... names the chunks that were shown), or ask again"
+                "kept; pass the Recall itself, not a copy of it (shown=... names the chunks that "
+                "were shown), or call keep_recalls() before asking"
             )
         return kept
 
@@ -178,7 +179,7 @@ class Teacher:
         return self._answers.put(
             record.model_copy(
                 update={
-                    # Sealed when they are read again, so nothing forged may be kept.
+                    # Taken at their word when they are read again, so nothing forged is kept.
                     "recalls": tuple(self._lasting(self._known(one)) for one in record.recalls),
                     "embedder": None if embedding is None else embedding.name,
                     "created_at": record.created_at or time.time(),
@@ -192,8 +193,8 @@ class Teacher:
         embedding = self._derived.embedding
         if found is None or (embedding is not None and found.embedder == embedding.name):
             return found
-        seal = self._namespace.seal
-        plain = (seal.put(one.model_copy(update={"vector": None})) for one in found.recalls)
+        issue = self._namespace.recalls.issue
+        plain = (issue(one.model_copy(update={"vector": None})) for one in found.recalls)
         return found.model_copy(update={"recalls": tuple(plain)})
 
     def find_feedback(self, ids: Sequence[str]) -> list[Feedback]:

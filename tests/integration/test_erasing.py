@@ -25,7 +25,6 @@ from hebbgraph.cli import app
 from hebbgraph.learning.snapshot import save_snapshot
 from hebbgraph.locks import lock_file
 from hebbgraph.settings import LearningSettings
-from hebbgraph.store.recalls import RecallStore
 from hebbgraph.store.unfinished import scratch_folder
 from hebbgraph.text import lexical_terms
 
@@ -368,18 +367,6 @@ def test_a_reader_in_the_way_is_waited_for(
     _assert_gone(index, tmp_path, OF_CHUNK)
 
 
-def test_a_reader_of_the_recalls_in_the_way_is_named(index: HebbianIndex, tmp_path: Path) -> None:
-    path = tmp_path / "index" / "recalls.sqlite3"
-    with closing(sqlite3.connect(path, isolation_level=None)) as reading:
-        reading.execute("BEGIN")
-        reading.execute("SELECT * FROM recalls").fetchall()
-        with pytest.raises(IndexLockedError, match=r"recalls\.sqlite3-wal"):
-            index.delete(["secret"], erase=True)
-        reading.execute("COMMIT")
-    index.compact()
-    _assert_gone(index, tmp_path, OF_CHUNK)
-
-
 def test_a_snapshot_of_before_does_not_follow_on_a_compaction(
     index: HebbianIndex,
     open_index: Callable[..., HebbianIndex],
@@ -435,20 +422,6 @@ def test_what_was_imported_waits_for_its_chunks(
     assert TITLE.lower() in {cue.tag for _, feedback in before for cue in feedback.cues}
     fresh.compact()
     assert list(fresh.parts.log.after(0)) == before
-
-
-def test_recalls_of_before_are_taken_again_when_the_truth_is_back_at_them(tmp_path: Path) -> None:
-    store = RecallStore(tmp_path / "recalls.sqlite3", 10)
-    with HebbianIndex.open(":memory:") as index:
-        index.add(OTHERS)
-        recall = index.recall("Petrel", id="r")
-    store.erase("default", recall.generation + 1)
-    store.put(recall)
-    assert store.get("default", "r") is None
-    store.settle("default", recall.generation)
-    store.put(recall)
-    assert store.get("default", "r") is not None
-    store.close()
 
 
 def test_a_document_without_chunks_leaves_no_name(open_index: Callable[..., HebbianIndex]) -> None:

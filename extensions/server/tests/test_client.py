@@ -15,6 +15,7 @@ from hebbgraph import (
     Chunk,
     ClosedIndexError,
     ConnectionLostError,
+    FeedbackError,
     FilterError,
     HebbianIndex,
     InvalidChunkError,
@@ -44,7 +45,7 @@ def test_it_answers_as_the_index_does(connect: Connect, location: Path) -> None:
     with connect() as client, HebbianIndex.open(location) as index:
         assert isinstance(client, HebbianIndex)
         served, local = client.recall(QUESTION, k=4, id="r"), index.recall(QUESTION, k=4, id="r")
-        when = {"created_at": served.created_at, "seal": served.seal}  # which holds the time
+        when = {"created_at": served.created_at}
         assert served == local.model_copy(update=when)
         assert client.explain(served, "bay") == index.explain(local, "bay")
         assert client.find_recall("r") == index.find_recall("r")
@@ -74,7 +75,10 @@ def test_it_learns(connect: Connect) -> None:
         assert client.tags("moss")[0].tag == client.neighborhood("ida moss").tag == "ida moss"
         assert client.forget(given, dry_run=True).feedback == (given.id,)
         assert client.forget(actor="anna", since=datetime(2020, 1, 1, tzinfo=UTC)) == 1
-        client.reinforce(recall, cited=[recall.hits[3].chunk.id])
+        with pytest.raises(FeedbackError, match="none of that id is kept"):  # it was forgotten, too
+            client.reinforce(recall, cited=[recall.hits[3].chunk.id])
+        again = client.recall(QUESTION)
+        client.reinforce(again, cited=[again.hits[3].chunk.id])
         assert [one.actor for one in client.lessons(unnamed=True)] == [None]
         assert client.forget(unnamed=True) == 1
         assert client.forget(everything=True) == 0

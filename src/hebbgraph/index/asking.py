@@ -194,7 +194,7 @@ class AskingVerbs(Session):
         check_ids([recall_id], "a recall id")
         from hebbgraph.store.recall_content import whole
 
-        found = self._parts.recalls.get(self.namespace, recall_id)
+        found = self._parts.recalls.get(recall_id)
         return None if found is None else whole(found, self._parts.truth)
 
     arecall = in_thread(recall)

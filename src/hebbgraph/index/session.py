@@ -60,7 +60,7 @@ class Session(Closing):
     @property
     def repairs(self) -> tuple[str, ...]:
         """What was found damaged since it was opened, and rebuilt."""
-        return (*self._parts.derived.repairs, *self._parts.recalls.repairs)
+        return tuple(self._parts.derived.repairs)
 
     def __reduce__(self) -> NoReturn:
         raise ParameterError(

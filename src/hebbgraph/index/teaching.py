@@ -169,7 +169,7 @@ class TeachingVerbs(Session):
         if dry_run:
             return self._teacher.preview(feedback, actor, unnamed, chunk, since, until, everything)
         touched = self._teacher.forget(feedback, actor, unnamed, chunk, since, until, everything)
-        self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
+        self._parts.recalls.discard([one.recall_id for one in touched])
         if erase:
             self._teacher.drop_forgotten()
             self._erase(self._parts.scrub)
@@ -266,7 +266,7 @@ class TeachingVerbs(Session):
         if isinstance(recall, Recall):
             return recall
         check_ids([recall], "a recall id")
-        found = self._parts.recalls.get(self.namespace, recall)
+        found = self._parts.recalls.get(recall)
         if found is None:
             raise NotFoundError(
                 f"no recall {recall!r} is kept: recalls are kept after keep_recalls(), or with "

@@ -68,7 +68,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     optional: list[Finding] = []  # parts that an index can do without
     checks: list[tuple[Part, Callable[[], Iterable[str]], Callable[[], object]]] = [
         ("colonies", colonies.problems, colonies.start_over),
-        ("recalls", recalls.problems, recalls.start_over),
+        ("recalls", recalls.problems, recalls.erase),
     ]
     for part, check, put_away in checks:
         wrong = list(_guarded(part, check))

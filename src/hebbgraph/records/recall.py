@@ -154,9 +154,6 @@ class Recall(Record):
         Hashes of the question's words and their weights, if the question itself was not kept.
     as_of : datetime, optional
         The moment that it was asked for.
-    seal : str
-        By which the index knows a recall that comes back for its own
-        (:mod:`hebbgraph.store.seal`).
     """
 
     id: str
@@ -177,7 +174,6 @@ class Recall(Record):
     terms: tuple[tuple[str, float], ...] | None = Field(default=None, repr=False)
     where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
     as_of: datetime | None = None
-    seal: str = Field(default="", max_length=64, repr=False)
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""

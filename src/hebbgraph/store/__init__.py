@@ -16,9 +16,8 @@
 :mod:`.tag_corrections`   what users say about tags, in commit order
 :mod:`.history`           which commits led to the present truth
 :mod:`.feedback_log`      what was cited, in commit order
-:mod:`.recalls`           recent recalls by id, in a file of their own
+:mod:`.recalls`           recent recalls by id, where somebody asked for it
 :mod:`.recall_content`    the content of a stored recall: what its chunks hold now
-:mod:`.seal`              tells recalls of this database from others
 :mod:`.backup`            copies made and restored while the index is in use
 :mod:`.forks`             no connection is open while a process forks
 :mod:`.unfinished`        what killed processes left

@@ -23,7 +23,6 @@ from hebbgraph.records import AnswerRecord, Credit, Recall
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.packing import packed, unpacked
-from hebbgraph.store.seal import Seal
 
 __all__ = ["AnswerLog"]
 
@@ -58,15 +57,21 @@ class AnswerLog:
         How many are kept; the oldest go.
     days : float
         How long each is kept.
-    seal : Seal
-        For recalls that are read back, as they lack their question.
+    issue : callable
+        Makes a recall that is read back one that may teach.
     """
 
     def __init__(
-        self, database: Database, namespace: str, *, keep: int, days: float, seal: Seal
+        self,
+        database: Database,
+        namespace: str,
+        *,
+        keep: int,
+        days: float,
+        issue: Callable[[Recall], Recall],
     ) -> None:
         self.database = database
-        self._seal = seal
+        self._issue = issue
         self._namespace = namespace
         self._keep = keep
         self._days = days
@@ -255,7 +260,7 @@ class AnswerLog:
         if body is not None:
             try:
                 fields = _fields(body, self._namespace)
-                fields["recalls"] = tuple(map(self._seal.put, fields["recalls"]))
+                fields["recalls"] = tuple(map(self._issue, fields["recalls"]))
             except (ValueError, LookupError, TypeError, zlib.error) as error:
                 raise DamagedIndexError(
                     f"{self.database.place}: answer {number} cannot be read ({error}); "

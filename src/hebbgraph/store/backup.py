@@ -29,7 +29,6 @@ from hebbgraph.errors import (
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.recalls import remove_recalls
 from hebbgraph.store.schema import new_database_id
 from hebbgraph.store.unfinished import scratch_folder
 
@@ -67,7 +66,9 @@ def back_up(database: Database, directory: Path) -> Path:
                 # A single file, readable in a read-only directory.
                 copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
-                with copy:  # it is another database now
+                copy.execute("PRAGMA secure_delete=ON")
+                with copy:  # it is another database now, and recent questions are no part of it
+                    copy.execute("DELETE FROM recalls")
                     _name(copy, new_database_id())
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
@@ -130,7 +131,6 @@ def restore(
             copy.execute("PRAGMA journal_mode=DELETE")
             copy.backup(live)
             live.execute("PRAGMA journal_mode=WAL")
-        remove_recalls(directory)  # they answered from the former state
 
 
 def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:

@@ -8,7 +8,6 @@ import functools
 import logging
 import os
 import random
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -377,7 +376,6 @@ class Database:
                     ("application", _APPLICATION),
                     ("schema_version", str(schema.SCHEMA_VERSION)),
                     ("database_id", schema.new_database_id()),
-                    ("recall_key", secrets.token_hex(32)),
                 ],
             )
             return
@@ -394,20 +392,6 @@ class Database:
             ((value,),) = self.ask(_META, ("database_id",))
             self._id = str(value)
         return self._id
-
-    @property
-    def recall_key(self) -> bytes | None:
-        """The key that recalls are sealed with; None if it can be neither read nor made."""
-        rows = self.ask(_META, ("recall_key",))
-        if not rows and not self.read_only:
-            with self.write() as connection:
-                # Another process may have been first.
-                self.driver.exclude_others(connection)
-                rows = connection.execute(_META, ("recall_key",)).fetchall()
-                if not rows:
-                    rows = [(secrets.token_hex(32),)]
-                    connection.execute(_ADD_META, ("recall_key", rows[0][0]))
-        return bytes.fromhex(rows[0][0]) if rows else None
 
     def vacuum(self) -> None:
         """Free the space of deleted rows.

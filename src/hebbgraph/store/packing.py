@@ -2,8 +2,6 @@
 
 Texts, titles and metadata are left out. A hash for each hit's text tells later whether it has
 changed. Vectors go apart, as numbers: as JSON, one would take longer than all the rest.
-
-The same bytes are what a recall's seal is a hash of; see :mod:`hebbgraph.store.seal`.
 """
 
 from __future__ import annotations
@@ -15,11 +13,10 @@ from pydantic_core import from_json
 
 from hebbgraph.records import Recall
 
-__all__ = ["content", "packed", "unpacked"]
+__all__ = ["packed", "unpacked"]
 
 _NOT_KEPT: dict[str, Any] = {
     "vector": True,
-    "seal": True,
     "hits": {
         "__all__": {
             "text_hash": True,
@@ -36,13 +33,6 @@ _NOT_KEPT: dict[str, Any] = {
 _LEVEL, _WINDOW_BITS, _MEMORY = 1, 13, 6
 
 
-def content(recall: Recall) -> bytes:
-    """Return a recall as JSON, after the hashes of its texts: all but texts, vector and seal."""
-    hashes = " ".join([hit.hash_of_text for hit in recall.hits])
-    body = recall.model_dump_json(exclude=_NOT_KEPT, exclude_defaults=True)
-    return f"{hashes}\n{body}".encode()
-
-
 def packed(recall: Recall) -> bytes:
     """Return a recall without the content of its chunks, and without its vector.
 
@@ -52,17 +42,19 @@ def packed(recall: Recall) -> bytes:
     >>> unpacked(packed(recall)) == recall
     True
     """
+    hashes = " ".join([hit.hash_of_text for hit in recall.hits])
+    body = recall.model_dump_json(exclude=_NOT_KEPT, exclude_defaults=True)
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY)
-    return packer.compress(b"%s\n%s" % (content(recall), recall.seal.encode())) + packer.flush()
+    return packer.compress(f"{hashes}\n{body}".encode()) + packer.flush()
 
 
-def unpacked(body: bytes | str, vector: tuple[float, ...] | None = None) -> Recall:
+def unpacked(body: bytes, vector: tuple[float, ...] | None = None) -> Recall:
     """Return the recall; the texts of its hits are empty.
 
     Parameters
     ----------
-    body : bytes or str
-        What :func:`packed` returned; a str is what earlier versions kept.
+    body : bytes
+        What :func:`packed` returned.
     vector : tuple of float, optional
 
     Raises
@@ -71,12 +63,10 @@ def unpacked(body: bytes | str, vector: tuple[float, ...] | None = None) -> Reca
         If it is no packed recall.
     """
     try:
-        text = body if isinstance(body, str) else zlib.decompress(body).decode()
-        hashes, row, *seal = text.split("\n") if "\n" in text else ("", text)
+        hashes, row, *_ = zlib.decompress(body).decode().split("\n")  # of 0.1, a third line
         fields = from_json(row)
-        if seal:  # earlier versions kept it among the rest
-            fields["seal"] = seal[0]
-        if hashes:  # else nothing was found, or an earlier version stored the whole record
+        fields.pop("seal", None)  # earlier versions had one
+        if hashes:  # else nothing was found
             for hit, hash_ in zip(fields["hits"], hashes.split(), strict=True):
                 hit["text_hash"] = hash_
                 hit["chunk"]["text"] = ""

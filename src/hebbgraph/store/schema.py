@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MIGRATIONS", "SCHEMA_VERSION", "TABLES", "Types", "creation", "new_database_id"]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 #: How a database spells ``row`` (a number that is never used twice), ``bytes``, ``real``,
 #: ``bytewise`` (strings that sort as in Python) and ``compact`` (a table that is its own index).
@@ -60,10 +60,20 @@ _ANSWER_NAMES = """CREATE TABLE answer_names (
     answer BIGINT NOT NULL,
     PRIMARY KEY (namespace, name)
 )"""
+_RECALLS = """CREATE TABLE recalls (
+    seq {row},
+    namespace VARCHAR(256) {bytewise} NOT NULL,
+    id VARCHAR(512) {bytewise} NOT NULL,
+    keep BIGINT NOT NULL,
+    body {bytes} NOT NULL,
+    vector {bytes},
+    checksum BIGINT NOT NULL,
+    CONSTRAINT uq_recalls_namespace_id UNIQUE (namespace, id)
+)"""
 
 #: Each table, in the order in which they are made.
 TABLES: Mapping[str, str] = {
-    # Facts about the database: schema_version, application, database_id, recall_key.
+    # Facts about the database: schema_version, application, database_id.
     "meta": """CREATE TABLE meta (
     key VARCHAR(64) NOT NULL,
     value TEXT NOT NULL,
@@ -154,6 +164,8 @@ TABLES: Mapping[str, str] = {
     "answers": _ANSWERS,
     # What an answer may be called: ids of runs and of recalls.
     "answer_names": _ANSWER_NAMES,
+    # Recent recalls, where somebody asked for late feedback (hebbgraph.store.recalls).
+    "recalls": _RECALLS,
     # A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
     # deleted with its chunk.
     "tag_answers": _TAG_ANSWERS,
@@ -176,6 +188,7 @@ _BY_DATE = (
     "CREATE INDEX ix_chunks_namespace_version_of ON chunks (namespace, version_of) "
     "WHERE version_of IS NOT NULL",
 )
+_BY_AGE = "CREATE INDEX ix_recalls_namespace_seq ON recalls (namespace, seq, keep)"
 _OF_ANSWERS = (
     "CREATE INDEX ix_answers_namespace_seq ON answers (namespace, seq)",
     "CREATE INDEX ix_answers_namespace_conversation ON answers (namespace, conversation, seq)",
@@ -191,6 +204,7 @@ _INDEXES = (
     _BY_EPOCH,
     *_BY_DATE,
     *_OF_ANSWERS,
+    _BY_AGE,
 )
 
 
@@ -241,4 +255,5 @@ MIGRATIONS: Mapping[int, Callable[[Connection, Types], None]] = {
         *_BY_DATE,
     ),
     8: _step("ALTER TABLE chunks ADD COLUMN context TEXT"),
+    9: _step(_RECALLS, _BY_AGE, "DELETE FROM meta WHERE key = 'recall_key'"),
 }

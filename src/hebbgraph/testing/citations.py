@@ -89,7 +89,7 @@ class ScriptedIndex(HebbianIndex):
             query=query,
             hits=tuple(hits),
         )
-        return self.parts.seal.put(recall)
+        return self.parts.recalls.issue(recall)
 
     async def arecall(self, query: str, **options: Any) -> Recall:
         """Async twin of :meth:`recall`."""

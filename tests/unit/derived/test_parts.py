@@ -447,31 +447,13 @@ def test_a_recall_is_found_by_its_id_later(
     assert other.find_recall("first") is None
 
 
-@pytest.mark.parametrize("how", ["damaged", "missing", "a directory"])
-def test_losing_the_store_of_recalls_fails_no_recall(
-    open_index: Callable[..., HebbianIndex], asked: Recall, tmp_path: Path, how: str
-) -> None:
-    for path in (tmp_path / "index").glob("recalls.sqlite3*"):
-        path.unlink()
-    store = tmp_path / "index" / "recalls.sqlite3"
-    if how == "damaged":
-        store.write_bytes(b"\xa5" * 20_000)
-    elif how == "a directory":
-        store.mkdir()
-    index = open_index()
-    assert index.find_recall("first") is None
-    again = index.recall(QUESTION)
-    assert again.hits == asked.hits
-    index.compact()
-    assert index.recall(QUESTION).hits == asked.hits
-
-
 def test_the_store_of_recalls_is_bounded(
     open_index: Callable[..., HebbianIndex], corpus: list[Chunk]
 ) -> None:
     index = open_index(settings=Settings(keep_recalls=3))
     index.add(corpus)
     recalls = [index.recall(QUESTION) for _ in range(9)]
+    index.parts.recalls.flush()
     kept = [recall for recall in recalls if index.find_recall(recall.id) is not None]
     assert kept == recalls[-3:]
     silent = open_index("silent", settings=Settings(keep_recalls=0))

@@ -186,21 +186,32 @@ def forged(index, **changes):
     return Recall(**(made | {"hits": (hit,)} | changes))
 
 
-@pytest.mark.parametrize(
-    "seal", ["", "00" * 16, "no seal at all"], ids=["none", "another", "nonsense"]
-)
-def test_a_recall_made_by_hand_teaches_nothing(index, seal):
+def test_a_recall_made_by_hand_teaches_nothing(index):
     with pytest.raises(FeedbackError, match="is not as this index returned it"):
-        index.reinforce(forged(index, seal=seal), ["knots"])
+        index.reinforce(forged(index), ["knots"])
     assert index.parts.log.count() == 0
 
 
-def test_a_copy_stays_a_recall(index):
-    recall = index.recall(QUESTION, k=3, vector=[0.1, 0.2], history=["Who built the Petrel?"])
-    copy = Recall.model_validate_json(recall.model_dump_json())
-    index.compact()  # so that it cannot be looked up
-    assert index.parts.seal.fits(copy)
-    assert index.reinforce(copy, [copy.hits[0].chunk.id]).recall_id == recall.id
+def test_a_copy_counts_if_the_recall_is_kept_and_is_refused_otherwise(corpus, tmp_path):
+    with HebbianIndex.open(tmp_path) as index:
+        index.add(corpus)
+        lost = index.recall(QUESTION, k=3)
+        index.keep_recalls()
+        recall = index.recall(QUESTION, k=3, vector=[0.1, 0.2], history=["Who built the Petrel?"])
+        copy = Recall.model_validate_json(recall.model_dump_json())
+        assert index.reinforce(copy, [copy.hits[0].chunk.id]).recall_id == recall.id
+        copy = Recall.model_validate_json(lost.model_dump_json())
+        with pytest.raises(FeedbackError, match=f"recall '{lost.id}' is not as this index"):
+            index.reinforce(copy, [copy.hits[0].chunk.id])
+        assert index.reinforce(lost, [copy.hits[0].chunk.id]).recall_id == lost.id
+
+
+def test_a_recall_teaches_when_its_index_was_opened_again_meanwhile(tmp_path, corpus):
+    with HebbianIndex.open(tmp_path) as index:
+        index.add(corpus)
+        recall = index.recall(QUESTION, k=3)
+    with HebbianIndex.open(tmp_path) as index:
+        assert index.reinforce(recall, [recall.hits[0].chunk.id]).recall_id == recall.id
 
 
 @pytest.mark.parametrize(
@@ -241,23 +252,6 @@ def test_another_index_does_not_know_the_recall(index, corpus):
         recall = other.recall(QUESTION, k=3)
     with pytest.raises(FeedbackError, match="is not as this index returned it"):
         index.reinforce(recall, [recall.hits[0].chunk.id])
-
-
-def test_the_key_outlives_the_process_and_serves_databases_of_earlier_versions(tmp_path, corpus):
-    with HebbianIndex.open(tmp_path, settings=Settings(keep_recalls=0)) as index:
-        index.add(corpus)
-        recall = index.recall(QUESTION, k=3)
-        key = index.parts.database.recall_key
-    with HebbianIndex.open(tmp_path) as index:
-        assert index.parts.database.recall_key == key
-        index.reinforce(recall, [recall.hits[0].chunk.id])
-        with index.parts.database.write() as connection:
-            connection.execute("DELETE FROM meta WHERE key = 'recall_key'")
-    with HebbianIndex.open(tmp_path) as index:
-        made = index.recall(QUESTION, k=3)
-        assert index.reinforce(made, [made.hits[0].chunk.id], actor="ann").actor == "ann"
-        with pytest.raises(FeedbackError, match="is not as this index returned it"):
-            index.reinforce(recall.model_copy(update={"id": "y"}), ["bay"])
 
 
 # -- a word counts once ----------------------------------------------------------------------
