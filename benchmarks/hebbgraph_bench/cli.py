@@ -56,6 +56,10 @@ def bench(
             help="Instead: choose on all sets but one, test on that one; also by a weak embedder.",
         ),
     ] = False,
+    judge: Annotated[
+        bool,
+        typer.Option("--judge", help="Instead: an oracle for a judge, at depths, with errors."),
+    ] = False,
     scale: Annotated[
         list[int] | None,
         typer.Option(help="Instead: speed on this many recombined chunks.", metavar="N", min=1),
@@ -113,13 +117,13 @@ def bench(
     from hebbgraph_bench import benchmark, papers, studies
     from hebbgraph_bench.embedding import LazyEmbedder
 
-    if ablation + bool(scale) + learning + taggers + bool(paper) + leave_one_out > 1:
+    if ablation + bool(scale) + learning + taggers + bool(paper) + leave_one_out + judge > 1:
         raise typer.BadParameter(
-            "--ablation, --leave-one-out, --scale, --learning, --taggers and --paper are studies "
-            "of their own"
+            "--ablation, --leave-one-out, --judge, --scale, --learning, --taggers and --paper are "
+            "studies of their own"
         )
     if (untitled or rewordings or history or not references) and (
-        ablation or leave_one_out or scale or learning or taggers or paper or pagerank
+        ablation or leave_one_out or judge or scale or learning or taggers or paper or pagerank
     ):
         raise typer.BadParameter(
             "--untitled, --no-references, --rewordings and --history go with the plain comparison "
@@ -137,7 +141,12 @@ def bench(
         studies.bench_scale(datasets, scale, vectors=vectors or (), queries=queries, **common)
         return
     common |= {"embedder": model, "cache": cache}
-    if leave_one_out:
+    if judge:
+        from hebbgraph_bench.judges import bench_judge
+
+        del common["k"]
+        bench_judge(datasets, queries=queries, **common)
+    elif leave_one_out:
         from hebbgraph_bench.leave_one_out import bench_leave_one_out
 
         del common["k"]

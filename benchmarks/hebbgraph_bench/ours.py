@@ -74,6 +74,12 @@ class HebbianRetriever:
             raise ParameterError("nothing is indexed yet; call index(chunks) first")
         return self._index
 
+    @property
+    def location(self) -> str:
+        """The index's directory, once :meth:`index` has made it."""
+        assert self._directory is not None
+        return f"{self._directory.name}/index"
+
     def index(self, chunks: Sequence[Chunk], /) -> None:
         """Index from text to disk."""
         self._directory = TemporaryDirectory(prefix="hebbgraph-bench-")
@@ -90,7 +96,6 @@ class HebbianRetriever:
         from hebbgraph.hebbian_index import HebbianIndex
         from hebbgraph.settings import Settings
 
-        assert self._directory is not None
         settings = self.settings
         if parameters is not None:
             settings = (settings or Settings()).model_copy(update={"recall": parameters})
@@ -98,7 +103,7 @@ class HebbianRetriever:
         # instead of being reported as if it did.
         given = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
         options: dict[str, Any] = {name: value for name, value in given.items() if value}
-        return HebbianIndex.open(f"{self._directory.name}/index", **options)
+        return HebbianIndex.open(self.location, **options)
 
     def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:
         """Recall."""

@@ -82,7 +82,7 @@ class Namespace:
         Whether a caller's own code runs while the graph is locked.
     root : Path, optional
         The folder with all derived parts, if there is one and it may be written.
-    embedder, tagger, cue_model, search, reranker : optional
+    embedder, tagger, cue_model, search, reranker, judge : optional
         What the user handed over. ``reembed`` and ``retag`` replace the first two.
     questions : QuestionVectors
         Vectors of the last questions.
@@ -105,6 +105,8 @@ class Namespace:
     cue_model: CueModel | None = None
     search: Search | None = None
     reranker: Any = None
+    judge: Any = None
+    judge_below: float = 1.0
     questions: QuestionVectors = field(default_factory=QuestionVectors)
     #: What joins languages and spellings, where the settings ask for it (set by the face).
     languages: Languages | None = None
@@ -127,6 +129,8 @@ class Namespace:
         texts: TextSource | None,
         search: Search | None,
         reranker: Any,
+        judge: Any,
+        judge_below: float,
         edges: Sequence[str] | None,
         settings: Settings | Literal["saved"] | None,
         name: str,
@@ -147,6 +151,14 @@ class Namespace:
                 "reranker is a callable from a question and texts to scores, or has predict(pairs) "
                 f"like a CrossEncoder; got {reranker!r:.80}"
             )
+        if not (judge is None or callable(judge) or _asks(judge)):
+            raise ParameterError(
+                "judge is a callable from a question and hits to ids or scores, a cross-encoder "
+                "(predict) or a language model of LangChain or LlamaIndex (invoke, complete); got "
+                f"{judge!r:.80}"
+            )
+        if not (isinstance(judge_below, int | float) and 0 <= judge_below <= 1):
+            raise ParameterError(f"judge_below lies in [0, 1], got {judge_below!r}")
         saved = settings == "saved"
         if not (settings is None or saved or isinstance(settings, Settings)):
             raise ParameterError(
@@ -225,6 +237,8 @@ class Namespace:
                 cue_model=cue_model,
                 search=search,
                 reranker=reranker,
+                judge=judge,
+                judge_below=judge_below,
                 missing_model=None if embedding is None else embedding.name,
                 _exists=exists,
             )
@@ -408,6 +422,10 @@ def _settle(truth: Truth, settings: Settings, tagger: Tagger | None, *, make: bo
     if tagger is not None:
         truth.answers.settle(tagger_name(tagger))
     return True
+
+
+def _asks(judge: Any) -> bool:
+    return any(callable(getattr(judge, name, None)) for name in ("predict", "invoke", "complete"))
 
 
 def _check_name(name: str) -> None:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.records import Chunk, TaggingReport
+from hebbgraph.records import Chunk, Hit, TaggingReport
 
 __all__ = [
     "AnswerStore",
     "BatchTagger",
     "CueModel",
     "Embedder",
+    "Judge",
     "Progress",
     "Reranker",
     "SavedVectorSearch",
@@ -47,6 +48,16 @@ class Reranker(Protocol):
     """Maps a question and texts to one score each; higher is better, on any scale."""
 
     def __call__(self, question: str, texts: list[str], /) -> Any: ...
+
+
+class Judge(Protocol):
+    """Maps a question and its first hits, with their paths, to what is needed of them.
+
+    It returns the ids of the needed ones, the most needed first; or one score each, higher is
+    better, on any scale.
+    """
+
+    def __call__(self, question: str, hits: list[Hit], /) -> Any: ...
 
 
 class Tagger(Protocol):

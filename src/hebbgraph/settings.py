@@ -177,7 +177,7 @@ class LearningSettings(_Frozen):
 
 
 class RerankSettings(_Frozen):
-    """How ``HebbianIndex.open(reranker=...)`` is asked; see :mod:`hebbgraph.recall.reranking`.
+    """How a judge or reranker is asked; see :mod:`hebbgraph.recall.judging`.
 
     Parameters
     ----------
@@ -188,11 +188,14 @@ class RerankSettings(_Frozen):
         answer; where answers are put together from several chunks, it sees each one alone.
     timeout_seconds : float, positive
         After this time a recall goes on without it.
+    teaches : bool
+        Whether what a judge names is learned, by the actor ``"judge"``.
     """
 
     first: int = Field(default=30, ge=2)
     weight: float = Field(default=0.3, ge=0.0, le=1.0)
     timeout_seconds: float = Field(default=20.0, gt=0.0)
+    teaches: bool = False
 
 
 class Settings(_Frozen):

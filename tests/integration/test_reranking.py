@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, ParameterError, Recall, RerankSettings, Settings
-from hebbgraph.recall.reranking import fused_scores
+from hebbgraph.recall.judging import fused_scores
 
 CORPUS = [
     {"id": f"owl-{n}", "title": f"Owl {n}", "text": "owl " * (6 - n) + f"hunts by night {n}"}

@@ -44,6 +44,8 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         texts: TextSource | None = None,
         search: Search | None = None,
         reranker: Any = None,
+        judge: Any = None,
+        judge_below: float = 1.0,
         edges: Sequence[str] | None = None,
         settings: Settings | Literal["saved"] | None = None,
         namespace: str = "default",
@@ -77,6 +79,11 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
             (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
             sentence-transformers. Only their order counts (:class:`RerankSettings`). If it fails
             or stalls, the recall goes on without it, and notes that.
+        judge : callable, cross-encoder or language model, optional
+            Sees the question, the first hits and the path that found each, and returns the ids of
+            those that are needed (:class:`~hebbgraph.protocols.Judge`); fails as a reranker does.
+        judge_below : float, in [0, 1]
+            Only recalls that are less sure of their first k hits are judged; all by default.
         edges : sequence of str, optional
             The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
             fields whose values join chunks, such as ``("author", "product")``.
@@ -106,6 +113,8 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
                 texts=texts,
                 search=search,
                 reranker=reranker,
+                judge=judge,
+                judge_below=judge_below,
                 edges=edges,
                 settings=settings,
                 name=namespace,

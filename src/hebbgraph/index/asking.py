@@ -108,8 +108,11 @@ class AskingVerbs(Session):
             as_of=as_of,
             steps=steps,
         )
-        recall = self._recaller.recall(query, options)
-        return self._parts.hand_out(recall)
+        recall = self._parts.hand_out(self._recaller.recall(query, options))
+        if recall.judged and self._parts.settings.rerank.teaches:
+            named = [one for one in recall.judged if recall.hit(one) is not None]
+            self._teacher.reinforce(recall, named, None, None, "judge", False)
+        return recall
 
     def in_full(self, query: str, history: Iterable[str]) -> str:
         """Return a question with the earlier turns that it relies on before it, as one text.

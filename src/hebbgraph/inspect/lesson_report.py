@@ -167,7 +167,7 @@ def _apart(namespace: Namespace) -> Namespace:
         return None if ask is None else functools.cache(lambda query: list(ask(query)))
 
     search, cue_model = once(namespace.search), once(namespace.cue_model)
-    return replace(namespace, search=search, cue_model=cue_model, reranker=None)
+    return replace(namespace, search=search, cue_model=cue_model, reranker=None, judge=None)
 
 
 def _ask(recaller: Recaller, questions: Sequence[_Question], k: int) -> _Found:

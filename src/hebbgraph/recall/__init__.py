@@ -16,7 +16,8 @@ Data flows through the room in this order:
 ``steps``            what may change a ranking: rank steps
 ``step_list``        which of our own steps a recall needs
 ``staleness``        the step of time: versions and events of one subject
-``reranking``        the step of a reranker: a second look at the first hits
+``judging``          the step of a judge or reranker: a second look at the first hits
+``listwise``         a judge that is a language model
 ``hits``             a ranking to hits: ties, chunks, paths
 ``diversity``        hits that differ: by their words, or the step of ``per_colony``
 ``latest``           which recall a result came from, for retrievers that explain it

@@ -21,7 +21,7 @@ __all__ = ["StepList"]
 
 
 class StepList:
-    """The rank steps of one namespace: time, a limit per colony, a reranker."""
+    """The rank steps of one namespace: time, a limit per colony, a reranker, a judge."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
@@ -42,6 +42,8 @@ class StepList:
             steps.append(PerColony(options.per_colony, namespace.colony_of))
         if namespace.reranker is not None:
             steps.append(self._reranking)
+        if namespace.judge is not None:
+            steps.append(self._judging)
         return steps
 
     def stale(self, graph: TagGraph) -> BoolArray | None:
@@ -51,9 +53,16 @@ class StepList:
 
     @cached_property
     def _reranking(self) -> RankStep:
-        from hebbgraph.recall.reranking import Rerank
+        from hebbgraph.recall.judging import Judging
 
-        return Rerank(self._namespace.reranker, self._namespace.settings.rerank)
+        return Judging(self._namespace.reranker, self._namespace.settings.rerank, reranks=True)
+
+    @cached_property
+    def _judging(self) -> RankStep:
+        from hebbgraph.recall.judging import Judging
+
+        namespace = self._namespace
+        return Judging(namespace.judge, namespace.settings.rerank, below=namespace.judge_below)
 
     @cached_property
     def _timelines(self) -> Timelines:

@@ -140,6 +140,8 @@ class Recall(Record):
     dense_share, dense_shift : float, optional
         The share of dense search in direct evidence, and what citations had added to
         :attr:`EvidenceWeights.dense` by then. None without dense search.
+    judged : tuple of str
+        Ids of the candidates that a judge named as needed; see ``docs/asking.md``.
     generation : int
         State of the index that answered.
     created_at : float
@@ -167,6 +169,7 @@ class Recall(Record):
     nothing_known: bool = False
     dense_share: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
     dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0, repr=False)
+    judged: tuple[str, ...] = Field(default=(), repr=False)
     generation: int = 0
     created_at: float = 0.0
     vector: tuple[float, ...] | None = Field(default=None, repr=False)

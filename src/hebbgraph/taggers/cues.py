@@ -6,7 +6,7 @@ from typing import Any
 
 from hebbgraph.calling import call_with_timeout
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.models import model_name, wrap_model
+from hebbgraph.models import model_name, wrap_model
 from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, parse_concepts
 from hebbgraph.taggers.prompt import cue_prompt
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 from hebbgraph.calling import RateLimiter, call_with_timeout, retrying
 from hebbgraph.errors import ParameterError
+from hebbgraph.models import model_name, wrap_model
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.models import model_name, wrap_model
 from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, occurs_in, parse_tags
 from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt
 from hebbgraph.text import phrase_key

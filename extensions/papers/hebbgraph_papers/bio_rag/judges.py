@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.models import wrap_model
+from hebbgraph.models import wrap_model
 
 from hebbgraph_papers.bio_rag.network import EdgeJudge, TermNetwork
 

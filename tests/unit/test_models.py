@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hebbgraph import Chunk, ParameterError
+from hebbgraph.models import model_name, wrap_model
 from hebbgraph.taggers import LLMCues, LLMTagger
-from hebbgraph.taggers.models import model_name, wrap_model
 
 ANSWER = '{"passages": [{"number": 1, "tags": ["Ida Moss"]}]}'
 CHUNK = Chunk(text="Built by Ida Moss.")

@@ -1,0 +1,220 @@
+"""The rank step of a judge: a second look at the first hits, and at the paths that found them.
+
+A judge is asked once a recall, about all of them. It names the passages that are needed, which come
+first, in its order; or it scores all. Scores may lie on any scale, so only their order counts: the
+hit that it puts first is given the highest of the recall's own scores, the second the next one, and
+so on, and the fused score is a weighted mean of that and the hit's own. So scores keep their
+meaning. A reranker is a judge that scores texts and sees no path.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.calling import call_with_timeout
+from hebbgraph.embedders import passage_text
+from hebbgraph.protocols import Judge
+from hebbgraph.recall.conversation import in_full
+from hebbgraph.recall.query import in_short
+from hebbgraph.recall.staleness import below_replacements
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.records import Hit, Recall
+from hebbgraph.settings import RerankSettings
+
+__all__ = ["Judging", "as_judge", "certainty", "fused_scores"]
+
+#: No new call starts while this many earlier ones have not returned.
+_MOST_STALLED = 4
+
+
+def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatArray:
+    """Fuse a recall's scores with those of a reranker.
+
+    Parameters
+    ----------
+    own : ndarray of float, shape (n,), descending
+    reranked : ndarray of float, shape (n,)
+        On any scale, higher is better. Equal ones keep the recall's order.
+    weight : float, in [0, 1]
+        Of the reranker.
+
+    Examples
+    --------
+    >>> own = np.array([0.75, 0.5, 0.25])
+    >>> fused_scores(own, np.array([-3.0, 7.0, 0.5]), 0.5).tolist()
+    [0.5, 0.625, 0.375]
+    """
+    by_rank = np.empty_like(own)
+    by_rank[np.argsort(-reranked, kind="stable")] = own
+    fused: FloatArray = (1.0 - weight) * own + weight * by_rank
+    return fused
+
+
+class Judging(RankStep):
+    """Asks a judge about the first hits of each recall.
+
+    Parameters
+    ----------
+    judge : Judge, or what :func:`as_judge` makes one
+    settings : RerankSettings
+    below : float, in [0, 1]
+        Only recalls with less :func:`certainty` are judged.
+    reranks : bool
+        Whether it is a reranker: asked about texts, without paths.
+    """
+
+    def __init__(
+        self, judge: Any, settings: RerankSettings, *, below: float = 1.0, reranks: bool = False
+    ) -> None:
+        self.settings = settings
+        self.below = below
+        self._judge = _reranker(judge) if reranks else as_judge(judge)
+        self._reranks = reranks
+        self._stalled: list[threading.Event] = []
+
+    def hits(self, k: int) -> int:
+        """Return how many hits the judge sees, or more."""
+        return max(k, self.settings.first)
+
+    def finish(self, recall: Recall, k: int) -> Recall:
+        """Return the hits in the judge's order, or a note if it gave none."""
+        hits = recall.hits
+        first = [hit for hit in hits[: self.settings.first] if hit.score > 0]
+        if len(first) < 2 or (self.below < 1 and certainty(recall, k) >= self.below):
+            return recall
+        try:
+            said = self._asked(in_full(recall.query, recall.history), first)
+            named = None if self._reranks else _named(said, first)
+            scores = _checked(said, len(first)) if named is None else _by_place(named, first)
+            weight = self.settings.weight if named is None else 1.0
+        except Exception as error:
+            note = f"not {'reranked' if self._reranks else 'judged'}: {in_short(error)}"
+            return recall.model_copy(update={"notes": (*recall.notes, note)})
+        fused = fused_scores(np.array([hit.score for hit in first]), scores, weight)
+        scored = zip(first, fused.tolist(), scores.tolist(), strict=True)
+        order = sorted(scored, key=lambda entry: (-round(entry[1], 9), -entry[2], entry[0].rank))
+        seen = [
+            hit.model_copy(update={"score": score, "reranked": judged, "rank": rank})
+            for rank, (hit, score, judged) in enumerate(order, 1)
+        ]
+        judged_hits = (*seen, *hits[len(first) :])
+        if any(hit.stale is not None for hit in hits):
+            judged_hits = below_replacements(judged_hits, hits)
+        return recall.model_copy(update={"hits": judged_hits, "judged": named or ()})
+
+    def _asked(self, question: str, hits: list[Hit]) -> Any:
+        self._stalled = [call for call in self._stalled if not call.is_set()]
+        if len(self._stalled) >= _MOST_STALLED:
+            raise TimeoutError(f"{len(self._stalled)} earlier calls have not returned yet")
+        returned = threading.Event()
+
+        def call() -> Any:
+            try:
+                said = self._judge(question, hits)
+                return _awaited(said) if inspect.isawaitable(said) else said
+            finally:
+                returned.set()
+
+        try:
+            return call_with_timeout(self.settings.timeout_seconds, call)
+        except TimeoutError:
+            if not returned.is_set():
+                self._stalled.append(returned)
+            raise
+
+
+def certainty(recall: Recall, k: int) -> float:
+    """Return how sure a recall is of its first k hits.
+
+    That is its confidence, times how far they stand out: what the hits behind them lack, on
+    average, to their mean score. What was learned lifts few hits, so it rises as an index learns.
+
+    Returns
+    -------
+    float, in [0, 1]
+        1 if there are no more than k hits.
+    """
+    scores = np.array([hit.score for hit in recall.hits])
+    if len(scores) <= k:
+        return 1.0
+    sure = 1.0 if recall.confidence is None else recall.confidence
+    return float(sure * (1.0 - scores[k:].mean() / max(float(scores[:k].mean()), 1e-9)))
+
+
+def as_judge(model: Any) -> Judge:
+    """Return a judge: a callable as it is, or what asks a model.
+
+    Parameters
+    ----------
+    model : object
+        With ``predict``, a cross-encoder: it scores pairs of the question and a passage, which the
+        path that found it precedes. With ``invoke`` or ``complete``, a language model of LangChain
+        or LlamaIndex: it is asked once which passages are needed. Else a
+        :class:`~hebbgraph.protocols.Judge`.
+    """
+    if hasattr(model, "predict"):
+        return lambda question, hits: model.predict([(question, _with_path(hit)) for hit in hits])
+    if hasattr(model, "invoke") or hasattr(model, "complete"):
+        from hebbgraph.recall.listwise import ListwiseJudge
+
+        return ListwiseJudge(model)
+    judge: Judge = model
+    return judge
+
+
+def _reranker(model: Any) -> Judge:
+    """Return a judge that sees texts alone, as a reranker does."""
+    if (predict := getattr(model, "predict", None)) is not None:
+        return lambda question, hits: predict([(question, passage_text(h.chunk)) for h in hits])
+    return lambda question, hits: model(question, [passage_text(hit.chunk) for hit in hits])
+
+
+def _with_path(hit: Hit) -> str:
+    """Return a passage, after the path to it where that leads over others."""
+    passage = passage_text(hit.chunk)
+    return f"{hit.path_text}\n{passage}" if len(hit.path) > 2 else passage
+
+
+def _named(said: Any, hits: list[Hit]) -> tuple[str, ...] | None:
+    """Return the ids that a judge named, each once; None if it scored instead."""
+    if isinstance(said, str):
+        raise TypeError(f"expected a list of ids, or of scores; got {said!r:.80}")
+    said = list(said)
+    if any(not isinstance(one, str) for one in said):
+        return None
+    known = {hit.chunk.id for hit in hits}
+    if unknown := [one for one in said if one not in known]:
+        raise ValueError(f"expected ids of its candidates, got {unknown[0]!r:.80}")
+    return tuple(dict.fromkeys(said))
+
+
+def _by_place(named: tuple[str, ...], hits: list[Hit]) -> FloatArray:
+    """Return 1 for what was named first, 1/2 for the second, and so on; 0 for what was not."""
+    place = {chunk_id: at for at, chunk_id in enumerate(named, 1)}
+    return np.array([1.0 / place[one] if (one := hit.chunk.id) in place else 0.0 for hit in hits])
+
+
+def _awaited(scores: Any) -> Any:
+    """Wait for the scores of a reranker that is a coroutine function."""
+    import asyncio
+
+    async def wait() -> Any:
+        return await scores
+
+    return asyncio.run(wait())
+
+
+def _checked(scores: Any, expected: int) -> FloatArray:
+    array = np.asarray(scores, dtype=np.float64)
+    if array.shape == (expected, 1):
+        array = array[:, 0]
+    if array.shape != (expected,):
+        raise ValueError(f"expected {expected} scores, got the shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("a score is NaN or infinite")
+    return array
