@@ -44,7 +44,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.extras import require
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.colony_parameters import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import (

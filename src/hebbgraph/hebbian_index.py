@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from hebbgraph.calling import in_thread
 from hebbgraph.index import CoreIndex
 
 if TYPE_CHECKING:
+    from hebbgraph.derived.colonies import Colonies
     from hebbgraph.inspect.log import Log
     from hebbgraph.inspect.maintenance import Maintenance
     from hebbgraph.inspect.statistics import Stats
@@ -95,6 +96,7 @@ class HebbianIndex(CoreIndex):
         from hebbgraph.recall.step_list import StepList
 
         _join_languages(parts)
+        parts.make_colonies = partial(_colonies, parts)
         super().__init__(parts, StepList(parts))
 
     @cached_property
@@ -219,6 +221,17 @@ def public_members() -> dict[str, Any]:
         name: value for kind in reversed(HebbianIndex.__mro__) for name, value in vars(kind).items()
     }
     return {name: value for name, value in members.items() if not name.startswith("_")}
+
+
+def _colonies(parts: Namespace) -> Colonies:
+    from hebbgraph.derived.colonies import Colonies
+
+    return Colonies(
+        parts.directory,
+        parts.settings.colonies,
+        writable=not parts.database.read_only,
+        leads_to=parts.truth.history.leads_to,
+    )
 
 
 def _join_languages(parts: Namespace) -> None:

@@ -21,7 +21,7 @@ from hebbgraph.inspect.log import Log
 from hebbgraph.inspect.maintenance import Maintenance
 from hebbgraph.inspect.tags import Tags
 from hebbgraph.inspect.view import Inspection
-from hebbgraph.namespace import namespaces_at
+from hebbgraph.opening import namespaces_at
 from hebbgraph.settings import Settings
 
 __all__ = ["IndexPool", "PooledIndex"]

@@ -22,7 +22,7 @@ from pydantic import (
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.colony_parameters import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.limits import MAX_NAMES_OF_ONE

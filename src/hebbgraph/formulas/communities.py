@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.formulas.parameters import check_positive, check_range, former_fields
+from hebbgraph.formulas.colony_parameters import ColonyParameters
 from hebbgraph.formulas.weighted_graph import WeightedGraph
 
 __all__ = [
@@ -45,36 +44,6 @@ __all__ = [
 ALPHA, BETA, GAMMA, TAU = 0.5, 0.5, 0.5, 0.5
 _MAX_VISITS = 20
 _TINY = 1e-12
-
-
-@former_fields("alpha", "beta", "gamma", "tau")
-@dataclass(frozen=True, slots=True)
-class ColonyParameters:
-    """How chunks are joined by edges and partitioned into colonies.
-
-    Parameters
-    ----------
-    resolution : float, positive
-        Larger values make more, smaller colonies.
-    nearest : int, at least 1
-        Number of strongest edges kept per chunk.
-    max_df : int, at least 2
-        Tags of more chunks create no edges.
-
-    Raises
-    ------
-    ParameterError
-        If a value lies outside its range.
-    """
-
-    resolution: float = 1.0
-    nearest: int = 16
-    max_df: int = 100
-
-    def __post_init__(self) -> None:
-        check_positive(self, ("resolution",))
-        check_range(self, ("nearest",), 1)
-        check_range(self, ("max_df",), 2)
 
 
 def colony_weights(

@@ -102,10 +102,10 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         SettingsMismatchError
             If it was built with other build settings, or holds another model's vectors.
         """
-        from hebbgraph.namespace import Namespace
+        from hebbgraph.opening import open_namespace
 
         return cls(
-            Namespace.open(
+            open_namespace(
                 location,
                 embedder=embedder,
                 tagger=tagger,
