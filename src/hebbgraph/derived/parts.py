@@ -36,7 +36,8 @@ from hebbgraph.records import TagCorrection
 from hebbgraph.store.database import is_full, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
-from hebbgraph.store.truth import FeedbackState, Truth
+from hebbgraph.store.state import FeedbackState
+from hebbgraph.store.truth import Truth
 from hebbgraph.store.unfinished import sweep
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searches import search_factory

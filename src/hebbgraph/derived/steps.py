@@ -19,7 +19,8 @@ from hebbgraph.arrays import IntArray, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.store.history import NEVER
-from hebbgraph.store.truth import Changes, Truth
+from hebbgraph.store.state import Changes
+from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 

@@ -17,5 +17,6 @@
 ``export``          the graph for networkx
 ``corrections``     merged, renamed, muted and split tags, to commits
 ``doctor``          everything that must hold, against a rebuild in memory
+``truth_problems``  what is wrong with the database and the texts
 ==================  ====================================================================
 """

@@ -18,6 +18,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspect.truth_problems import truth_problems
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
@@ -43,7 +44,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
     language = namespace.settings.language
     found = [
-        *_guarded("database", truth.problems),
+        *_guarded("database", lambda: truth_problems(truth)),
         *_guarded("feedback", lambda: _feedback_problems(log)),
     ]
     # Derived parts are compared with a rebuild, for which all texts must be as they were added.

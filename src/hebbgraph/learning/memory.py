@@ -32,7 +32,8 @@ from hebbgraph.learning.snapshot import load_snapshot, save_snapshot, snapshot_l
 from hebbgraph.records import Feedback, LearnedParameter, PruneReport, TagCorrection
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.truth import FeedbackState, Truth
+from hebbgraph.store.state import FeedbackState
+from hebbgraph.store.truth import Truth
 
 __all__ = ["MIN_WEIGHT", "Memory", "clock"]
 

@@ -3,9 +3,13 @@
 ========================  ==============================================================
 :mod:`.schema`            the tables, and the steps from older versions
 :mod:`.database`          connections, transactions, retries, errors in our own words
+:mod:`.driver`            what differs between database systems
+:mod:`.os_errors`         errors of the file system in our own words
 :mod:`.sqlite`            the driver of SQLite; hebbgraph-scale has that of PostgreSQL
 :mod:`.places`            what users name as a place: a directory or a URL
 :mod:`.truth`             one namespace: settings, state, writes, changes since a commit
+:mod:`.state`             the state of a namespace, and what changed since a commit
+:mod:`.writes`            what one transaction is to do, and what it did
 :mod:`.chunks`            reading chunks by row and by id
 :mod:`.texts`             where texts are: in the database or in a store of the caller's
 :mod:`.facts`             plain metadata values as terms of the lexical index

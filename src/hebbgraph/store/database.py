@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import logging
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from hebbgraph.errors import (
     ConnectionLostError,
-    DiskFullError,
     HebbgraphError,
     NewerVersionError,
     NotAnIndexError,
@@ -27,7 +25,9 @@ from hebbgraph.errors import (
 from hebbgraph.extras import load_plugin
 from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
+from hebbgraph.store.driver import Connection, Driver
 from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
+from hebbgraph.store.os_errors import is_forbidden, is_full, translate_os, translated_os
 from hebbgraph.store.places import Url, masked, parse_url
 from hebbgraph.store.sqlite import SqliteDriver
 
@@ -47,8 +47,6 @@ logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -57,67 +55,6 @@ _ADD_META = "INSERT INTO meta VALUES (?, ?)"
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-
-class Cursor(Protocol):
-    """What a statement returned."""
-
-    @property
-    def rowcount(self) -> int: ...
-    def fetchone(self) -> Any: ...
-    def fetchall(self) -> list[Any]: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Connection(Protocol):
-    """A connection in a transaction. Parameters stand as ``?``, rows are tuples."""
-
-    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Cursor: ...
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
-    def rollback(self) -> None: ...
-
-
-class Driver(Protocol):
-    """What differs between database systems; the statements are the same.
-
-    Attributes
-    ----------
-    name, place : str
-        Of the system, and of this database in messages.
-    owns_whole_database : bool
-        Whether tables of another application are refused.
-    errors : tuple of type
-        What the driver raises.
-    types : mapping
-        See :data:`hebbgraph.store.schema.Types`.
-    tables, last_number : str
-        Queries: the names of all tables, and the number of the row inserted last.
-    for_update : str
-        Ends a query whose rows no other writer may change.
-    """
-
-    name: str
-    place: str
-    read_only: bool
-    wait_seconds: float
-    owns_whole_database: bool
-    errors: tuple[type[Exception], ...]
-    types: schema.Types
-    tables: str
-    last_number: str
-    for_update: str
-
-    def transaction(self, *, writing: bool) -> contextlib.AbstractContextManager[Any]: ...
-    def commit(self, connection: Any) -> None: ...
-    def ask(self, sql: str, values: Sequence[Any]) -> list[Any]: ...
-    def exclude_others(self, connection: Any) -> None: ...
-    def translate(self, error: Exception) -> StorageError | None: ...
-    def is_refused(self, error: ConnectionLostError) -> bool: ...
-    def check_place(self, *, written: bool = False) -> None: ...
-    def vacuum(self, tables: Sequence[str]) -> None: ...
-    def problems(self, connection: Any) -> list[str]: ...
-    def disconnect(self) -> None: ...
-    def dispose(self) -> None: ...
 
 
 class _HasDatabase(Protocol):
@@ -463,44 +400,9 @@ def _writable(directory: Path, path: Path) -> bool:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        if error.errno in _FULL:
+        if is_full(error):
             return True  # reading is possible, and so is making room
-        if error.errno in _FORBIDDEN:
+        if is_forbidden(error):
             return False
         raise translate_os(error, str(directory)) from error
     return True
-
-
-def is_full(error: BaseException) -> bool:
-    """Return whether an error says that no space is left."""
-    return isinstance(error, OSError) and error.errno in _FULL
-
-
-def translate_os(error: OSError, place: str) -> StorageError:
-    """Translate an error of the file system into ours."""
-    if isinstance(error, StorageError):
-        return error
-    if error.errno in _FULL:
-        return DiskFullError(errno.ENOSPC, f"{place}: no space left")
-    if error.errno in _FORBIDDEN:
-        named = f" ({error.filename})" if error.filename else ""
-        return ReadOnlyIndexError(f"{place} cannot be written: {error.strerror}{named}")
-    if error.errno in (errno.EMFILE, errno.ENFILE):
-        return StorageError(
-            error.errno, f"{place}: too many open files; raise the limit (ulimit -n)"
-        )
-    told = f"{place}: {error}"
-    if error.errno == errno.EIO:
-        told += "; if that stays, hebbgraph doctor --repair builds anew what can be derived"
-    return StorageError(error.errno, told) if error.errno else StorageError(told)
-
-
-@contextlib.contextmanager
-def translated_os(place: str) -> Iterator[None]:
-    """Raise errors of the file system as ours; see :func:`translate_os`."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, HebbgraphError):
-            raise
-        raise translate_os(error, place) from error

@@ -6,9 +6,8 @@ import contextlib
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,45 +18,23 @@ from hebbgraph.errors import (
     DamagedIndexError,
     SettingsMismatchError,
 )
-from hebbgraph.limits import MAX_METADATA_DEPTH
-from hebbgraph.nesting import CutMetadata
-from hebbgraph.records import Chunk, Finding
 from hebbgraph.store.chunks import MINE_BY_ROW, ROW_FIELDS, ChunkReader, digest, pages, row_of
 from hebbgraph.store.database import Connection, Database, marks, retried
-from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
-from hebbgraph.store.history import NOTHING, Commit, History, new_mark
+from hebbgraph.store.embeddings import Embeddings, EmbeddingState
+from hebbgraph.store.history import Commit, History, new_mark
+from hebbgraph.store.state import STATE, Changes, State, read_state
 from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.tag_corrections import TagCorrections
-from hebbgraph.store.texts import TextState, TextStore, some_of
+from hebbgraph.store.texts import TextStore
+from hebbgraph.store.writes import Batch, ChunkWrite, Outcome, OvertakenError, Standing
 
 __all__ = [
-    "Changes",
     "ChunkWrite",
-    "FeedbackState",
     "Outcome",
     "OvertakenError",
     "Standing",
-    "State",
     "Truth",
 ]
-
-_STATE = """
-    SELECT generation, floor, embedding, feedback_added, feedback_removed, mark, feedback_mark
-    FROM namespaces WHERE namespace = ?
-"""
-#: States that no write can lead to.
-_IMPOSSIBLE = {
-    "chunks of no or a future generation": (
-        "SELECT count(*) FROM chunks WHERE namespace = ? AND (generation > ? OR generation < 1)"
-    ),
-    "tombstones of a future generation": (
-        "SELECT count(*) FROM tombstones WHERE namespace = ? AND generation > ?"
-    ),
-    "rows both live and deleted": (
-        "SELECT count(*) FROM chunks JOIN tombstones ON chunks.row = tombstones.row "
-        "WHERE chunks.namespace = ? AND ? >= 0"
-    ),
-}
 
 #: The columns of a chunk but ``row``, which the database assigns.
 _PLACE = ROW_FIELDS.index("digest") + 1  # of the generation, among the fields of a chunk
@@ -70,99 +47,6 @@ _WRITTEN = (
     "vector",
 )
 _INSERT = f"INSERT INTO chunks ({', '.join(_WRITTEN)}) VALUES ({marks(_WRITTEN)})"
-
-_BECAME = {
-    TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
-    TextState.changed: "changed since they were added; add the chunks again",
-}
-
-
-class FeedbackState(NamedTuple):
-    """How often feedback was added to a namespace's log, and how often removed.
-
-    ``mark`` distinguishes it from the same numbers in another history; see :mod:`.history`.
-    """
-
-    added: int = 0
-    removed: int = 0
-    mark: int = 0
-
-
-class State(NamedTuple):
-    """The state of a namespace; small steps are possible from the generation ``floor`` on."""
-
-    commit: Commit
-    embedding: EmbeddingState | None
-    feedback: FeedbackState
-    floor: int
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What changed after a commit.
-
-    Attributes
-    ----------
-    state : State
-        Where these changes lead to.
-    added, removed : ndarray of int64
-        Rows, ascending. A row both added and removed since is in neither.
-    complete : bool
-        False if the log no longer reaches back that far, or the commit belongs to another
-        history: start from nothing.
-    """
-
-    state: State
-    added: IntArray
-    removed: IntArray
-    complete: bool = True
-
-    @property
-    def commit(self) -> Commit:
-        """The commit that these changes lead to."""
-        return self.state.commit
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkWrite:
-    """A chunk to write, with its tag candidates by kind, and its digest if that is known."""
-
-    chunk: Chunk
-    candidates: Mapping[str, Sequence[str]]
-    vector: bytes | None = None
-    digest: bytes | None = None
-
-
-class _Batch(NamedTuple):
-    """What one transaction is to do; see :meth:`Truth.apply`."""
-
-    writes: Sequence[ChunkWrite]
-    ids: Sequence[str]
-    documents: Sequence[str]
-    fingerprints: Mapping[str, str]
-    embedding: EmbeddingState | None
-    instead_of: Mapping[str, int] | None
-    standing: Standing | None
-
-
-class Standing(NamedTuple):
-    """Chunks by id, and the rows where they and their old versions were read."""
-
-    ids: frozenset[str]
-    rows: frozenset[int]
-
-
-class OvertakenError(Exception):
-    """Versions were changed between reading them and writing what follows from them."""
-
-
-class Outcome(NamedTuple):
-    """What one transaction did."""
-
-    added: int
-    replaced: int
-    deleted: int
-    generation: int
 
 
 class Truth(ChunkReader):
@@ -257,10 +141,10 @@ class Truth(ChunkReader):
 
     def state(self) -> State:
         """Return the state of the namespace."""
-        return _state(self._ask(_STATE))
+        return read_state(self._ask(STATE))
 
     def _state(self, connection: Connection) -> State:
-        return _state(connection.execute(_STATE, (self.namespace,)).fetchall())
+        return read_state(connection.execute(STATE, (self.namespace,)).fetchall())
 
     # -- writing --------------------------------------------------------------------
 
@@ -334,7 +218,7 @@ class Truth(ChunkReader):
         SettingsMismatchError
             If the namespace holds vectors of another model by now.
         """
-        batch = _Batch(
+        batch = Batch(
             writes,
             list(delete_ids),
             list(delete_documents),
@@ -424,7 +308,7 @@ class Truth(ChunkReader):
         found = connection.execute(f"SELECT row {of_it} ORDER BY row", bound)
         return np.array([row for (row,) in found], dtype=np.int64)
 
-    def _write(self, connection: Connection, mark: int, batch: _Batch) -> Outcome:
+    def _write(self, connection: Connection, mark: int, batch: Batch) -> Outcome:
         # First the counter: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
         writes, instead_of = batch.writes, batch.instead_of
@@ -460,7 +344,7 @@ class Truth(ChunkReader):
             generation -= 1
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
-    def _is_applied(self, batch: _Batch) -> bool:
+    def _is_applied(self, batch: Batch) -> bool:
         """Return whether the truth is as a batch would leave it."""
         if batch.instead_of is not None:  # the same chunks, in new rows
             rows = self.rows_of(write.chunk.id for write in batch.writes)
@@ -508,12 +392,7 @@ class Truth(ChunkReader):
         """Return a row in the order of ``_WRITTEN``."""
         row = row_of(write.chunk, write.candidates, write.digest, self.text_store)
         epoch = embedding.epoch if embedding and write.vector else None
-        return self._placed(row, generation, epoch, write.vector)
-
-    def _placed(
-        self, row: Sequence[Any], generation: int, epoch: int | None, vector: bytes | None
-    ) -> tuple[Any, ...]:
-        return (self.namespace, *row[:_PLACE], generation, *row[_PLACE:], epoch, vector)
+        return (self.namespace, *row[:_PLACE], generation, *row[_PLACE:], epoch, write.vector)
 
     def _write_fingerprints(
         self, connection: Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
@@ -536,43 +415,6 @@ class Truth(ChunkReader):
             mine = (self.namespace,)
             connection.execute("UPDATE namespaces SET floor = generation WHERE namespace = ?", mine)
             connection.execute("DELETE FROM tombstones WHERE namespace = ?", mine)
-
-    # -- checking -------------------------------------------------------------------
-
-    def problems(self) -> Iterator[Finding]:
-        """Yield what is wrong with the database itself and with the texts."""
-        with self.database.read() as connection:
-            told = self.database.driver.problems(connection)
-            newest = self._state(connection).commit.generation
-            for what, query in _IMPOSSIBLE.items():
-                (count,) = connection.execute(query, (self.namespace, newest)).fetchone()
-                told += [f"{count} {what}"] if count else []
-        for problem in told:
-            yield Finding(part="database", problem=problem)
-        off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
-        unread = 0
-        for page in pages(self.rows_by_id()):
-            read = [(chunk, state) for _, chunk, state in self.fetch_checked(page, verify=False)]
-            unread += len(page) - len(read)
-            expected = self.digests(chunk.id for chunk, _ in read)
-            for chunk, state in read:
-                if state in off:
-                    off[state].append(chunk.id)
-                elif isinstance(chunk.metadata, CutMetadata):
-                    cut = (
-                        f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
-                        "levels and is shown cut; add the chunk again with flatter metadata"
-                    )
-                    yield Finding(part="database", problem=cut)
-                elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
-                    changed = f"chunk {chunk.id!r} is not what was written"
-                    yield Finding(part="database", problem=changed)
-        if unread and self.generation() == newest:  # else some were deleted meanwhile
-            lost = f"{unread} chunks are listed and cannot be read"
-            yield Finding(part="database", problem=lost)
-        for state, ids in off.items():
-            if ids:
-                yield Finding(part="texts", problem=f"{_BECAME[state]}: {some_of(ids)}")
 
     # -- reading --------------------------------------------------------------------
 
@@ -606,16 +448,3 @@ class Truth(ChunkReader):
         rows = [row for (row,) in found]
         self.check_order(rows)
         return np.array(rows, dtype=np.int64)
-
-
-def _state(held: Sequence[Any]) -> State:
-    """Read what ``_STATE`` found: one row, or none of a new namespace."""
-    if not held:
-        return State(NOTHING, None, FeedbackState(), 0)
-    generation, floor, embedding, added, removed, mark, feedback_mark = held[0]
-    return State(
-        Commit(generation, mark),
-        parse_embedding(embedding),
-        FeedbackState(added, removed, feedback_mark),
-        floor,
-    )

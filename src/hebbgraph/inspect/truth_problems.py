@@ -1,0 +1,71 @@
+"""What is wrong with the database itself and with the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hebbgraph.limits import MAX_METADATA_DEPTH
+from hebbgraph.nesting import CutMetadata
+from hebbgraph.records import Finding
+from hebbgraph.store.chunks import digest, pages
+from hebbgraph.store.state import STATE, read_state
+from hebbgraph.store.texts import TextState, some_of
+from hebbgraph.store.truth import Truth
+
+__all__ = ["truth_problems"]
+
+#: States that no write can lead to.
+_IMPOSSIBLE = {
+    "chunks of no or a future generation": (
+        "SELECT count(*) FROM chunks WHERE namespace = ? AND (generation > ? OR generation < 1)"
+    ),
+    "tombstones of a future generation": (
+        "SELECT count(*) FROM tombstones WHERE namespace = ? AND generation > ?"
+    ),
+    "rows both live and deleted": (
+        "SELECT count(*) FROM chunks JOIN tombstones ON chunks.row = tombstones.row "
+        "WHERE chunks.namespace = ? AND ? >= 0"
+    ),
+}
+_BECAME = {
+    TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
+    TextState.changed: "changed since they were added; add the chunks again",
+}
+
+
+def truth_problems(truth: Truth) -> Iterator[Finding]:
+    """Yield what is wrong with the database itself and with the texts."""
+    with truth.database.read() as connection:
+        told = truth.database.driver.problems(connection)
+        newest = read_state(
+            connection.execute(STATE, (truth.namespace,)).fetchall()
+        ).commit.generation
+        for what, query in _IMPOSSIBLE.items():
+            (count,) = connection.execute(query, (truth.namespace, newest)).fetchone()
+            told += [f"{count} {what}"] if count else []
+    for problem in told:
+        yield Finding(part="database", problem=problem)
+    off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
+    unread = 0
+    for page in pages(truth.rows_by_id()):
+        read = [(chunk, state) for _, chunk, state in truth.fetch_checked(page, verify=False)]
+        unread += len(page) - len(read)
+        expected = truth.digests(chunk.id for chunk, _ in read)
+        for chunk, state in read:
+            if state in off:
+                off[state].append(chunk.id)
+            elif isinstance(chunk.metadata, CutMetadata):
+                cut = (
+                    f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
+                    "levels and is shown cut; add the chunk again with flatter metadata"
+                )
+                yield Finding(part="database", problem=cut)
+            elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
+                changed = f"chunk {chunk.id!r} is not what was written"
+                yield Finding(part="database", problem=changed)
+    if unread and truth.generation() == newest:  # else some were deleted meanwhile
+        lost = f"{unread} chunks are listed and cannot be read"
+        yield Finding(part="database", problem=lost)
+    for state, ids in off.items():
+        if ids:
+            yield Finding(part="texts", problem=f"{_BECAME[state]}: {some_of(ids)}")
