@@ -137,8 +137,8 @@ class LearningSettings(_Frozen):
     half_life_events : float, positive
         After this many further feedbacks, a citation counts half.
     families : tuple of {"words", "vectors", "pairs"}
-        What memory goes by: words and names of questions, their embeddings, and chunks that were
-        cited together.
+        What memory goes by: words and names of questions, their embeddings, and chunks that
+        search found first, or that were cited together.
     actor_events : float, at least 0
         An actor may always have the influence of this many feedbacks, as all unnamed feedback
         may together,

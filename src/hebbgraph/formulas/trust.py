@@ -37,7 +37,7 @@ from hebbgraph.arrays import BoolArray, FloatArray
 __all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
 
 #: What memory brings: for words and vectors, how alike, and that times the root of how often;
-#: and the other chunks that were cited together with what search found.
+#: and what was cited when, or together with, what search puts first.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "pairs")
 _PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 1.0, 0.0])
 #: How firm the prior is: of the handicap nothing is known beforehand.

@@ -9,7 +9,7 @@ Data flows through the room in this order:
 ``cues``             what a question is made of: words and names as numbers
 ``actors``           who taught, and how far each is believed
 ``lessons``          the log as columns: all that is computed from
-``associations``     sums of lessons by chunk: cues, vectors, chunks cited together
+``associations``     sums of lessons by chunk: cues, vectors, what search found and what was cited
 ``exams``            every lesson asked again without itself: how far memory is trusted
 ``recollection``     what a question brings back, in the numbers of one graph
 ``memory``           all of it, kept in step with the log and the graph

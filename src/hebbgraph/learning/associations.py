@@ -1,4 +1,4 @@
-"""Sums of lessons by chunk: from cues, from vectors, and from chunks cited together.
+"""Sums of lessons by chunk: from cues, from vectors, and from the chunks that search found.
 
 A part holds the lessons up to a moment, and another one those since: what a question brings back
 is added up over both, and lengths of sums by the products between them. So a new lesson costs what
@@ -13,16 +13,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges, sum_by, unique_inverse
+from hebbgraph.arrays import (
+    FloatArray,
+    IntArray,
+    concatenated_ranges,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
 from hebbgraph.formulas.association import unit_rows
 from hebbgraph.learning.lessons import Lessons
 
-__all__ = ["Asked", "Associations", "Part", "Rarity", "Together"]
+__all__ = ["Asked", "Associations", "Pairs", "Part", "Rarity", "Together", "seeds_among"]
 
 _CUE_BITS = 40
 _BLOCK = 4096
 #: As if so many questions were asked whose vectors are zero: one question alone is no mean.
 _UNASKED = 16.0
+#: So many of the best hits are cues, too, each by its score to this power.
+_SEEDS, _SHARPNESS = 5, 4.0
+
+#: What a chunk leads to is told from chance by more than so many lessons: one alone moves little.
+_UNSURE = 4.0
+
+
+def seeds_among(scores: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the positions of the best hits without learning, and what each counts as a cue."""
+    best = top_n(scores, _SEEDS)
+    mass = np.maximum(scores[best], 0.0) ** _SHARPNESS
+    total = float(mass.sum())
+    shares: FloatArray = mass / total if total > 0 else mass
+    return best, shares
 
 
 @dataclass(frozen=True)
@@ -76,19 +97,60 @@ class Sums(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Parts of pairs: the position of a seed, another chunk, how much both were cited together."""
+    """Parts of pairs: the position of a seed, another chunk, how much they belong together."""
 
     seed: IntArray
     other: IntArray
     amount: FloatArray
 
     def completed(self, mass: FloatArray, n: int) -> FloatArray:
-        """Return how far seeds of some mass bring back each of n chunks."""
+        """Return how far seeds of some mass bring back each of n chunks: their shares of all."""
         if not len(self.seed):
             return np.zeros(n)
         key, position = unique_inverse(self.seed * n + self.other)
         amount = np.maximum(sum_by(position, self.amount, len(key)), 0.0)
-        return _sums(key % n, mass[key // n] * amount / (amount + 1.0), n)
+        seed = key // n
+        total = _sums(seed, amount, len(mass))
+        return _sums(key % n, mass[seed] * amount / (total[seed] + _UNSURE), n)
+
+
+class Pairs(NamedTuple):
+    """From what was found or cited to what was cited for the same question."""
+
+    source: IntArray
+    target: IntArray
+    amount: FloatArray
+
+    @classmethod
+    def of(cls, lessons: Lessons, links: IntArray, amount: FloatArray) -> Pairs:
+        """Return the pairs of some links, in the order of lessons."""
+        links = links[lessons.link_credit[links] > 0]
+        owner, node = lessons.link_lesson[links], lessons.link_node[links]
+        credit = lessons.link_credit[links].astype(np.float64)
+        # Those that were cited together.
+        _, first, counts = np.unique(owner, return_index=True, return_counts=True)
+        sizes = np.repeat(counts, counts)
+        one = np.repeat(np.arange(len(owner)), sizes)
+        other = concatenated_ranges(np.repeat(first, counts), sizes)
+        one, other = one[one != other], other[one != other]
+        # What search put first when they were cited.
+        ends = lessons.shown_ends
+        sizes = (ends[1:] - ends[:-1])[owner]
+        shown = concatenated_ranges(ends[owner], sizes)
+        cited = np.arange(len(owner)).repeat(sizes)
+        score = lessons.shown_score[shown].astype(np.float64)
+        order = np.lexsort((-score, cited))
+        rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[cited]
+        seeds = order[rank < _SEEDS]
+        cited = cited[seeds]
+        mass = np.maximum(score[seeds], 0.0) ** _SHARPNESS
+        mass /= np.maximum(np.bincount(cited, mass, len(owner)), 1e-12)[cited]
+        given = amount[owner] * credit
+        return cls(
+            np.concatenate((node[one], lessons.shown_node[shown[seeds]])),
+            np.concatenate((node[other], node[cited])),
+            np.concatenate((given[one] * credit[other], given[cited] * mass)),
+        )
 
 
 class Part:
@@ -115,7 +177,7 @@ class Part:
         self.taught = _sums(node, given, n)
         self._sum_cues(lessons, first, until, owner, node, given, rarity)
         self._sum_vectors(lessons, owner, node, given, rarity)
-        self._sum_pairs(lessons, links, owner, node, amount)
+        self._sum_pairs(Pairs.of(lessons, links, amount))
 
     def _sum_cues(
         self,
@@ -172,20 +234,10 @@ class Part:
                 sums[nodes[firsts]] += np.add.reduceat(rows, firsts, axis=0)
             self.vectors[name] = sums
 
-    def _sum_pairs(
-        self, lessons: Lessons, links: IntArray, owner: IntArray, node: IntArray, amount: FloatArray
-    ) -> None:
-        credit = np.maximum(lessons.link_credit[links], 0.0)
-        _, first, counts = np.unique(owner, return_index=True, return_counts=True)
-        sizes = np.repeat(counts, counts)
-        one = np.repeat(np.arange(len(owner)), sizes)
-        other = concatenated_ranges(np.repeat(first, counts), sizes)
-        kept = (one != other) & (credit[one] > 0) & (credit[other] > 0)
-        one, other = one[kept], other[kept]
-        order = np.argsort(node[one], kind="stable")
-        one, other = one[order], other[order]
-        self._pair_from, self._pair_to = node[one], node[other]
-        self._pair_value = amount[owner[one]] * credit[one] * credit[other]
+    def _sum_pairs(self, pairs: Pairs) -> None:
+        key, position = unique_inverse(pairs.source * self.n_nodes + pairs.target)
+        self._pair_from, self._pair_to = key // self.n_nodes, key % self.n_nodes
+        self._pair_value = sum_by(position, pairs.amount, len(key))
 
     def by_cues(self, asked: Asked, n: int) -> FloatArray:
         """Return the product of a question's cues with the sum of each of n chunks."""
@@ -207,7 +259,7 @@ class Part:
         return _padded(sums @ asked.vector, n)
 
     def together(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``nodes``, other chunk, how much both were cited together)."""
+        """Return (position in ``nodes``, other chunk, how much they belong together)."""
         first = self._pair_from.searchsorted(nodes)
         counts = self._pair_from.searchsorted(nodes, side="right") - first
         at = concatenated_ranges(first, counts)
@@ -278,7 +330,7 @@ class Associations:
         return Sums(sum(known, np.zeros(self.n)), self._vector_squared[asked.embedder])
 
     def together(self, nodes: IntArray, less: tuple[IntArray, IntArray, FloatArray]) -> Together:
-        """Return what was cited together with some chunks, ``less`` of it taken out."""
+        """Return what was cited when some chunks were found or cited, ``less`` taken out."""
         found = [part.together(nodes) for part in self.parts]
         columns = zip(*found, less, strict=True)
         return Together(*(np.concatenate(column) for column in columns))

@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray, top_n
 from hebbgraph.formulas.association import recalled
 from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
-from hebbgraph.learning.associations import Asked, Associations, Sums
+from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
 from hebbgraph.learning.lessons import BEYOND, Lessons
 
-__all__ = ["brought_back", "examined", "seeds_among", "taught_share"]
+__all__ = ["brought_back", "examined", "taught_share"]
 
 #: So many lessons are exams, drawn by their ids; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
-_SEEDS, _SHARPNESS = 5, 4.0
+#: Fewer chunks than this are no choice.
+_CHOICE = 5
 #: From this on, a chunk counts as taught.
 _TAUGHT = 0.5
 #: Rejections count by likeness to this power.
@@ -23,15 +24,6 @@ _ONLY_FOR_THIS = 4.0
 #: Cosines of unrelated questions, seen from where all questions lie, hardly exceed this.
 VECTORS_BY_CHANCE = 0.3
 _PLAIN = np.array(Trust().gains)
-
-
-def seeds_among(scores: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the positions of the best hits without learning, and what each counts as a cue."""
-    best = top_n(scores, _SEEDS)
-    mass = np.maximum(scores[best], 0.0) ** _SHARPNESS
-    total = float(mass.sum())
-    shares: FloatArray = mass / total if total > 0 else mass
-    return best, shares
 
 
 def taught_share(taught: FloatArray) -> FloatArray:
@@ -111,12 +103,10 @@ def _exam(
     static = np.full(n, BEYOND * float(scores.min()))
     static[shown] = scores
     at, mass = seeds_among(scores.astype(np.float64))
-    credit = np.maximum(lessons.link_credit[links], 0.0).astype(np.float64)
-    seed, one = np.nonzero(shown[at][:, None] == nodes)
-    seed, mine = seed.repeat(len(nodes)), one.repeat(len(nodes))
-    other = np.tile(np.arange(len(nodes)), len(one))
-    own_pairs = -amount[lesson] * credit[mine] * credit[other] * (mine != other)
-    pairs = associations.together(shown[at], (seed, nodes[other], own_pairs)).completed(mass, n)
+    mine = Pairs.of(lessons, links, amount)
+    seed, pair = np.nonzero(shown[at][:, None] == mine.source)
+    less = seed, mine.target[pair], -mine.amount[pair]
+    pairs = associations.together(shown[at], less).completed(mass, n)
     words = _without(associations.by_cues(asked), nodes, own, 1.0)
     vectors = associations.by_vector(asked)
     if vectors is not None:
@@ -124,7 +114,10 @@ def _exam(
     taught = associations.taught.copy()
     taught[nodes] -= own
     brought = brought_back(words, vectors, pairs, lessons.against)
-    candidates = np.unique(np.concatenate((shown, cited, top_n(brought @ _PLAIN, _BROUGHT))))
+    candidates = np.unique(shown)
+    if len(candidates) < _CHOICE or not np.isin(cited, shown).all():
+        # Who chose among what was shown says nothing of the rest; who cites beyond it knows more.
+        candidates = np.union1d(candidates, np.append(cited, top_n(brought @ _PLAIN, _BROUGHT)))
     # Whoever cites one of two right chunks says nothing against the other.
     asked_too = [one for one in lessons.asked(int(lessons.question[lesson])) if one < until]
     links = lessons.links_of(asked_too)

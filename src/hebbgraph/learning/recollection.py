@@ -15,8 +15,8 @@ from hebbgraph.formulas.association import settled
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.associations import Asked, Associations
-from hebbgraph.learning.exams import brought_back, seeds_among, taught_share
+from hebbgraph.learning.associations import Asked, Associations, seeds_among
+from hebbgraph.learning.exams import brought_back, taught_share
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.records import PathStep
 

@@ -20,7 +20,7 @@ class LearnedParameter(Record):
     ----------
     name : str
         What memory goes by: how alike questions are in ``words`` or ``vectors``, how ``often``
-        such questions cited a chunk, ``pairs`` of chunks cited together; or the ``handicap`` of
+        such questions cited a chunk, ``pairs`` of found and cited chunks; or the ``handicap`` of
         chunks that were taught, so that others do not sink.
     value, default : float
         In units of the score: what it is here, and without exams.
