@@ -4,11 +4,12 @@ Installed with ``pip install "hebbgraph[scale]"``.
 
 ================  =======================================================================
 ``build``         an index by many workers: processes, or a cluster of Ray
-``commands``      ``hebbgraph build``
+``commands``      ``hebbgraph build``, ``hebbgraph scale``
 ``ivf``           ``Settings(vector_search="ivf")``: approximate, from inverted lists
 ``quantized``     ``Settings(vector_search="quantized")``: exact, from eight-bit codes
 ``postgresql``    an index at ``postgresql+psycopg://...``
 ``snapshots``     :func:`publish` what is derived, and :func:`open_replica` from it
+``serving``       replicas by Ray Serve
 ``storage``       folders and URLs of fsspec
 ``directions``    the principal directions that both searches turn vectors onto
 ================  =======================================================================

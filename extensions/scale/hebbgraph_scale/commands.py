@@ -1,4 +1,4 @@
-"""``hebbgraph build``: an entry point in the group ``hebbgraph.commands``."""
+"""``hebbgraph build`` and ``hebbgraph scale``: entry points in the group ``hebbgraph.commands``."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ from hebbgraph_scale.build.driver import Told
 from hebbgraph_scale.build.engines import Engine, engine_named
 from hebbgraph_scale.build.recipe import Partition
 from hebbgraph_scale.build.sources import is_table, partitions_of
+from hebbgraph_scale.snapshots import publish
 
-__all__ = ["build"]
+__all__ = ["build", "scale"]
 
 _SOME_FAILED = 3
 
@@ -44,6 +45,10 @@ _SOME_FAILED = 3
 class _EngineName(StrEnum):
     processes = "processes"
     ray = "ray"
+
+
+class _Scale(StrEnum):
+    serve = "serve"
 
 
 class _OnError(StrEnum):
@@ -90,6 +95,12 @@ def build(
     on_error: Annotated[
         _OnError, typer.Option(help="What happens to a chunk that cannot be taken.")
     ] = _OnError.stop,
+    publish_to: Annotated[
+        str | None,
+        typer.Option(
+            "--publish", help="URL or folder: publish a snapshot in the end, for replicas."
+        ),
+    ] = None,
     cache_dir: Cache = None,
     as_json: AsJson = False,
 ) -> None:
@@ -109,6 +120,12 @@ def build(
                 f"{db} keeps its texts in another store; build with the program that writes to it"
             )
         report = _built(index, named.partitions, running, work, embedder, on_error)
+        if publish_to is not None:
+            sent = publish(index, publish_to)
+            err.print(
+                f"published generation {sent.generation} at {harmless(publish_to)}: "
+                f"{sent.bytes_sent / 1e6:,.1f} of {sent.bytes / 1e6:,.1f} MB sent"
+            )
     failed = [*named.unreadable, *report.files_failed]
     if as_json:
         files = {"files_failed": tuple(failed), "files_ignored": named.ignored}
@@ -117,6 +134,23 @@ def build(
         _print(report, named.ignored, failed)
     if failed or report.added.failed:
         raise typer.Exit(_SOME_FAILED)
+
+
+def scale(
+    action: Annotated[_Scale, typer.Argument(help="serve: replicas by Ray Serve.")],
+    config: Annotated[Path, typer.Argument(help="TOML or YAML: database, cache_dir, snapshots, …")],
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster. [default: Ray on this machine]")
+    ] = None,
+) -> None:
+    """Serve an index by replicas: a page at /, an API under /v1, MCP at /mcp."""
+    from hebbgraph_scale.serving import read_config, run
+
+    read = read_config(config)
+    err.print(
+        f"serving on http://{harmless(read.host)}:{read.port}; Ctrl-C ends it", soft_wrap=True
+    )
+    run(read, address=address)
 
 
 def _sources(sources: list[str], base: Path | None, max_tokens: int | None) -> _Sources:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -217,6 +218,17 @@ class PostgresDriver:
     def exclude_others(self, connection: PostgresConnection) -> None:
         """Keep other transactions from creating tables or namespaces until this one ends."""
         connection.execute("SELECT pg_advisory_xact_lock(?)", (_ADVISORY_KEY,))
+
+    @contextlib.contextmanager
+    def alone(self, work: str) -> Iterator[bool]:
+        """Yield whether no other session does such work; that of a dead process is over."""
+        key = int.from_bytes(hashlib.blake2b(work.encode(), digest_size=8).digest(), signed=True)
+        with self._connection("SELECT 1") as connection:
+            row = connection.execute("SELECT pg_try_advisory_lock(?)", (key,)).fetchone()
+            is_alone = bool(row and row[0])
+            yield is_alone
+            if is_alone:  # an error closes the connection, and so unlocks
+                connection.execute("SELECT pg_advisory_unlock(?)", (key,))
 
     def check_place(self, *, written: bool = False) -> None:
         """Do nothing: a server holds its files, and checks them (``initdb --data-checksums``)."""

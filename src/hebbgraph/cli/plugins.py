@@ -26,6 +26,7 @@ _COMMANDS = {
     "index": ("documents", "Index files: .txt .md .html .pdf .docx. Unchanged ones are skipped."),
     "load": ("bench", "Stress an index with several processes, then check its integrity."),
     "mcp": ("server", "Serve an index to one agent over standard input and output (MCP)."),
+    "scale": ("serving", "Serve an index by replicas, run by Ray Serve."),
     "serve": ("server", "Serve an index: a web page at /, an API under /v1, MCP at /mcp."),
 }
 #: The command parses its own arguments, ``--help`` included.

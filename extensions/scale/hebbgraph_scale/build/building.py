@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -97,7 +98,7 @@ def build(
     ParameterError
         If this index cannot be built by workers, or ``work`` holds somebody else's files.
     IndexLockedError
-        If another build uses the same folder.
+        If another build writes to this namespace, or uses the same folder.
     """
     check_buildable(namespace)
     if embedder is not None and not namespace.settings.keep_text:
@@ -108,7 +109,7 @@ def build(
     if work is None and namespace.root is None:
         raise ParameterError("an index without a folder of its own needs work=, a folder")
     shelf = Path(work) if work is not None else Path(namespace.root or "") / BUILD_FOLDER
-    with _alone_in(shelf):
+    with _only_build_of(namespace), _alone_in(shelf):
         recipe = _recipe_of(shelf, namespace, on_error, embedder)
         noted = (
             None if work is None or namespace.root is None else namespace.root / BUILDS_ELSEWHERE
@@ -190,6 +191,36 @@ def _is_of(shelf: Path, database: str) -> bool:
 
 
 @contextlib.contextmanager
+def _only_build_of(namespace: Namespace) -> Iterator[None]:
+    """Keep other builds out of a namespace, whatever their folders and machines.
+
+    Both would insert what the other inserts, and neither graph would be that of the whole.
+    """
+    driver: Any = namespace.database.driver
+    name = f"{namespace.database.id}/{namespace.name}"
+    with contextlib.ExitStack() as held:
+        if driver.name == "postgresql":
+            is_alone = held.enter_context(driver.alone(f"build {name}"))
+        elif driver.path is None:
+            return (yield)  # nobody else sees it
+        else:
+            digest = hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
+            lock = driver.path.with_name(f"build-{digest}.lock")
+            with translated_os(str(lock)):
+                file = lock_file(lock)
+            is_alone = file is not None
+            if file is not None:
+                held.enter_context(file)
+                held.callback(_unlinked, lock)  # before it is unlocked
+        if not is_alone:
+            raise IndexLockedError(
+                f"{namespace.database.place}: another build writes to namespace "
+                f"{namespace.name!r}; wait for it, and build again: what is held stays"
+            )
+        yield
+
+
+@contextlib.contextmanager
 def _alone_in(shelf: Path) -> Iterator[None]:
     """Keep other builds out of a folder: they would remove each other's results."""
     lock = shelf.with_name(f"{shelf.name}.lock")
@@ -198,12 +229,16 @@ def _alone_in(shelf: Path) -> Iterator[None]:
     if file is None:
         raise IndexLockedError(
             f"{shelf}: another build is at work here, and its results hold texts; wait for it, "
-            "or name another folder for this one (work=, --work)"
+            "or, for another index, name another folder (work=, --work)"
         )
     with file:
         yield
-        with contextlib.suppress(OSError):  # Windows removes no open file
-            lock.unlink()
+        _unlinked(lock)
+
+
+def _unlinked(lock: Path) -> None:
+    with contextlib.suppress(OSError):  # Windows removes no open file
+        lock.unlink()
 
 
 def _recipe_of(

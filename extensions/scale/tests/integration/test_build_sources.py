@@ -17,6 +17,7 @@ from hebbgraph.cli import app
 from hebbgraph.errors import IndexLockedError, MissingExtraError, ParameterError
 from typer.testing import CliRunner
 
+from hebbgraph_scale import fetch
 from hebbgraph_scale.build import sources
 from hebbgraph_scale.build.building import build
 from hebbgraph_scale.build.engines import Here, engine_named
@@ -146,6 +147,19 @@ def test_the_command(tmp_path: Path):
         assert index.maintenance.doctor().ok
 
 
+def test_a_build_ends_by_publishing(tmp_path: Path):
+    url = tmp_path / "bucket"
+    lines = _lines(tmp_path / "a.jsonl")
+    result = CliRunner().invoke(
+        app,
+        ["build", lines, "--db", str(tmp_path / "index"), "--workers", "1", "--publish", str(url)],
+    )
+    assert result.exit_code == 0, result.output
+    with HebbianIndex.open(tmp_path / "index", cache_dir=tmp_path / "replica") as replica:
+        assert fetch(replica, str(url)).name
+        assert replica.stats().chunks == 40
+
+
 def test_a_wrong_line_is_named_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "_LEAST", 40)
     path = tmp_path / "a.jsonl"
@@ -172,21 +186,39 @@ def test_files_that_cannot_be_read_as_their_suffix_says(tmp_path: Path):
             partitions_of(["s3://bucket/a.jsonl"])
 
 
+@pytest.mark.parametrize("work", [None, "elsewhere"])
+def test_of_two_builds_of_an_index_the_second_is_refused(work: str | None, tmp_path: Path):
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    refused: list[str] = []
+
+    def again(told: object) -> None:
+        if not refused:
+            with HebbianIndex.open(tmp_path / "index", cache_dir=tmp_path / "cache") as other:
+                with pytest.raises(IndexLockedError, match="another build") as caught:
+                    build(other.parts, parts, Here(), work=work and tmp_path / work)
+                refused.append(str(caught.value))
+
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert build(index.parts, parts, Here(), on_progress=again).added.added == 40
+    assert refused
+    assert "'default'" in refused[0]
+    assert not list(tmp_path.glob("index/build*"))
+
+
 def test_two_builds_in_one_folder(tmp_path: Path):
     parts = partitions_of([_lines(tmp_path / "a.jsonl")])
     refused: list[str] = []
 
     def again(told: object) -> None:
         if not refused:
-            with HebbianIndex.open(tmp_path / "index") as other:
-                with pytest.raises(IndexLockedError, match="another build") as caught:
-                    build(other.parts, parts, Here())
+            with HebbianIndex.open(tmp_path / "other") as other:
+                with pytest.raises(IndexLockedError, match="results hold texts") as caught:
+                    build(other.parts, parts, Here(), work=tmp_path / "work")
                 refused.append(str(caught.value))
 
     with HebbianIndex.open(tmp_path / "index") as index:
-        assert build(index.parts, parts, Here(), on_progress=again).added.added == 40
+        build(index.parts, parts, Here(), work=tmp_path / "work", on_progress=again)
     assert refused
-    assert not list(tmp_path.glob("index/build*"))
 
 
 @pytest.mark.parametrize("name", ["thesis.md", "manifest.json"])
