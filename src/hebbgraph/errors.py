@@ -140,6 +140,10 @@ class AccessError(HebbgraphError, PermissionError):
     """A server does not allow this: no valid token, or not its role, namespace or actor."""
 
 
+class ModelError(HebbgraphError, RuntimeError):
+    """A language model did not answer, or not as it was asked to."""
+
+
 class TooManyRequestsError(HebbgraphError, RuntimeError):
     """A server asks to wait before the next request."""
 

@@ -27,7 +27,7 @@ PUBLIC = [
     "HebbianIndex", "Hit",
     "IndexLockedError", "IndexPool", "InvalidChunkError", "LearnedEffect", "LearnedParameter",
     "LearningSettings", "LessonReport",
-    "MissingExtraError",
+    "MissingExtraError", "ModelError",
     "NamespaceNotFoundError", "Neighborhood", "NewerVersionError", "NotAnIndexError",
     "NotFoundError",
     "ParameterError",

@@ -12,6 +12,7 @@
 ``visit.py``              one request: who asks, of which namespace, in which thread
 ``bodies.py``             what requests and answers carry
 ``reading.py``            routes of the role ``read``
+``answering.py``          a model that answers from passages
 ``teaching.py``           routes of the role ``teach``
 ``writing.py``            routes of the role ``write``
 ``routes.py``             the table of all routes and the role that each one needs

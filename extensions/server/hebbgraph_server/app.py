@@ -66,7 +66,9 @@ def create_app(
     settings = settings or ServerSettings()
     indexes = index if isinstance(index, Indexes) else Indexes(index)
     settings.check()
-    service = Service(settings, indexes, Threads(settings.readers, settings.writers))
+    service = Service(
+        settings, indexes, Threads(settings.readers, settings.writers), settings.model
+    )
     metrics = Metrics()
     mcp = served_mcp(service)
     # It passes our guard, which knows better which hosts and origins are right.

@@ -36,6 +36,8 @@ from pydantic import (
 __all__ = [
     "Access",
     "AddRequest",
+    "Answer",
+    "AnswerRequest",
     "ChunkIds",
     "Chunks",
     "Colonies",
@@ -127,6 +129,26 @@ class RecallRequest(_Body):
     per_colony: int | None = Field(default=None, ge=1)
     history: Turns = []
     as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
+
+
+class AnswerRequest(_Body):
+    """A recent recall, and how many of its passages the model is shown."""
+
+    recall_id: Id
+    k: int = Field(default=10, ge=1, le=50)
+
+
+class Answer(_Body):
+    """An answer by a model.
+
+    ``cited`` are the chunks that it cites, in its order, and ``shown`` those that it was shown.
+    Keys stand in its text in square brackets; ``keys`` tells which chunk each one means.
+    """
+
+    text: str
+    cited: list[str]
+    shown: list[str]
+    keys: dict[str, str]
 
 
 class InFullRequest(_Body):
@@ -397,6 +419,7 @@ class Access(_Body):
 
     role: Literal["read", "teach", "write"]
     actor: str | None = None
+    answers: bool = Field(default=False, description="whether a model answers questions")
 
 
 class Forgotten(_Body):

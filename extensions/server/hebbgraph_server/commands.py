@@ -19,14 +19,17 @@ from hebbgraph.cli.shared import (
     open_options,
 )
 from hebbgraph.store.places import is_url, masked, parse_url
+from pydantic import SecretStr
 from rich.markup import escape
 
 if TYPE_CHECKING:
     from hebbgraph_server.access import Token
+    from hebbgraph_server.answering import Model
 
 __all__ = ["mcp", "serve"]
 
 _TOKEN_VARIABLE = "HEBBGRAPH_TOKEN"
+_KEY_VARIABLE = "HEBBGRAPH_LLM_KEY"
 
 
 class _Role(StrEnum):
@@ -84,6 +87,16 @@ def _known(tokens: Path | None) -> tuple[Token, ...]:
     return tuple(known)
 
 
+def _model(url: str | None, name: str, seconds: float) -> Model | None:
+    """Return the model that answers, if one is named; its key is in the environment."""
+    from hebbgraph_server.answering import Model
+
+    if url is None:
+        return None
+    key = os.environ.get(_KEY_VARIABLE)
+    return Model(url, name, SecretStr(key) if key else None, seconds)
+
+
 def serve(
     db: Db,
     namespace: Annotated[str, typer.Option(help="Namespace to open at once.")] = "default",
@@ -115,6 +128,22 @@ def serve(
     tagger: TaggerName = None,
     cache_dir: Cache = None,
     settings_file: SettingsFile = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="HEBBGRAPH_LLM",
+            help="Have a model answer: a server with OpenAI's API, like http://localhost:11434/v1. "
+            f"Its key, if it takes one, comes from {_KEY_VARIABLE}.",
+        ),
+    ] = None,
+    llm_model: Annotated[
+        str, typer.Option(envvar="HEBBGRAPH_LLM_MODEL", help="Name of the model there.")
+    ] = "",
+    llm_seconds: Annotated[
+        float,
+        typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="How long an answer may take."),
+    ] = 60.0,
     log_level: Annotated[
         _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
     ] = _LogLevel.warning,
@@ -141,6 +170,7 @@ def serve(
         tokens=_known(tokens),
         allowed_hosts=frozenset(allowed_host or ()),
         allowed_origins=frozenset(allowed_origin or ()),
+        model=_model(llm, llm_model, llm_seconds),
     )
     settings.check()
     pool = IndexPool(

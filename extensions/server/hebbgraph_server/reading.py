@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.records import Chunk
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,6 +25,23 @@ async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
             visit.namespace, body.k, lambda: index.recall(body.query, **arguments)
         )
     )
+
+
+async def answer(body: bodies.AnswerRequest, visit: Visit) -> Response:
+    """Have a model answer the question of a recall from its passages, with citations."""
+    if (model := visit.service.model) is None:
+        raise ParameterError("no model answers here; start the server with --llm URL")
+
+    def work(index: HebbianIndex) -> tuple[str, list[Chunk]]:
+        found = index.find_recall(body.recall_id)
+        if found is None:
+            raise NotFoundError(f"no recall {body.recall_id!r:.200} is kept; ask again")
+        return found.query, index.get([hit.chunk.id for hit in found.hits[: body.k]])
+
+    question, chunks = await visit.run(work)
+    if not chunks:
+        raise ParameterError("the recall has no passages to answer from")
+    return as_response(await model.answer(question, chunks))
 
 
 async def in_full(body: bodies.InFullRequest, visit: Visit) -> Response:
@@ -142,7 +160,8 @@ async def stats(visit: Visit) -> Response:
 async def access(visit: Visit) -> Response:
     """Tell what the token may do here, and as whom it acts."""
     role = visit.caller.role.name.lower()
-    return as_response(bodies.Access.model_validate({"role": role, "actor": visit.caller.actor}))
+    told = {"role": role, "actor": visit.caller.actor, "answers": bool(visit.service.model)}
+    return as_response(bodies.Access.model_validate(told))
 
 
 async def namespaces(request: Request) -> Response:

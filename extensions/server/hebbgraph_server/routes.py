@@ -95,6 +95,7 @@ ROUTES = (
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
     _read("access", bodies.Access, "GET"),
     _read("recall", Recall),
+    _read("answer", bodies.Answer),
     _read("in_full", bodies.Question),
     _read("find_recall", bodies.FoundRecall),
     _read("explain", Explanation),

@@ -10,6 +10,7 @@ from hebbgraph.limits import MAX_K
 from pydantic import BaseModel, ConfigDict, Field
 
 from hebbgraph_server.access import Token
+from hebbgraph_server.answering import Model
 
 __all__ = ["DEFAULT_PORT", "ServerSettings", "is_loopback"]
 
@@ -40,6 +41,8 @@ class ServerSettings(BaseModel):
         Hits of one recall.
     open_namespaces : int
         Kept open at the same time; the one not used for longest is closed.
+    model : Model, optional
+        Answers questions from passages; see ``hebbgraph serve --llm``.
     readers, writers : int
         Threads that answer and that write.
     """
@@ -56,12 +59,15 @@ class ServerSettings(BaseModel):
     requests_per_minute: float | None = Field(default=6_000.0, gt=0)
     max_k: int = Field(default=1_000, ge=1, le=MAX_K)
     open_namespaces: int = Field(default=32, ge=1)
+    model: Model | None = None
     # More threads than processors would only make the event loop wait for the interpreter's lock.
     readers: int = Field(default_factory=lambda: max(2, os.cpu_count() or 1), ge=1)
     writers: int = Field(default=2, ge=1)
 
     def check(self) -> None:
         """Raise ParameterError if it would listen to the network without a token."""
+        if self.model is not None:
+            self.model.check()
         if not self.tokens and not is_loopback(self.host):
             raise ParameterError(
                 f"listening on {self.host} without a token would let everyone who reaches it read "

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from hebbgraph_server.access import Role, Token
+from hebbgraph_server.answering import Model
 from hebbgraph_server.indexes import Indexes
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.threads import Pool, Threads
@@ -47,6 +48,7 @@ class Service:
     settings: ServerSettings
     indexes: Indexes
     threads: Threads
+    model: Model | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hebbgraph import Chunk, HebbianIndex, IndexPool
 from hypothesis import settings
+from model_stub import Stub
 from serving import Served
 from ship_corpus import CORPUS
 
@@ -67,6 +68,14 @@ def serve(location: Path) -> Iterator[Serve]:
 @pytest.fixture
 def api(serve: Serve) -> TestClient:
     return serve()
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    """A model behind a URL."""
+    made = Stub()
+    yield made
+    made.stop()
 
 
 class Connect:

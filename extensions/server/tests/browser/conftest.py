@@ -45,6 +45,7 @@ class Server:
     def __init__(self, index: HebbianIndex) -> None:
         self._index = index
         self.tokens: tuple[Any, ...] = ()
+        self.model: Any = None
         self.port = 0
         self.start()
 
@@ -57,7 +58,8 @@ class Server:
 
         from hebbgraph_server import ServerSettings, create_app
 
-        app = create_app(self._index, ServerSettings(requests_per_minute=None, tokens=self.tokens))
+        settings = ServerSettings(requests_per_minute=None, tokens=self.tokens, model=self.model)
+        app = create_app(self._index, settings)
         config = uvicorn.Config(
             app,
             host="127.0.0.1",

@@ -16,6 +16,7 @@ from hebbgraph.labels import heading_of
 
 if TYPE_CHECKING:
     from conftest import Server, Window
+    from model_stub import Stub
     from playwright.sync_api import Locator, Page
 
 QUESTION = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
@@ -134,6 +135,46 @@ def test_a_question_has_an_address(window: Window) -> None:
     page.go_back()
     page.get_by_role("heading", name=re.compile("^What is known about")).wait_for()
     assert page.url == address
+
+
+def test_a_model_answers_and_is_taught_by(
+    server: Server, open_window: Callable[..., Window], index: HebbianIndex, stub: Stub
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    from hebbgraph_server.answering import Model
+
+    server.stop()
+    server.model = Model(stub.url, "owl")
+    server.start()
+    before = len(index.lessons())
+    for width, dark in ((1440, False), (390, True)):
+        page = open_window(width=width, dark=dark).ask(QUESTION)
+        answer = page.get_by_role("region", name="Answer")
+        answer.get_by_text("It was built there").wait_for()
+        first = page.locator(".hit").first.get_attribute("data-chunk")
+        answer.get_by_role("button", name="Passage 1").click()
+        assert page.evaluate("document.activeElement.dataset.chunk") == first
+        found = Axe().run(page)
+        assert not found.response["violations"], found.generate_report()
+        if folder := os.environ.get("HEBBGRAPH_LOOK"):
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=f"{folder}/reply-{width}.png")
+        answer.get_by_role("button", name="Right: teach what it cites").click()
+        page.get_by_text("Learned: 1 cited, 0 wrong").wait_for()
+        assert index.lessons()[-1].cited == (first,)
+        page.get_by_role("button", name="Undo").click()
+        page.get_by_text("Taken back").wait_for()
+        answer.get_by_text("It was built there").wait_for()
+    assert len(index.lessons()) == before
+    assert len(stub.asked) == 2
+    stub.status, stub.reply = 500, "out of memory"
+    window = open_window()
+    page = window.ask(QUESTION)
+    page.get_by_role("alert").get_by_text("answered 500: out of memory").wait_for()
+    assert page.locator(".hit").count() > 1
+    assert len(window.wrong) == 1  # the browser's own line about the status 502
+    window.wrong.clear()
 
 
 def test_readers_see_no_button_that_fails(

@@ -66,11 +66,15 @@ async function answered(path, body, accept = "application/json") {
 
 const ROLES = ["read", "teach", "write"];
 let role = "write"; // until the server has told
+let answers = false;
 /** Ask what the token may do here; what it may not is not offered. */
 export async function learnRole() {
-  ({ role } = await get("access"));
+  ({ role, answers } = await get("access"));
 }
 export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
+
+/** Whether a model answers questions here. */
+export const modelAnswers = () => answers;
 
 /** GET a route. */
 export const get = async (path) => (await answered(path)).json();

@@ -4,6 +4,7 @@ import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, said, score, settled, some, tagLink } from "./dom.js";
+import { reply } from "./reply.js";
 import { bodyOf, headingOf, markerOf, placeOf, snippet, whole } from "./passage.js";
 
 let asking = false; // whether somebody has just asked, so that focus goes to the answer
@@ -91,7 +92,7 @@ async function welcome(results) {
 const SURE = [[0.8, "Sure: passages hold what the question names."], [0.5, "Fairly sure that this is about the question."],
   [0.3, "Unsure: only part of the question was found."], [0, "Likely nothing here is about this question."]];
 
-async function answer(column, query, main, before = null, told_ = null) {
+async function answer(column, query, main, before = null, told_ = null, earlier = null) {
   column.setAttribute("aria-busy", "true");
   if (!before) put(column, h("p.quiet", "Asking …"));
   let recall;
@@ -122,10 +123,13 @@ async function answer(column, query, main, before = null, told_ = null) {
       recall.cues.length > 0 && ["It names ", recall.cues.map((cue) => [tagLink(cue.tag), " "])],
       main && recall.hits.length > 0 && h("a", { href: address("replay") }, "Replay it")),
     recall.notes.map((note) => said("p.note", note)),
+    earlier,
     recall.hits.length ? h("ol.hits", cards)
       : empty("Nothing fits", h("p", "No chunk passes the filter, or the index is empty.")),
     teach && teach.bar);
   if (teach) column.onkeydown = keys(cards, teach);
+  const replied = main && !before && reply(column, recall, teach);
+  if (replied) column.querySelector(".hits").before(replied);
 }
 
 /** With focus on the answer, a number goes to a passage, c and w mark it, t teaches. */
@@ -200,6 +204,7 @@ export function pathLine(path) {
 /** Marks, the button, and what it did: one bar that stays in view. */
 function teaching(column, query, main, recall, told) {
   const marks = new Map();
+  let shown = null; // all that came back, unless a model was shown less
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
   const said_ = h("span", { role: "status" });
@@ -218,9 +223,17 @@ function teaching(column, query, main, recall, told) {
     return marks.get(id);
   }
 
+  /** Teach what an answer cites of what the model was shown. */
+  function accept(told) {
+    marks.clear();
+    for (const id of told.cited) marks.set(id, "cited");
+    ({ shown } = told);
+    return teach();
+  }
+
   async function teach() {
     button.disabled = true;
-    const lesson = { cited: of("cited"), rejected: of("wrong"), actor: actor.value.trim() || null };
+    const lesson = { cited: of("cited"), rejected: of("wrong"), actor: actor.value.trim() || null, ...(shown ? { shown } : {}) };
     try {
       const given = await post("reinforce", { recall: recall.id, ...lesson }).catch((problem) => {
         if (problem.status !== 404) throw problem;
@@ -235,7 +248,7 @@ function teaching(column, query, main, recall, told) {
   }
 
   async function again(what) {
-    await answer(column, query, main, new Map(recall.hits.map((hit) => [hit.chunk.id, hit.rank])), what);
+    await answer(column, query, main, new Map(recall.hits.map((hit) => [hit.chunk.id, hit.rank])), what, column.querySelector(".reply"));
     column.focus({ preventScroll: true });
   }
 
@@ -244,10 +257,10 @@ function teaching(column, query, main, recall, told) {
     try {
       await post("forget", { feedback, dry_run: false });
       const now = new Map([...column.querySelectorAll(".hit")].map((one, at) => [one.dataset.chunk, at + 1]));
-      await answer(column, query, main, now, "Taken back: the answer is as it was before.");
+      await answer(column, query, main, now, "Taken back: the answer is as it was before.", column.querySelector(".reply"));
     } catch (problem) {
       column.querySelector(".teach [role=status]").textContent = problem.message;
     }
   }
-  return { bar, mark, now: () => button.click() };
+  return { bar, mark, accept, now: () => button.click() };
 }

@@ -1,0 +1,80 @@
+"""Answers by a model: a stub of OpenAI's API stands in for it, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from hebbgraph.errors import ParameterError
+from model_stub import Stub
+from pydantic import SecretStr
+from starlette.testclient import TestClient
+
+from hebbgraph_server import ServerSettings
+from hebbgraph_server.answering import Model
+
+Serve = Callable[..., TestClient]
+QUESTION = "Who built the Petrel?"
+
+
+def test_an_answer_cites_passages_and_teaches_when_it_is_accepted(serve: Serve, stub: Stub) -> None:
+    api = serve(model=Model(stub.url, "owl", SecretStr("a key")))
+    assert api.get("/v1/access").json()["answers"] is True
+    recall = api.post("/v1/recall", json={"query": QUESTION, "k": 3}).json()
+    first = recall["hits"][0]["chunk"]
+    told = api.post("/v1/answer", json={"recall_id": recall["id"], "k": 2}).json()
+    assert told["cited"] == [first["id"]]
+    assert told["keys"]["1"] == first["id"]
+    assert told["text"] == "It was built there [1]."
+    assert told["shown"] == [hit["chunk"]["id"] for hit in recall["hits"][:2]]
+    ((path, body, key),) = stub.asked
+    assert (path, body["model"], key) == ("/v1/chat/completions", "owl", "Bearer a key")
+    assert first["text"] in body["messages"][1]["content"]
+    assert QUESTION in body["messages"][1]["content"]
+    lesson = {"recall": recall["id"], "cited": told["cited"], "shown": told["shown"]}
+    assert api.post("/v1/reinforce", json=lesson).json()["cited"] == [first["id"]]
+
+
+def test_what_goes_wrong_with_the_model_is_told(serve: Serve, stub: Stub) -> None:
+    api = serve(model=Model(stub.url, "owl", seconds=0.5))
+    recall = api.post("/v1/recall", json={"query": QUESTION}).json()
+
+    def refused() -> str:
+        answer = api.post("/v1/answer", json={"recall_id": recall["id"]})
+        assert answer.status_code == 502
+        assert answer.json()["error"] == "ModelError"
+        return str(answer.json()["detail"])
+
+    stub.status, stub.reply = 401, "no such key"
+    assert "answered 401: no such key" in refused()
+    stub.status, stub.reply = 200, "<html>"
+    assert "chat completions" in refused()
+    stub.reply = json.dumps({"choices": [{"message": {"content": None}}]})
+    assert "without a word" in refused()
+    stub.seconds = 1.0
+    assert "within 0.5 s" in refused()
+    stub.stop()
+    assert "cannot be reached" in refused()
+
+
+def test_without_a_model_nothing_changes(api: TestClient) -> None:
+    assert api.get("/v1/access").json()["answers"] is False
+    recall = api.post("/v1/recall", json={"query": QUESTION}).json()
+    answer = api.post("/v1/answer", json={"recall_id": recall["id"]})
+    assert (answer.status_code, "--llm URL" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_recall_that_is_not_there(serve: Serve, stub: Stub) -> None:
+    api = serve(model=Model(stub.url, "owl"))
+    assert api.post("/v1/answer", json={"recall_id": "nope"}).status_code == 404
+    assert stub.asked == []
+
+
+@pytest.mark.parametrize(("url", "name"), [("localhost:1", "owl"), ("http://localhost:1", "")])
+def test_a_model_has_a_url_and_a_name(url: str, name: str) -> None:
+    with pytest.raises(ParameterError, match="--llm takes"):
+        ServerSettings(model=Model(url, name)).check()

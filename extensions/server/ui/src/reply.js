@@ -1,0 +1,59 @@
+// An answer by a model, where the server has one: its citations lead to passages, and teach once accepted.
+import { modelAnswers, post } from "./api.js";
+import { h, put } from "./dom.js";
+
+const BRACKETS = /\[([^\][]+)\]/g;
+
+/** The place of the answer above the passages, or null. `teach` is null for those who may only read. */
+export function reply(column, recall, teach) {
+  if (!modelAnswers() || !recall.hits.length) return null;
+  const place = h("section.reply", { "aria-label": "Answer", "aria-busy": "true", "aria-live": "polite" },
+    h("p.quiet", "The model reads the passages …"));
+  const ask = async () => {
+    try {
+      const told = await post("answer", { recall_id: recall.id });
+      const accept = teach && told.cited.length > 0 && h("button", {
+        type: "button",
+        onclick: () => { accept.remove(); teach.accept(told); },
+      }, "Right: teach what it cites");
+      put(place, told.text.split(/\n{2,}/).map((part) => h("p", { dir: "auto" }, linked(column, part, told.keys))),
+        h("div.row", h("small.quiet", told.cited.length ? "Written by a model from the passages below. "
+          : "Written by a model; it cites no passage. "), accept));
+    } catch (problem) {
+      put(place, h("p.refused", { role: "alert" }, problem.message), h("button", { type: "button", onclick: again }, "Ask the model again"));
+    }
+    place.removeAttribute("aria-busy");
+  };
+  const again = () => {
+    put(place, h("p.quiet", "The model reads the passages …")).setAttribute("aria-busy", "true");
+    ask();
+  };
+  ask();
+  return place;
+}
+
+/** A text with the keys in it as links to the passages. */
+function linked(column, text, keys) {
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(BRACKETS)) {
+    const named = found[1].split(/[,;]\s*/).filter((key) => Object.hasOwn(keys, key));
+    if (!named.length) continue;
+    parts.push(text.slice(from, found.index), named.map((key) => cite(column, keys[key])));
+    from = found.index + found[0].length;
+  }
+  return [...parts, text.slice(from)];
+}
+
+function cite(column, id) {
+  const card = () => [...column.querySelectorAll(".hit")].find((one) => one.dataset.chunk === id);
+  const rank = card()?.querySelector(".rank").textContent ?? "?";
+  return h("button.cite", {
+    type: "button",
+    "aria-label": `Passage ${rank}`,
+    onclick: () => {
+      card()?.focus();
+      card()?.scrollIntoView({ block: "center" });
+    },
+  }, rank);
+}
