@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -506,6 +507,24 @@ def test_ids_of_nothing_are_1_and_no_message_speaks_python(run: Run, indexed: Pa
         assert not re.search(r"keep_recalls|Settings|=True|\['", told.err)
     some = run("forget", "nope", feedback, "--db", indexed)
     assert (some.code, some.out) == (1, "1 feedback forgotten\n")
+
+
+def test_standard_input_is_a_document(run: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pipe(data: bytes, *more: object) -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return run("index", "-", "--db", db, *more)
+
+    first = "# Owls\n\nOwls of Tessel Bay sleep by day, café or not.".encode("latin-1")
+    named = ("--name", "owls.md", "--encoding", "latin-1", "--json")
+    assert pipe(first, *named).json["indexed"] == ["owls.md"]
+    assert pipe(first, *named).json["skipped"] == ["owls.md"]
+    assert "café" in run("show", "owls.md", "--db", db).out
+    assert pipe(b"Gone.", "--name", "owls.md").code == 0
+    assert "Gone." in run("show", "owls.md", "--db", db).out
+    assert pipe(b"x").code == 2  # without a name
+    assert pipe(b"x", "--name", "x.exe").code == 1
+    assert pipe(b"", "--name", "x.md").code == 1
+    assert pipe(b"x", db, "--name", "x.md").code == 2
 
 
 def test_files_are_chosen_by_patterns(run: Run, tmp_path: Path, db: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from hebbgraph.cli.shared import (
     print_json,
 )
 from hebbgraph.cli.terminal import counted, harmless
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import ConversionError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 from rich.progress import Progress
@@ -34,9 +35,12 @@ from hebbgraph_documents import (
     discover,
     ingest,
 )
+from hebbgraph_documents.convert import DEFAULT_MAX_BYTES
+from hebbgraph_documents.ingesting import chunks_of_bytes
 
 _SOME_FILES_FAILED = 3
 _WATCH_SECONDS = 2.0
+_STANDARD_INPUT = Path("-")
 
 __all__ = ["chunk_settings", "index"]
 
@@ -50,11 +54,17 @@ def chunk_settings(max_tokens: int | None) -> ChunkSettings:
 
 
 def index(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders to index.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files and folders; - is standard input, with --name.")
+    ],
     db: Db,
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of what comes from standard input; its suffix tells the format."),
+    ] = None,
     prune: Annotated[
         bool, typer.Option(help="Delete documents whose files under PATHS no longer exist.")
     ] = False,
@@ -95,13 +105,21 @@ def index(
         "limits": limits,
         "encoding": encoding,
     }
+    piped = _STANDARD_INPUT in paths
+    if piped != (name is not None) or (piped and (len(paths) > 1 or watch or prune)):
+        raise typer.BadParameter(
+            "standard input is indexed alone: hebbgraph index - --name NOTES.md"
+        )
     with opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store:
         if not store.settings.keep_text:
             raise ParameterError(
                 f"{db} keeps its texts in another store; add documents with the program that "
                 "writes to that store"
             )
-        report = _read(paths, include, exclude, store, options)
+        if name is not None:
+            report = _piped(name, store, options)
+        else:
+            report = _read(paths, include, exclude, store, options)
         _tell(report, as_json)
         while watch:
             time.sleep(_WATCH_SECONDS)
@@ -110,6 +128,24 @@ def index(
                 _tell(report, as_json)
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)
+
+
+def _piped(name: str, store: HebbianIndex, options: dict[str, Any]) -> IngestReport:
+    """Index what comes from standard input, as a document of this name."""
+    data = sys.stdin.buffer.read(DEFAULT_MAX_BYTES + 1)
+    if len(data) > DEFAULT_MAX_BYTES:
+        raise ConversionError(f"standard input: is larger than {DEFAULT_MAX_BYTES:,} bytes")
+    fingerprint, chunks = chunks_of_bytes(
+        data,
+        name=name,
+        settings=options["settings"],
+        limits=options["limits"],
+        encoding=options["encoding"],
+    )
+    if store.document_fingerprints().get(name) == fingerprint:
+        return IngestReport(skipped=(name,))
+    store.put_document(name, fingerprint, chunks)
+    return IngestReport(indexed=(name,), chunks=len(chunks))
 
 
 def _read(

@@ -238,6 +238,7 @@ def chunks_of_bytes(
     name: str,
     settings: ChunkSettings | None = None,
     limits: ConversionLimits | None = DEFAULT_LIMITS,
+    encoding: str | None = None,
 ) -> tuple[str, list[Chunk]]:
     """Convert and split a file that is not on this disk, as :func:`ingest` does.
 
@@ -246,7 +247,7 @@ def chunks_of_bytes(
     data : bytes
     name : str
         Becomes the document's id; its suffix tells the format.
-    settings, limits
+    settings, limits, encoding
         See :func:`ingest`.
 
     Returns
@@ -272,9 +273,9 @@ def chunks_of_bytes(
     check_id(name, file)
     if not data:
         raise ConversionError(f"{shown_path(name)}: is empty")
-    document = convert_within(limits, data, path=name)
+    document = convert_within(limits, data, path=name, encoding=encoding)
     chunks = chunks_of_file(document, name, file, settings, limits)
-    return fingerprint(data, salt=fingerprint_salt(settings, None)), chunks
+    return fingerprint(data, salt=fingerprint_salt(settings, encoding)), chunks
 
 
 def _document_id(real: Path, root: Path | None) -> str:
