@@ -7,8 +7,12 @@ busy for hours, or make them allocate gigabytes.
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import stat
+import zlib
+from pathlib import Path
 
 from hebbgraph.errors import ConversionError, ParameterError
 
@@ -90,6 +94,7 @@ def convert_within(
     encoding: str | None = None,
 ) -> Document:
     """Convert the bytes of the file ``path``; see :func:`read_document`."""
+    data, path = _unpacked(data, Path(path), max_bytes)
     media_type = media_type_of(path)
     known_encoding(encoding)
     is_light = media_type == "text/plain" or (
@@ -135,6 +140,24 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     if not data:
         raise ConversionError(f"{shown_path(path)}: is empty")
     return data
+
+
+def _unpacked(data: bytes, path: Path, max_bytes: int) -> tuple[bytes, Path]:
+    """Return what a ``.gz`` holds and is called without that, and anything else as it is."""
+    if path.suffix.lower() != ".gz":
+        return data, path
+    try:
+        with gzip.open(io.BytesIO(data)) as packed:
+            data = packed.read(max_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConversionError(
+            f"{shown_path(path)}: is damaged or not really .gz: {error}"
+        ) from error
+    if len(data) > max_bytes:
+        raise ConversionError(f"{shown_path(path)}: unpacks to more than {max_bytes:,} bytes")
+    if not data:
+        raise ConversionError(f"{shown_path(path)}: holds an empty file")
+    return data, path.with_suffix("")
 
 
 def _check_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None:

@@ -164,7 +164,8 @@ def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[Fo
                 folders.append(here)
             elif entry.is_file(follow_symlinks=False):
                 suffix = here.path.suffix.lower()
-                if suffix in wanted:
+                packed = Path(here.path.stem).suffix.lower() if suffix == ".gz" else ""
+                if suffix in wanted or packed in wanted:
                     files.append(here)
                 else:
                     found.unsupported[suffix] = found.unsupported.get(suffix, 0) + 1

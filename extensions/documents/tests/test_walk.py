@@ -58,3 +58,25 @@ def test_links_are_not_followed_but_may_be_given(tmp_path):
 def test_fingerprint():
     assert fingerprint(b"a") == fingerprint(b"a") != fingerprint(b"b")
     assert fingerprint(b"a", salt="x") != fingerprint(b"a") != fingerprint(b"\0a")
+
+
+def test_packed_files_are_read_as_what_they_hold(tmp_path: Path) -> None:
+    import gzip
+
+    from hebbgraph.errors import ConversionError
+
+    from hebbgraph_documents import read_document
+
+    (tmp_path / "owls.md.gz").write_bytes(gzip.compress(b"# Owls\n\nThey sleep by day."))
+    (tmp_path / "disk.img.gz").write_bytes(gzip.compress(b"x"))
+    (tmp_path / "bomb.txt.gz").write_bytes(gzip.compress(b"owl " * 100_000))
+    (tmp_path / "torn.txt.gz").write_bytes(gzip.compress(b"They sleep by day.")[:-9])
+    found = discover([tmp_path])
+    assert [file.path.name for file in found] == ["bomb.txt.gz", "owls.md.gz", "torn.txt.gz"]
+    assert found.unsupported == {".gz": 1}
+    document = read_document(tmp_path / "owls.md.gz")
+    assert (document.title, document.media_type) == ("Owls", "text/markdown")
+    with pytest.raises(ConversionError, match="unpacks to more than 9,999 bytes"):
+        read_document(tmp_path / "bomb.txt.gz", max_bytes=9_999)
+    with pytest.raises(ConversionError, match=r"damaged or not really \.gz"):
+        read_document(tmp_path / "torn.txt.gz")
