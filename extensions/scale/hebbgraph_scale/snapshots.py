@@ -49,7 +49,7 @@ _BLOCK = 1 << 24
 _AT_ONCE = 8
 #: Blocks that no snapshot names: of a publisher at work, or of one that was killed.
 _UNNAMED_KEPT = timedelta(days=1)
-_UNFINISHED = re.compile(r"\.(?:partial(?:\.\w+)?|former|lock)$|^lock$")
+_UNFINISHED = re.compile(r"\.(?:partial(?:\.\w+)?|lock)$|^lock$")
 _SHA = re.compile(r"[0-9a-f]{64}")
 
 

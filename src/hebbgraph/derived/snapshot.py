@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import secrets
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,6 @@ SNAPSHOT_FORMAT = 5
 _WITHOUT_SUPPORT = 4  # still read; every proposal of that time is worth the same
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
-#: What the name of a snapshot ends in while another one of its generation takes its place.
-_FORMER = ".former"
 #: NumPy parses the header of a file with ``ast``, which in CPython 3.11 can fail (SystemError) in
 #: two threads at once.
 _HEADERS = threading.Lock()
@@ -54,9 +53,8 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     one step, so that a reader sees the old snapshot or the new one.
     """
     arrays, phrases = graph.arrays()
-    name = f"graph-{graph.generation}"
+    name = f"graph-{graph.generation}-{secrets.token_hex(4)}"  # none is ever written twice
     partial = directory / f"{name}.partial"
-    remove(partial)
     partial.mkdir(parents=True)
     checksums = {}
     for field, values in (arrays._asdict() | phrases._asdict()).items():
@@ -73,11 +71,7 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     (partial / _MANIFEST).write_text(json.dumps(manifest))
     sync(partial / _MANIFEST)
     sync(partial)
-    final = directory / name
-    if final.exists():  # of the same generation; removing it takes longer than a new name
-        remove(directory / f"{name}{_FORMER}")
-        os.replace(final, directory / f"{name}{_FORMER}")
-    os.replace(partial, final)
+    os.replace(partial, directory / name)
     sync(directory)
     replace_file(directory / _CURRENT, lambda path: path.write_text(name))
     for old in directory.glob("graph-*"):
@@ -108,48 +102,30 @@ def load_snapshot(directory: Path) -> TagGraph | None:
         If the file system fails. The snapshot may be whole.
     """
     while True:
-        read = _current(directory)
+        name = _current(directory)
         try:
-            return None if read is None else _loaded(directory / read.name, read.manifest)
+            return None if name is None else _loaded(directory / name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, OSError) and not is_missing(error):
                 raise
-            if _current(directory) == read:
+            if _current(directory) == name:
                 logger.warning("graph snapshot at %s is damaged (%s): rebuilding", directory, error)
                 return None
 
 
-class _Current(NamedTuple):
-    """Which snapshot is the current one; the manifest tells apart two of one generation."""
-
-    name: str
-    manifest: bytes | None
-
-
-def _current(directory: Path) -> _Current | None:
-    """Return None if there is no snapshot."""
+def _current(directory: Path) -> str | None:
+    """Return the name of the current snapshot; None if there is none."""
     try:
-        name = Path((directory / _CURRENT).read_text()).name
+        return Path((directory / _CURRENT).read_text()).name
     except FileNotFoundError:
         return None
     except ValueError:
-        return _Current("", None)
-    for held in (name, f"{name}{_FORMER}"):  # between two names, there is only the former one
-        try:
-            return _Current(held, (directory / held / _MANIFEST).read_bytes())
-        except ValueError:
-            return _Current("", None)
-        except OSError as error:
-            if not is_missing(error):
-                raise
-    return _Current(name, None)
+        return ""
 
 
-def _loaded(folder: Path, read: bytes | None) -> TagGraph | None:
-    if read is None:
-        raise ValueError(f"{_MANIFEST} is missing")
-    manifest = json.loads(read)
-    if folder.name.removesuffix(_FORMER) != f"graph-{manifest['generation']}":
+def _loaded(folder: Path) -> TagGraph | None:
+    manifest = json.loads((folder / _MANIFEST).read_bytes())
+    if folder.name.split("-")[:2] != ["graph", str(manifest["generation"])]:
         raise ValueError(f"{folder.name} says that it is generation {manifest['generation']}")
     if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_SUPPORT):
         logger.info("graph snapshot of another version at %s: rebuilding", folder)
