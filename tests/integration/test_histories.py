@@ -451,6 +451,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
             "DROP TABLE tag_corrections",
             "DROP TABLE answers",
             "DROP TABLE answer_names",
+            "DROP TABLE recalls",
             "DROP INDEX ix_feedback_namespace_recall",
             "ALTER TABLE chunks DROP COLUMN links",
             "DROP INDEX ix_chunks_namespace_dated",
