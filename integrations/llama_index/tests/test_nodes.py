@@ -141,3 +141,20 @@ def test_fields_of_the_metadata_join_nodes() -> None:
     retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2, edges=("author",))
     found = retriever.retrieve("When does frost heave?")
     assert [one.node.node_id for one in found] == ["a", "b"]
+
+
+def test_metadata_of_no_known_kind_are_text_and_it_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Berth:
+        def __str__(self) -> str:
+            return "berth 7"
+
+    nodes = [
+        TextNode(id_=str(n), text="Owls hunt.", metadata={"at": Berth(), "on": date(2024, 5, 17)})
+        for n in range(3)
+    ]
+    assert [node_to_chunk(one).metadata["at"] for one in nodes] == ["berth 7"] * 3
+    (said,) = [one.getMessage() for one in caplog.records]
+    assert "of the kind" in said
+    assert "Berth are kept, filtered and returned as text" in said

@@ -7,6 +7,7 @@ A chunk's metadata is the node's, so that filters see it. What else belongs to t
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,11 @@ __all__ = [
     "node_fields",
     "node_to_chunk",
 ]
+
+logger = logging.getLogger(__name__)
+
+#: Kinds of metadata of which it was said that they become text.
+_told: set[type] = set()
 
 NODE_KEY = "_llama_index"
 """Where a chunk's metadata keeps what else belongs to the node."""
@@ -107,7 +113,7 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``. If its
         ``file_path`` or its document's id is a path or a URL, that is an address too.
     """
-    metadata = plain(node.metadata, other=str)
+    metadata = plain(node.metadata, other=_as_text)
     title = metadata.get(TITLE_KEY)
     metadata.pop(TRAIL_KEY, None)  # of an earlier recall
     metadata[NODE_KEY] = _extras(node)
@@ -122,6 +128,19 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         "addresses": _addresses(node, metadata),
         "references": readable_links(listed(metadata.get(REFERENCES_KEY)), MAX_REFERENCES),
     }
+
+
+def _as_text(value: Any) -> str:
+    """Return what JSON has no word for as text; say once of each kind that it becomes text."""
+    kind = type(value)
+    if kind not in _told:
+        _told.add(kind)
+        logger.warning(
+            "metadata of the kind %s are kept, filtered and returned as text; make them a str, "
+            "number, bool, date, list or dict if that is not meant",
+            kind.__qualname__,
+        )
+    return str(value)
 
 
 def _context(node: BaseNode, metadata: Mapping[str, Any]) -> str:
@@ -219,5 +238,5 @@ def _extras(node: BaseNode) -> dict[str, Any]:
 def _related(related: RelatedNodeInfo) -> dict[str, Any]:
     held = related.model_dump(mode="json", exclude_defaults=True)
     held.pop("class_name", None)
-    held["metadata"] = plain(related.metadata, other=str)
+    held["metadata"] = plain(related.metadata, other=_as_text)
     return {name: value for name, value in held.items() if value not in (None, {})}

