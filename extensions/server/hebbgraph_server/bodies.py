@@ -127,6 +127,7 @@ class RecallRequest(_Body):
     seeds: list[tuple[str, float]] | None = Field(default=None, max_length=MAX_SEEDS)
     vector: list[float] | None = None
     per_colony: int | None = Field(default=None, ge=1)
+    min_score: float | None = Field(default=None, ge=0, le=1)
     history: Turns = []
     as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
 

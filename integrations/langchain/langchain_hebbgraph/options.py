@@ -89,8 +89,9 @@ class SearchOptions(CommonSearchOptions):
         ``filter_by=lambda request: {"owner": request["user_id"]}``. What it raises ends the
         request, and so does a name that the request does not say. ``{}`` lets everything pass,
         None is an error.
-    per_colony, steps
-        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
+    per_colony, steps, min_score
+        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own,
+        no hits with a smaller score.
     grow : bool
         Whether documents of the source beneath that the index lacks, or has as they were, are
         added.

@@ -141,6 +141,7 @@ def _recall(asked: Asked, where: Any) -> Recall:
         as_of=asked.as_of,
         per_colony=asked.options.per_colony,
         steps=asked.options.steps,
+        min_score=asked.options.min_score,
     )
 
 

@@ -39,6 +39,7 @@ class AskingVerbs(Session):
         history: Iterable[str] = (),
         as_of: datetime | date | str | None = None,
         steps: Sequence[RankStep] = (),
+        min_score: float | None = None,
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -79,6 +80,9 @@ class AskingVerbs(Session):
         steps : sequence of RankStep, optional
             Your own steps after the ranking, such as another order, or fewer of a kind
             (``docs/extending.md``).
+        min_score : float, in [0, 1], optional
+            Leave out hits with a smaller score, and those of score 0, so that fewer than k may
+            come back; see ``docs/scores.md`` for what to take. Left out, there are k.
 
         Returns
         -------
@@ -107,6 +111,7 @@ class AskingVerbs(Session):
             history=history,
             as_of=as_of,
             steps=steps,
+            min_score=min_score,
         )
         recall = self._parts.hand_out(self._recaller.recall(query, options))
         if recall.judged and self._parts.settings.rerank.teaches:

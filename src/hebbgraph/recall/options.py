@@ -44,6 +44,7 @@ class RecallOptions:
     history: Iterable[str] = ()
     as_of: Moment | None = None
     steps: Sequence[RankStep] = ()
+    min_score: float | None = None
 
     def __post_init__(self) -> None:
         if self.id is not None:
@@ -55,6 +56,11 @@ class RecallOptions:
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
             raise ParameterError(f"per_colony is a whole number from 1, got {limit!r}")
+        least = self.min_score
+        if least is not None and (
+            not isinstance(least, int | float) or isinstance(least, bool) or not 0 <= least <= 1
+        ):
+            raise ParameterError(f"min_score is a number from 0 to 1, got {least!r}")
         check_steps(self.steps)
         if self.as_of is not None:
             check_moment("as_of", self.as_of)

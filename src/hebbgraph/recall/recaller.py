@@ -256,7 +256,7 @@ class Recaller:
         ranking = best_slots(self._truth, graph, strategy.rank(request), request.k)
         for step in steps:
             ranking = step.rank(request, ranking, k)
-        ranking = self._filled(request, ranking, k, pads=strategy.pads)
+        ranking = self._filled(request, ranking, k, options, pads=strategy.pads)
         return _Answer(
             steps,
             request,
@@ -307,10 +307,12 @@ class Recaller:
 
         return Request(graph, question, passing.mask, k, search)
 
-    def _filled(self, request: Request, ranking: Ranking, k: int, *, pads: bool) -> Ranking:
+    def _filled(
+        self, request: Request, ranking: Ranking, k: int, options: RecallOptions, *, pads: bool
+    ) -> Ranking:
         """Cut a ranking to k, fill it up with other chunks, and weigh it by its confidence."""
-        ranked = ranking.pairs()[:k]
-        if pads and len(ranked) < k:
+        ranked, least = ranking.pairs()[:k], options.min_score
+        if least is None and pads and len(ranked) < k:
             allowed, last = request.allowed, ranking.last
             for among in (allowed,) if last is None else (allowed & ~last, allowed & last):
                 if missing := k - len(ranked):
@@ -318,7 +320,10 @@ class Recaller:
                     rest = unranked(self._truth, request.graph, among, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
         confidence = 1.0 if ranking.confidence is None else ranking.confidence
-        return ranking.reordered((slot, score * confidence) for slot, score in ranked)
+        weighed = [(slot, score * confidence) for slot, score in ranked]
+        if least is not None:
+            weighed = [(slot, score) for slot, score in weighed if score >= least and score > 0]
+        return ranking.reordered(weighed)
 
     def _notes(self, request: Request, ranking: Ranking, options: RecallOptions) -> tuple[str, ...]:
         """Return what the reader should know of a ranking, and what the question was taken for."""

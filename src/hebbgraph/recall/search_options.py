@@ -29,7 +29,7 @@ class CommonSearchOptions:
         Gives a store's vectors by id.
     filter_by : callable, optional
         From what a request says of itself to the filter for it; see :meth:`rule_for`.
-    per_colony, steps
+    per_colony, steps, min_score
         As for ``HebbianIndex.recall``.
     """
 
@@ -38,11 +38,12 @@ class CommonSearchOptions:
     filter_by: Callable[[Mapping[str, Any]], Any] | None = None
     per_colony: int | None = None
     steps: Sequence[RankStep] = ()
+    min_score: float | None = None
     #: How a rule says that everything may be seen.
     everything: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
-        RecallOptions(per_colony=self.per_colony, steps=self.steps)
+        RecallOptions(per_colony=self.per_colony, steps=self.steps, min_score=self.min_score)
         check_strategy(self.strategy)
         check_seed_vectors(self.seed_vectors)
         if not (self.filter_by is None or callable(self.filter_by)):

@@ -89,7 +89,11 @@ class Spreading:
             held=held,
         )
         activation = show_named(activation, request.graph, request.question, request.allowed)
-        return activation if memory is None else memory.added(activation, request.allowed)
+        if memory is None:
+            return activation
+        learned = memory.added(activation, request.allowed)
+        sure = self.confidence(request, learned)
+        return learned.at_least(1.0 - self.confidence(request, activation) / sure if sure else 0.0)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
         edges = None if self._aliases is None else self._aliases.edges(graph)

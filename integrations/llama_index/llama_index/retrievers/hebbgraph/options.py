@@ -62,8 +62,9 @@ class SearchOptions(CommonSearchOptions):
         What it raises ends the request, and so does a tag that the request does not have.
         ``MetadataFilters(filters=[])`` lets everything pass; None, and an ``OR`` of nothing, are
         errors.
-    per_colony, steps
-        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own.
+    per_colony, steps, min_score
+        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own,
+        no hits with a smaller score.
     source : BaseRetriever, optional
         Another retriever over the same nodes. Its results are the seeds that activation
         starts from, in place of hebbgraph's own search. Give it the same filters, and a

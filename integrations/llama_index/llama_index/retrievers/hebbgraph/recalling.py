@@ -310,6 +310,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
             strategy=self.options.strategy,
             per_colony=self.options.per_colony,
             steps=self.options.steps,
+            min_score=self.options.min_score,
             history=asked.history,
             as_of=asked.as_of,
             **options,
