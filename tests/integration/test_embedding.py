@@ -397,3 +397,39 @@ def test_a_dense_index_without_its_model_says_once_how_to_mend_it(
     told = [one.getMessage() for one in caplog.records if "birds-16" in one.getMessage()]
     assert len(told) == 1
     assert "reembed()" in told[0]
+
+
+def test_stats_tell_of_an_embedder_that_repeats_words() -> None:
+    """Each word has a direction of its own: chunks that share none are not alike at all."""
+
+    class Words:
+        model_name = "words"
+
+        def __init__(self, shared: float) -> None:
+            self.shared = shared
+
+        def embed_query(self, text: str) -> list[float]:
+            vector = [0.0] * 64
+            for word in text.split():
+                if word.isdigit():
+                    vector[int(word) % 64] = 1.0
+            rng = np.random.default_rng(len(text) + int(text.split()[-1]))
+            return [one + self.shared * float(rng.normal()) for one in vector]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    texts = [f"note {n % 50} of the log, {n}" for n in range(100)]
+    told = {}
+    for shared in (0.01, 1.0):
+        with HebbianIndex.open(":memory:", embedder=Words(shared)) as index:
+            index.add(texts)
+            told[shared] = index.stats()
+    heavy, usual = told[0.01], told[1.0]
+    assert heavy.vectors["low"] < heavy.vectors["kurtosis"] < heavy.vectors["high"]
+    assert heavy.vectors["kurtosis"] > 10 > usual.vectors["kurtosis"]
+    assert heavy.vectors["share"] < usual.vectors["share"]
+    assert [len(one.notes) for one in (heavy, usual)] == [1, 0]
+    with HebbianIndex.open(":memory:") as index:
+        index.add(texts)
+        assert index.stats().vectors == {}

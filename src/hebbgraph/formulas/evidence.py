@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,14 +16,23 @@ from hebbgraph.formulas.parameters import check_range
 __all__ = [
     "Evidence",
     "EvidenceWeights",
+    "Likeness",
     "dense_share",
     "fuse",
+    "likeness",
     "memoize_similarity",
 ]
 
 _NO_FLOATS = np.empty(0, np.float64)
 #: Coverage of the rarest words from which on lexical search is trusted as usual.
 _COVERED = 0.7
+#: By how much agreement is outweighed where the tails of an embedder's cosines are e times as heavy
+#: as those of one that is trusted as usual, and the logarithm of its kurtosis. Both, and the
+#: weights, hold within a few hundredths whichever of fourteen sets is left out; see
+#: docs/measurements.md.
+_REPEATING, _USUAL = 0.32, 1.53
+#: So many vectors tell as much of an embedder as what is known beforehand.
+_PRIOR = 20
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 #: Approximate evidence of a chunk that no search returned.
 _NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
@@ -135,7 +145,8 @@ class EvidenceWeights:
         Share of dense search in direct evidence, where both searches think equally well of
         what the other one found. Lexical search has the rest.
     agreement : float, at least 0
-        How far that share follows what each search thinks of the other one's hits.
+        How far that share follows what each search thinks of the other one's hits, and the
+        :func:`likeness` of the embedder.
     coverage : float, at least 0
         How far it rises if no chunk holds the rare words of the question.
     graph : float, in [0, 1]
@@ -148,7 +159,7 @@ class EvidenceWeights:
     """
 
     dense: float = 0.66
-    agreement: float = 0.6
+    agreement: float = 0.96
     coverage: float = 0.6
     graph: float = 1.0
 
@@ -157,8 +168,75 @@ class EvidenceWeights:
         check_range(self, ("agreement", "coverage"), 0)
 
 
+class Likeness(NamedTuple):
+    """How an embedder sees the texts of a corpus: the logarithm of :func:`likeness`'s kurtosis.
+
+    ``error`` is its standard error, ``n`` how many vectors tell it.
+    """
+
+    tails: float = _USUAL
+    error: float = math.inf
+    n: int = 0
+
+    @property
+    def repeats_words(self) -> bool:
+        """Whether few shared words likely make the cosines, so that words find better."""
+        return self.n >= _PRIOR and self.tails - 2 * self.error > _USUAL + 1
+
+    def share(self, weights: EvidenceWeights) -> float:
+        """Return the share of dense search before any question is asked."""
+        share = weights.dense - weights.agreement * _REPEATING * (self.tails - _USUAL)
+        return round(min(max(share, 0.1), 0.9), 3)
+
+
+def likeness(vectors: FloatArray) -> Likeness:
+    """Return what the vectors of a corpus tell of their embedder, without a question or a label.
+
+    An embedder that knows meanings finds any two texts a little alike, in many respects at once:
+    cosines with a text are nearly normally distributed, with a kurtosis of 3 to 6. One that
+    repeats words finds most texts not alike at all and few very much, which share a rare word: the
+    kurtosis is 10 to 40. Lexical search knows those words better. A random embedder has normal
+    cosines, too; it shows in that its hits hold none of the question's words.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, dimension), unit length
+        A sample of the corpus, in any order.
+
+    Returns
+    -------
+    Likeness
+        Its mean logarithm, drawn to the usual one as if 20 vectors had told that.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> dense = rng.normal(size=(200, 300))
+    >>> sparse = dense * (rng.random(dense.shape) < 0.02) + 1e-3 * dense
+    >>> of = [likeness(x / np.linalg.norm(x, axis=1, keepdims=True)) for x in (dense, sparse)]
+    >>> [round(math.exp(one.tails), 1) for one in of], [one.repeats_words for one in of]
+    ([3.1, 31.2], [False, True])
+    """
+    n = len(vectors)
+    if n < 4:
+        return Likeness()
+    cosines = (vectors @ vectors.T).astype(np.float64)
+    others = cosines[~np.eye(n, dtype=np.bool_)].reshape(n, n - 1)
+    squared = (others - others.mean(1, keepdims=True)) ** 2
+    spread = squared.mean(1)
+    tails = np.log((squared**2).mean(1)[spread > 1e-12] / spread[spread > 1e-12] ** 2)
+    if not len(tails):
+        return Likeness()
+    mean = (tails.sum() + _PRIOR * _USUAL) / (len(tails) + _PRIOR)
+    return Likeness(round(float(mean), 4), float(tails.std() / len(tails) ** 0.5), len(tails))
+
+
 def dense_share(
-    lexical: FloatArray, dense: FloatArray, covered: float, weights: EvidenceWeights
+    lexical: FloatArray,
+    dense: FloatArray,
+    covered: float,
+    weights: EvidenceWeights,
+    tails: float = _USUAL,
 ) -> float:
     """Return the share of dense search for one question.
 
@@ -175,13 +253,16 @@ def dense_share(
         How far the best chunk covers the question's rarest words; see
         :func:`hebbgraph.formulas.confidence.coverage`.
     weights : EvidenceWeights
+    tails : float
+        See :func:`likeness`.
 
     Returns
     -------
     float
         ``weights.dense`` plus ``weights.agreement`` times a difference: the mean lexical
         score of the ten best by dense search, minus the mean dense score of the ten best by
-        lexical search, both discounted by rank as in nDCG; plus ``weights.coverage`` times
+        lexical search, both discounted by rank as in nDCG, less .32 times what ``tails`` exceeds
+        the usual; plus ``weights.coverage`` times
         what ``covered`` lacks to .7. Kept within [.1, .9], or up to ``weights.dense``
         if that lies outside.
 
@@ -189,12 +270,13 @@ def dense_share(
     --------
     >>> one, other = np.array([1.0, 0.1, 0.0]), np.array([0.9, 1.0, 0.0])
     >>> round(dense_share(one, other, 1.0, EvidenceWeights()), 3)
-    0.366
+    0.189
     >>> round(dense_share(one, other, 0.2, EvidenceWeights()), 3)
-    0.666
+    0.489
     """
     lacking = max(_COVERED - covered, 0.0)
     trust = _mean_of_best(lexical, dense) - _mean_of_best(dense, lexical)
+    trust -= _REPEATING * (tails - _USUAL)
     share = weights.dense + weights.agreement * trust + weights.coverage * lacking
     return min(max(share, min(0.1, weights.dense)), max(0.9, weights.dense))
 
@@ -222,6 +304,7 @@ def fuse(
     weights: EvidenceWeights | None = None,
     foreign: BoolArray | None = None,
     floor: float = 0.05,
+    tails: float = _USUAL,
 ) -> Evidence:
     """Fuse lexical and dense scores into direct evidence.
 
@@ -249,6 +332,8 @@ def fuse(
     foreign : ndarray of bool, indexed by chunk, optional
         Chunks in another language than the question. Lexical search cannot know them, so what it
         did not find of them is left to dense search alone, and they do not judge either.
+    tails : float
+        See :func:`likeness`.
     floor : float, in [0, 1]
         Without dense scores, the evidence of chunks that lexical search did not return, so
         that activation can reach passages that share no word with the query.
@@ -296,7 +381,7 @@ def fuse(
         words = np.where(unheard, np.maximum(lexical, dense), lexical)
         heard = np.flatnonzero(~unheard)
         judged = heard if isinstance(judged, slice) else np.intersect1d(judged, heard)
-    share = dense_share(lexical[judged], dense[judged], covered, weights)
+    share = dense_share(lexical[judged], dense[judged], covered, weights, tails)
 
     def elsewhere(others: IntArray) -> FloatArray:
         shares = share if foreign is None else np.where(foreign[others], 1.0, share)

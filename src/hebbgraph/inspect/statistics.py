@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph.arrays import evenly_chosen
+from hebbgraph.formulas.evidence import EvidenceWeights, Likeness
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.cooccurrence import degrees
 
@@ -16,6 +18,11 @@ __all__ = ["Stats", "graph_stats"]
 _PERCENTILES = (0, 50, 90, 99, 100)
 #: More pairs of tags in a chunk, and more chunks, are sampled: other readers wait meanwhile.
 _MOST_PAIRS, _MOST_CHUNKS = 20_000_000, 1_000_000
+
+_REPEATS_WORDS = (
+    "the embedder mostly repeats words: most chunks are not alike at all, and few very much; it is "
+    "trusted little, and opening without it, or reembed() with another one, may find more"
+)
 
 
 class Stats(BaseModel):
@@ -46,6 +53,13 @@ class Stats(BaseModel):
     answers : dict
         The latest answers that learners have read, by what became of them: ``"learned"``, or in
         a word why nothing was learned (:class:`hebbgraph.citations.Reason`).
+    vectors : dict
+        What the vectors tell of their embedder (:func:`hebbgraph.formulas.evidence.likeness`):
+        ``"kurtosis"`` of the cosines between chunks, the interval from ``"low"`` to ``"high"`` that
+        it lies in, and the ``"share"`` of dense search that follows, before a question is asked.
+        Empty without vectors.
+    notes : tuple of str
+        What should be mended.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -63,6 +77,8 @@ class Stats(BaseModel):
     colonies: int = 0
     lessons: int = 0
     answers: dict[str, int] = {}
+    vectors: dict[str, float] = {}
+    notes: tuple[str, ...] = ()
 
 
 def graph_stats(
@@ -71,6 +87,8 @@ def graph_stats(
     colonies: int = 0,
     lessons: int = 0,
     answers: Mapping[str, int] | None = None,
+    alike: Likeness | None = None,
+    weights: EvidenceWeights | None = None,
 ) -> Stats:
     """Return the statistics of a graph; of a large one in some seconds, by samples."""
     n_chunks, known = graph.n_chunks, np.arange(len(graph.phrases))
@@ -103,4 +121,16 @@ def graph_stats(
         colonies=colonies,
         lessons=lessons,
         answers=dict(answers or {}),
+        vectors={} if alike is None else _vectors(alike, weights or EvidenceWeights()),
+        notes=(_REPEATS_WORDS,) if alike is not None and alike.repeats_words else (),
     )
+
+
+def _vectors(alike: Likeness, weights: EvidenceWeights) -> dict[str, float]:
+    within = 1.96 * alike.error if alike.n > 1 else math.inf
+    return {
+        "kurtosis": round(math.exp(alike.tails), 2),
+        "low": round(math.exp(alike.tails - within), 2),
+        "high": round(math.exp(min(alike.tails + within, 99.0)), 2),
+        "share": alike.share(weights),
+    }

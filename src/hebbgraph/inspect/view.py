@@ -9,6 +9,7 @@ from hebbgraph.arguments import check_ids
 from hebbgraph.calling import in_thread
 from hebbgraph.derived.colonies import ColonyState
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.evidence import Likeness
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.documents import DocumentList, documents
 from hebbgraph.inspect.explain import explain
@@ -17,6 +18,7 @@ from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
 from hebbgraph.inspection import Explanation, LessonReport, Trace
+from hebbgraph.recall.search import Slots
 from hebbgraph.records import Colony, LearnedParameter, Recall
 
 if TYPE_CHECKING:
@@ -104,7 +106,16 @@ class Inspection:
                 colonies=self._colony_state(graph).n_colonies if parts.colonies.exist else 0,
                 lessons=parts.log.count(),
                 answers=parts.answers.counts(),
+                alike=self._likeness(graph),
+                weights=parts.settings.evidence,
             )
+
+    def _likeness(self, graph: TagGraph) -> Likeness | None:
+        """Return what the vectors tell of their embedder, if there are any."""
+        table = self._index._parts.derived.vectors
+        if table is None or not len(table.rows):
+            return None
+        return Slots(graph, table).likeness(graph.alive, table)
 
     def documents(self, containing: str = "", *, limit: int = 100) -> DocumentList:
         """List the documents that the index was made of, the one indexed last first.

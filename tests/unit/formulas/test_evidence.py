@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, dense_share, fuse
+from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, dense_share, fuse, likeness
 
 #: As if nothing but the scores were known.
 FIXED = EvidenceWeights(dense=0.7, agreement=0.0, coverage=0.0)
@@ -96,3 +99,47 @@ def test_wrong_weights(wrong: dict[str, float]) -> None:
 def test_evidence_elsewhere_by_function() -> None:
     evidence = Evidence(np.array([2]), np.array([1.0]), lambda chunks: chunks / 10)
     assert evidence.of(np.array([5, 2])).tolist() == [0.5, 1.0]
+
+
+def unit(vectors: FloatArray) -> FloatArray:
+    found: FloatArray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return found
+
+
+def test_normal_cosines_are_told_from_those_that_few_words_make() -> None:
+    """A normal distribution has a kurtosis of 3; where one pair in m is alike, it is about m."""
+    rng = np.random.default_rng(1)
+    normal = likeness(unit(rng.normal(size=(400, 300))))
+    assert np.exp(normal.tails) == pytest.approx(3.0, abs=0.2)
+    pairs = likeness(np.repeat(np.eye(30), 2, axis=0))
+    # 59 cosines each: one of 1, 58 of 0. With p = 1/59: (1 - 3p + 3p²) / (p (1 - p)).
+    p = 1 / 59
+    of_each = np.log((1 - 3 * p + 3 * p * p) / (p * (1 - p)))
+    assert pairs.tails == pytest.approx((60 * of_each + 20 * 1.53) / 80, abs=1e-3)
+    assert pairs.error == pytest.approx(0.0, abs=1e-6)
+    assert pairs.repeats_words
+    assert not normal.repeats_words
+
+
+def test_what_few_vectors_tell_counts_for_little() -> None:
+    usual = likeness(np.zeros((0, 8)))
+    assert usual.share(EvidenceWeights()) == 0.66
+    for same in (np.ones((3, 1)), unit(np.ones((50, 4)))):  # too few, or no difference at all
+        assert likeness(same).tails == usual.tails
+        assert not likeness(same).repeats_words
+
+
+@given(st.integers(0, 10_000))
+def test_the_order_of_vectors_tells_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = unit(rng.normal(size=(12, 5)))
+    assert likeness(vectors).tails == pytest.approx(
+        likeness(rng.permutation(vectors)).tails, abs=1e-4
+    )
+
+
+def test_an_embedder_that_repeats_words_is_trusted_less_unless_the_share_is_fixed() -> None:
+    one, other = np.array([1.0, 0.1]), np.array([0.9, 1.0])
+    usual, heavy = (dense_share(one, other, 1.0, EvidenceWeights(), x) for x in (1.53, 2.53))
+    assert usual - heavy == pytest.approx(min(0.96 * 0.32, usual - 0.1))
+    assert dense_share(one, other, 1.0, FIXED, 9.0) == 0.7
