@@ -35,7 +35,7 @@ from hebbgraph_scale.build.driver import Told
 from hebbgraph_scale.build.engines import Engine, engine_named
 from hebbgraph_scale.build.recipe import Partition
 from hebbgraph_scale.build.sources import is_table, partitions_of
-from hebbgraph_scale.snapshots import publish
+from hebbgraph_scale.publishing import publish
 
 __all__ = ["build", "scale"]
 
@@ -121,19 +121,29 @@ def build(
             )
         report = _built(index, named.partitions, running, work, embedder, on_error)
         if publish_to is not None:
-            sent = publish(index, publish_to)
-            err.print(
-                f"published generation {sent.generation} at {harmless(publish_to)}: "
-                f"{sent.bytes_sent / 1e6:,.1f} of {sent.bytes / 1e6:,.1f} MB sent"
-            )
+            _publish(index, publish_to)
     failed = [*named.unreadable, *report.files_failed]
-    if as_json:
-        files = {"files_failed": tuple(failed), "files_ignored": named.ignored}
-        print_json(report.model_copy(update=files).model_dump())
-    else:
-        _print(report, named.ignored, failed)
+    _tell(report, named.ignored, failed, as_json=as_json)
     if failed or report.added.failed:
         raise typer.Exit(_SOME_FAILED)
+
+
+def _publish(index: HebbianIndex, url: str) -> None:
+    sent = publish(index, url)
+    err.print(
+        f"published generation {sent.generation} at {harmless(url)}: "
+        f"{sent.bytes_sent / 1e6:,.1f} of {sent.bytes / 1e6:,.1f} MB sent"
+    )
+
+
+def _tell(
+    report: BuildReport, ignored: dict[str, int], failed: list[tuple[str, str]], *, as_json: bool
+) -> None:
+    if as_json:
+        files = {"files_failed": tuple(failed), "files_ignored": ignored}
+        print_json(report.model_copy(update=files).model_dump())
+    else:
+        _print(report, ignored, failed)
 
 
 def scale(

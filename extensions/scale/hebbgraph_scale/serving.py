@@ -27,7 +27,7 @@ from hebbgraph.pool import IndexPool
 from hebbgraph.store.places import is_url
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hebbgraph_scale.snapshots import fetch
+from hebbgraph_scale.replicas import fetch
 
 __all__ = ["ReplicaPool", "ServingConfig", "app", "read_config", "run"]
 

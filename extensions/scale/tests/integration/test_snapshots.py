@@ -16,7 +16,7 @@ import pytest
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError, StorageError
 
-from hebbgraph_scale import Fetched, fetch, open_replica, publish, snapshots
+from hebbgraph_scale import Fetched, fetch, open_replica, publish, publishing, snapshots
 
 CHUNKS = [
     {"id": f"c{n}", "title": title, "text": text}
@@ -118,7 +118,7 @@ def test_a_replica_starts_from_a_snapshot_and_takes_the_rest_from_the_truth(
 def test_only_changed_blocks_are_sent_again(
     source: HebbianIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "_BLOCK", 64)
+    monkeypatch.setattr(publishing, "_BLOCK", 64)
     first = publish(source, str(tmp_path / "bucket"))
     again = publish(source, str(tmp_path / "bucket"))
     assert first.bytes_sent > 0
@@ -216,7 +216,7 @@ def test_a_publisher_killed_before_its_manifest_leaves_the_former_snapshot(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(snapshots, "_sealed", killed)
+        patch.setattr(publishing, "sealed", killed)
         with pytest.raises(KeyboardInterrupt):
             publish(source, str(url))
     index, fetched = replica(url)
@@ -256,7 +256,7 @@ def test_of_another_database(source: HebbianIndex, make_index: Any, tmp_path: Pa
     url = tmp_path / "bucket"
     publish(source, str(url))
     other = make_index([{"id": "x", "text": "Nothing of this."}], "other")
-    theirs = only_folder(url).rename(url / snapshots._folder_of(other.parts).name)
+    theirs = only_folder(url).rename(url / snapshots.folder_of(other.parts).name)
     assert theirs.is_dir()
     fetched = fetch(other, str(url))
     assert [reason for _, reason in fetched.refused] == ["it is of another database or namespace"]
@@ -276,7 +276,7 @@ def test_a_manifest_cannot_name_a_file_elsewhere(
     publish(source, str(url))
     body = json.loads(newest(url).read_bytes().partition(b"\n")[2])
     body["files"]["../../stray"] = next(iter(body["files"].values()))
-    newest(url).write_bytes(snapshots._sealed(body))
+    newest(url).write_bytes(snapshots.sealed(body))
     _, fetched = replica(url)
     assert "outside of its folder" in fetched.refused[0][1]
     assert not list(tmp_path.rglob("stray"))
