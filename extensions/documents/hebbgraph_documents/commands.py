@@ -44,6 +44,22 @@ _STANDARD_INPUT = Path("-")
 
 __all__ = ["chunk_settings", "index"]
 
+_Name = Annotated[
+    str | None,
+    typer.Option(help="Name of what comes from standard input; its suffix tells the format."),
+]
+_Include = Annotated[
+    list[str] | None,
+    typer.Option(help="Only files below folders whose path matches, like '*.md'; repeatable."),
+]
+_Exclude = Annotated[
+    list[str] | None,
+    typer.Option(help="No files below folders whose path matches, like 'drafts/*'."),
+]
+_Encoding = Annotated[
+    str | None, typer.Option(help="Of text and HTML files that do not say. [default: UTF-8]")
+]
+
 
 def chunk_settings(max_tokens: int | None) -> ChunkSettings:
     """Return how documents are split; as by default, unless another length is given."""
@@ -61,10 +77,7 @@ def index(
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of what comes from standard input; its suffix tells the format."),
-    ] = None,
+    name: _Name = None,
     prune: Annotated[
         bool, typer.Option(help="Delete documents whose files under PATHS no longer exist.")
     ] = False,
@@ -77,17 +90,9 @@ def index(
     megabytes_per_file: Annotated[
         int, typer.Option(help="Give up on a file that needs more memory (Linux only).")
     ] = CONVERSION_MEMORY_BYTES // 1_000_000,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(help="Only files below folders whose path matches, like '*.md'; repeatable."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="No files below folders whose path matches, like 'drafts/*'."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Of text and HTML files that do not say. [default: UTF-8]")
-    ] = None,
+    include: _Include = None,
+    exclude: _Exclude = None,
+    encoding: _Encoding = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and look again every two seconds.")
     ] = False,

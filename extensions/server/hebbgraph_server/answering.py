@@ -15,16 +15,39 @@ import httpx
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, read_citations
 from hebbgraph.citations.cited import MAX_ANSWER_CHARACTERS
 from hebbgraph.errors import ModelError, ParameterError
+from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Chunk
-from pydantic import SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from hebbgraph_server.bodies import Answer
-
-__all__ = ["Model"]
+__all__ = ["Answer", "AnswerRequest", "Model"]
 
 _FORMATTER = Formatter(max_characters=4_000)
 #: Of what a model's server says when it refuses.
 _QUOTED = 300
+
+
+class AnswerRequest(BaseModel):
+    """A recent recall, and how many of its passages the model is shown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    recall_id: str = Field(max_length=MAX_ID)
+    k: int = Field(default=10, ge=1, le=50)
+
+
+class Answer(BaseModel):
+    """An answer by a model.
+
+    ``cited`` are the chunks that it cites, in its order, and ``shown`` those that it was shown.
+    Keys stand in its text in square brackets; ``keys`` tells which chunk each one means.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    cited: list[str]
+    shown: list[str]
+    keys: dict[str, str]
 
 
 @dataclass(frozen=True)

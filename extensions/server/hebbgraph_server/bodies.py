@@ -34,10 +34,7 @@ from pydantic import (
 )
 
 __all__ = [
-    "Access",
     "AddRequest",
-    "Answer",
-    "AnswerRequest",
     "ChunkIds",
     "Chunks",
     "Colonies",
@@ -130,26 +127,6 @@ class RecallRequest(_Body):
     min_score: float | None = Field(default=None, ge=0, le=1)
     history: Turns = []
     as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
-
-
-class AnswerRequest(_Body):
-    """A recent recall, and how many of its passages the model is shown."""
-
-    recall_id: Id
-    k: int = Field(default=10, ge=1, le=50)
-
-
-class Answer(_Body):
-    """An answer by a model.
-
-    ``cited`` are the chunks that it cites, in its order, and ``shown`` those that it was shown.
-    Keys stand in its text in square brackets; ``keys`` tells which chunk each one means.
-    """
-
-    text: str
-    cited: list[str]
-    shown: list[str]
-    keys: dict[str, str]
 
 
 class InFullRequest(_Body):
@@ -413,14 +390,6 @@ class Namespaces(_Body):
     """The namespaces that a token sees."""
 
     namespaces: list[str]
-
-
-class Access(_Body):
-    """What the token of a request may do in a namespace, and as whom it acts."""
-
-    role: Literal["read", "teach", "write"]
-    actor: str | None = None
-    answers: bool = Field(default=False, description="whether a model answers questions")
 
 
 class Forgotten(_Body):

@@ -45,6 +45,27 @@ class _LogLevel(StrEnum):
     error = "error"
 
 
+_Llm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="HEBBGRAPH_LLM",
+        help="Have a model answer: a server with OpenAI's API, like http://localhost:11434/v1. "
+        f"Its key, if it takes one, comes from {_KEY_VARIABLE}.",
+    ),
+]
+_LlmModel = Annotated[
+    str, typer.Option(envvar="HEBBGRAPH_LLM_MODEL", help="Name of the model there.")
+]
+_LlmSeconds = Annotated[
+    float,
+    typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="How long an answer may take."),
+]
+_Logging = Annotated[
+    _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
+]
+
+
 def mcp(
     db: Db,
     namespace: Namespace = "default",
@@ -75,6 +96,17 @@ def _new_token(wanted: bool) -> None:
 
         typer.echo(new_secret())
         raise typer.Exit
+
+
+_NewToken = Annotated[
+    bool,
+    typer.Option(
+        "--new-token",
+        callback=_new_token,
+        is_eager=True,
+        help="Print a new secret for a token, and exit.",
+    ),
+]
 
 
 def _known(tokens: Path | None) -> tuple[Token, ...]:
@@ -128,34 +160,11 @@ def serve(
     tagger: TaggerName = None,
     cache_dir: Cache = None,
     settings_file: SettingsFile = None,
-    llm: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="HEBBGRAPH_LLM",
-            help="Have a model answer: a server with OpenAI's API, like http://localhost:11434/v1. "
-            f"Its key, if it takes one, comes from {_KEY_VARIABLE}.",
-        ),
-    ] = None,
-    llm_model: Annotated[
-        str, typer.Option(envvar="HEBBGRAPH_LLM_MODEL", help="Name of the model there.")
-    ] = "",
-    llm_seconds: Annotated[
-        float,
-        typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="How long an answer may take."),
-    ] = 60.0,
-    log_level: Annotated[
-        _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
-    ] = _LogLevel.warning,
-    new_token: Annotated[
-        bool,
-        typer.Option(
-            "--new-token",
-            callback=_new_token,
-            is_eager=True,
-            help="Print a new secret for a token, and exit.",
-        ),
-    ] = False,
+    llm: _Llm = None,
+    llm_model: _LlmModel = "",
+    llm_seconds: _LlmSeconds = 60.0,
+    log_level: _Logging = _LogLevel.warning,
+    new_token: _NewToken = False,
 ) -> None:
     """Serve an index, made if there is none: a page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph.pool import IndexPool

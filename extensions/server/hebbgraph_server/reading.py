@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Chunk
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
+from hebbgraph_server.answering import AnswerRequest
 from hebbgraph_server.health import Examiner
 from hebbgraph_server.spans import retrieval
 from hebbgraph_server.visit import Service, Visit, as_response
@@ -27,7 +31,7 @@ async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
     )
 
 
-async def answer(body: bodies.AnswerRequest, visit: Visit) -> Response:
+async def answer(body: AnswerRequest, visit: Visit) -> Response:
     """Have a model answer the question of a recall from its passages, with citations."""
     if (model := visit.service.model) is None:
         raise ParameterError("no model answers here; start the server with --llm URL")
@@ -157,11 +161,19 @@ async def stats(visit: Visit) -> Response:
     return await visit.answer(lambda index: index.stats(), pool="long")
 
 
+class Access(BaseModel):
+    """What the token of a request may do in a namespace, and as whom it acts."""
+
+    role: Literal["read", "teach", "write"]
+    actor: str | None = None
+    answers: bool = Field(default=False, description="whether a model answers questions")
+
+
 async def access(visit: Visit) -> Response:
     """Tell what the token may do here, and as whom it acts."""
     role = visit.caller.role.name.lower()
     told = {"role": role, "actor": visit.caller.actor, "answers": bool(visit.service.model)}
-    return as_response(bodies.Access.model_validate(told))
+    return as_response(Access.model_validate(told))
 
 
 async def namespaces(request: Request) -> Response:

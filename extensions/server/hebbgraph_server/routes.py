@@ -34,6 +34,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hebbgraph_server import bodies, reading, teaching, writing
 from hebbgraph_server.access import Role
+from hebbgraph_server.answering import Answer
 from hebbgraph_server.observing import metrics
 from hebbgraph_server.problems import PROBLEM_JSON, Problem, answer_of
 from hebbgraph_server.threads import Pool
@@ -93,9 +94,9 @@ ROUTES = (
     Route("GET", "/health", reading.health, bodies.Health, None),
     Route("GET", "/metrics", metrics, None, None),
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
-    _read("access", bodies.Access, "GET"),
+    _read("access", reading.Access, "GET"),
     _read("recall", Recall),
-    _read("answer", bodies.Answer),
+    _read("answer", Answer),
     _read("in_full", bodies.Question),
     _read("find_recall", bodies.FoundRecall),
     _read("explain", Explanation),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
+from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.records import ForgetPreview
 
 app = typer.Typer()
 feedback = typer.Typer(
@@ -101,59 +103,72 @@ def forget(
 
     An id that is not there is named, and the exit code is 1.
     """
-    criteria = bool(feedback_ids or unnamed) or any(
-        one is not None for one in (actor, chunk, since, until)
-    )
-    if criteria == everything:
+    named = (feedback_ids, unnamed or None, actor, chunk, since, until)
+    if everything == any(one is not None for one in named):
         raise typer.BadParameter(
             "give ids of feedback, --actor, --unnamed, --chunk, --since or --until, or else "
             "--everything"
         )
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        known = {one.id for one in index.find_feedback(feedback_ids or ())}
-        missing = [
-            f"there is no feedback {one!r:.200}; `hebbgraph lessons` lists it"
-            for one in dict.fromkeys(feedback_ids or ())
-            if one not in known
-        ]
-        if feedback_ids and not known:
-            fail_with(missing)
-        feedback_ids = [one for one in feedback_ids or () if one in known]
-        if dry_run:
-            told = index.forget(
-                feedback_ids or None,
-                actor=actor,
-                unnamed=unnamed,
-                chunk=chunk,
-                since=since,
-                until=until,
-                everything=everything,
-                dry_run=True,
-            )
-            if as_json:
-                print_json(told.model_dump())
-            else:
-                out.print(
-                    f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
-                    f"{told.removed} learned edges would go, {told.changed} would change"
-                )
-            fail_with(missing)
-            return
-        count = index.forget(
-            feedback_ids or None,
+        ids, missing = _known(index, feedback_ids)
+        criteria = _Criteria(
+            feedback=ids,
             actor=actor,
             unnamed=unnamed,
             chunk=chunk,
             since=since,
             until=until,
             everything=everything,
-            erase=erase,
         )
+        if dry_run:
+            _preview(index.forget(**criteria, dry_run=True), as_json)
+        else:
+            _tell_forgotten(index.forget(**criteria, erase=erase), as_json)
+    fail_with(missing)
+
+
+class _Criteria(TypedDict):
+    """What ``forget`` takes."""
+
+    feedback: list[str] | None
+    actor: str | None
+    unnamed: bool
+    chunk: str | None
+    since: datetime | None
+    until: datetime | None
+    everything: bool
+
+
+def _known(index: HebbianIndex, ids: list[str] | None) -> tuple[list[str] | None, list[str]]:
+    """Return the ids that there are, and a line for each other; exit with 1 if there is none."""
+    if not ids:
+        return None, []
+    found = {one.id for one in index.find_feedback(ids)}
+    missing = [
+        f"there is no feedback {one!r:.200}; `hebbgraph lessons` lists it"
+        for one in dict.fromkeys(ids)
+        if one not in found
+    ]
+    if not found:
+        fail_with(missing)
+    return [one for one in ids if one in found], missing
+
+
+def _preview(told: ForgetPreview, as_json: bool) -> None:
+    if as_json:
+        print_json(told.model_dump())
+        return
+    out.print(
+        f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
+        f"{told.removed} learned edges would go, {told.changed} would change"
+    )
+
+
+def _tell_forgotten(count: int, as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": count})
     else:
         out.print(f"{counted(count, 'feedback')} forgotten")
-    fail_with(missing)
 
 
 @feedback.command("export")
