@@ -470,7 +470,7 @@ def _dies_in(index: HebbianIndex, what: str, monkeypatch: pytest.MonkeyPatch) ->
     "what",
     [
         "hebbgraph.derived.lexical.LexicalIndex.update",  # before Tantivy commits
-        "hebbgraph.derived.lexical._write_stamp",  # after it, before its generation is noted
+        "hebbgraph.derived.lexical.write_stamp",  # after it, before its generation is noted
         "hebbgraph.graph.tag_graph.TagGraph.commit",  # after both
     ],
 )

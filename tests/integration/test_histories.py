@@ -422,7 +422,7 @@ def test_a_process_that_died_before_the_stamp_beside_an_open_index(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hebbgraph.derived.lexical._write_stamp", die)
+        patch.setattr("hebbgraph.derived.lexical.write_stamp", die)
         with pytest.raises(KeyboardInterrupt):
             index.add([{"id": "late", "text": "Ida Moss came late."}])
     other.delete(["late", "1-5"])

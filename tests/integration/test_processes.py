@@ -420,7 +420,7 @@ async def test_the_async_twins_leave_the_loop_alone(tmp_path: Path, corpus: list
 def test_every_blocking_method_has_its_twin() -> None:
     public = {
         name
-        for kind in (HebbianIndex, *HebbianIndex.__bases__)
+        for kind in HebbianIndex.__mro__
         for name, value in vars(kind).items()
         if name[0] != "_" and not isinstance(value, property | cached_property | Moved)
     }

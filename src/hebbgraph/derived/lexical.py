@@ -10,7 +10,6 @@ not match the stamp, and the index is rebuilt.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import shutil
@@ -25,25 +24,26 @@ import tantivy
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import is_missing, make_way, remove, replace_file
+from hebbgraph.artifacts import is_missing, make_way, remove
 from hebbgraph.derived.lexical_faults import LexicalDamageError, is_panic, translated
-from hebbgraph.derived.segments import (
-    Inventory,
-    damaged_files,
-    inventory,
-    join_segments,
-    meta_checksum,
+from hebbgraph.derived.lexical_stamp import (
+    STAMP_NAME,
+    LexicalStamp,
+    check_files,
+    has_segments,
+    lists_segments,
+    read_stamp,
+    write_stamp,
 )
+from hebbgraph.derived.segments import inventory, join_segments
 from hebbgraph.errors import StorageError
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "lexical_problems", "lexical_schema"]
+__all__ = ["LexicalIndex", "LexicalRow", "lexical_schema"]
 
 logger = logging.getLogger(__name__)
 
-LEXICAL_FORMAT = 3
-_STAMP = "hebbgraph.json"
 #: Tantivy writes a segment whenever it holds so much. Each search looks for its best in each
 #: segment, so the fewer there are, the better; only what arrives in one update takes memory.
 _HEAP_BYTES = 256_000_000
@@ -87,7 +87,7 @@ class LexicalIndex:
         self._schema = lexical_schema(positions=positions)
         self._directory = directory
         # Asked for at each recall, and joining paths takes longer than asking.
-        self._stamp_name = None if directory is None else str(directory / _STAMP)
+        self._stamp_name = None if directory is None else str(directory / STAMP_NAME)
         #: The commit of the truth that it represents.
         self.commit = NOTHING
         #: Why the index found there was discarded, if it was.
@@ -109,11 +109,11 @@ class LexicalIndex:
         self._frequencies: tuple[tantivy.Searcher, dict[str, int]] = self._searcher, {}
 
     def _open(self, directory: Path) -> tantivy.Index:
-        make_way(directory / _STAMP)
-        stamp = _read_stamp(directory)
+        make_way(directory / STAMP_NAME)
+        stamp = read_stamp(directory)
         if stamp is not None:
             try:
-                _check(directory, stamp.inventory)
+                check_files(directory, stamp.inventory)
                 with translated(directory):
                     return tantivy.Index(self._schema, path=str(directory))
             except (OSError, ValueError, KeyError, TypeError) as error:
@@ -123,7 +123,7 @@ class LexicalIndex:
                     raise  # the file system fails, and the files may be whole
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
                 self.damage = str(error)
-        elif _has_segments(directory):
+        elif has_segments(directory):
             self.damage = "it does not say of which commit it is"
         remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ class LexicalIndex:
     @staticmethod
     def discard(directory: Path) -> None:
         """Let the next process that opens it start from nothing."""
-        remove(directory / _STAMP)
+        remove(directory / STAMP_NAME)
 
     @classmethod
     def joined(
@@ -147,7 +147,7 @@ class LexicalIndex:
         remove(directory)
         directory.mkdir(parents=True)
         join_segments(parts, directory)
-        _write_stamp(directory, _Stamp(commit, inventory(directory)))
+        write_stamp(directory, LexicalStamp(commit, inventory(directory)))
         return cls(directory, positions=positions)
 
     @classmethod
@@ -189,7 +189,7 @@ class LexicalIndex:
             to replace everything.
         """
         if self._directory is not None:
-            stamp = _read_stamp(self._directory)
+            stamp = read_stamp(self._directory)
             commit = NOTHING if stamp is None else stamp.commit
             if commit != self.commit or (alone and stamp is None):
                 with translated(self._directory):
@@ -197,7 +197,7 @@ class LexicalIndex:
             self.commit = commit
             if alone and stamp is None:
                 return NEVER if len(self) else NOTHING
-            if alone and stamp is not None and not _lists(stamp.inventory, self._directory):
+            if alone and stamp is not None and not lists_segments(stamp.inventory, self._directory):
                 return NEVER
         return self.commit
 
@@ -284,7 +284,7 @@ class LexicalIndex:
 
     def _stamp(self, commit: Commit) -> None:
         if self._directory is not None:
-            _write_stamp(self._directory, _Stamp(commit, inventory(self._directory)))
+            write_stamp(self._directory, LexicalStamp(commit, inventory(self._directory)))
 
     def search(
         self,
@@ -392,65 +392,3 @@ class LexicalIndex:
 
     def __len__(self) -> int:
         return self._searcher.num_docs
-
-
-class _Stamp(NamedTuple):
-    commit: Commit
-    inventory: Inventory
-
-
-def _check(directory: Path, expected: Inventory) -> None:
-    """Raise ValueError if files do not belong together, or are damaged."""
-    if difference := expected.difference(inventory(directory)):
-        raise ValueError(difference)
-    if damaged := damaged_files(directory):
-        raise ValueError(f"checksum of {damaged[0]}")
-
-
-def _lists(expected: Inventory, directory: Path) -> bool:
-    """Return whether Tantivy's list of segments is the expected one."""
-    try:
-        return meta_checksum(directory) == expected.meta
-    except OSError as error:
-        if not is_missing(error):
-            raise
-        return False
-
-
-def lexical_problems(directory: Path) -> list[str]:
-    """Return what is wrong with the files of an index; the caller holds the lock on the folder."""
-    if not directory.is_dir():
-        return []
-    if (stamp := _read_stamp(directory)) is None:
-        return ["it does not say of which commit it is"] if _has_segments(directory) else []
-    try:
-        difference = stamp.inventory.difference(inventory(directory))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, OSError) and not is_missing(error):
-            raise
-        difference = f"damaged: {error}"
-    if difference is not None:
-        return [difference]
-    return [f"damaged: {', '.join(damaged)}"] if (damaged := damaged_files(directory)) else []
-
-
-def _has_segments(directory: Path) -> bool:
-    """Return whether anything was ever written: a new index has neither segments nor a stamp."""
-    return any(directory.glob("*.idx"))
-
-
-def _read_stamp(directory: Path) -> _Stamp | None:
-    try:
-        held = json.loads((directory / _STAMP).read_bytes())
-        if held["format"] != LEXICAL_FORMAT:
-            return None
-        return _Stamp(Commit(*held["commit"]), Inventory.read(held["inventory"]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        if isinstance(error, OSError) and not is_missing(error):
-            raise
-        return None
-
-
-def _write_stamp(directory: Path, stamp: _Stamp) -> None:
-    content = json.dumps({"format": LEXICAL_FORMAT, **stamp._asdict()})
-    replace_file(directory / _STAMP, lambda path: path.write_text(content))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.derived.lexical import lexical_problems
+from hebbgraph.derived.lexical_stamp import lexical_problems
 from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.snapshot import snapshot_problems
 from hebbgraph.errors import (

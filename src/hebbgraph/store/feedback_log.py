@@ -6,38 +6,28 @@ commit order and the same feedback, sent twice at once, is kept once.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.held_json import read_json
-from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
+from hebbgraph.records import Feedback
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Connection, Database, marks, retried
+from hebbgraph.store.feedback_changes import anonymized, names_chunk, phrases_of, without_chunk
+from hebbgraph.store.feedback_rows import FeedbackRow, feedback_body, parse_feedback
 from hebbgraph.store.history import new_mark
 
 __all__ = [
     "FeedbackLog",
     "Removed",
     "Selection",
-    "anonymized",
-    "names_chunk",
-    "phrases_of",
-    "without_chunk",
 ]
 
 _PAGE = 500
-_CHUNKS = TypeAdapter(tuple[ShownChunk, ...])
-_BODY = (
-    "trusted", "evidence", "dense_share", "dense_shift", "shown", "named", "cited", "rejected",
-    "ratings", "reasons", "cues", "terms", "paths", "embedder",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,26 +67,12 @@ class Removed(NamedTuple):
 
     def rewritten(self, feedback: Feedback) -> Removed:
         """Return it with another content."""
-        return Removed(feedback, {**self.row, "body": _body(feedback), "query": feedback.query})
+        return Removed(
+            feedback, {**self.row, "body": feedback_body(feedback), "query": feedback.query}
+        )
 
 
-class _Row(NamedTuple):
-    """A row of the table."""
-
-    seq: int
-    namespace: str
-    id: str
-    digest: bytes
-    recall_id: str
-    actor: str | None
-    origin: str
-    created_at: float
-    query: str | None
-    body: str
-    vector: bytes | None
-
-
-_COLUMNS = _Row._fields[1:]
+_COLUMNS = FeedbackRow._fields[1:]
 _COUNT = """
     UPDATE namespaces SET feedback_added = feedback_added + ?,
         feedback_removed = feedback_removed + ?, feedback_mark = ?
@@ -202,7 +178,7 @@ class FeedbackLog:
             feedback.created_at,
             # PostgreSQL keeps no NUL in a text.
             None if feedback.query is None else feedback.query.replace("\0", " "),
-            _body(feedback),
+            feedback_body(feedback),
             None if vector is None else np.array(vector, np.float16).tobytes(),
         )
 
@@ -225,7 +201,7 @@ class FeedbackLog:
 
         def rest(feedback: Feedback) -> dict[str, Any] | None:
             kept = without_chunk(feedback, chunk_id)
-            return None if kept is None else {"body": _body(kept)}
+            return None if kept is None else {"body": feedback_body(kept)}
 
         return self._rewriting(selection, lambda one: names_chunk(one, chunk_id), rest)
 
@@ -278,7 +254,7 @@ class FeedbackLog:
         salt = secrets.token_bytes(16)
 
         def rest(feedback: Feedback) -> dict[str, Any]:
-            return {"body": _body(anonymized(feedback, phrases, salt)), "query": None}
+            return {"body": feedback_body(anonymized(feedback, phrases, salt)), "query": None}
 
         def is_concerned(feedback: Feedback) -> bool:
             return not feedback.origin and not phrases.isdisjoint(phrases_of(feedback))
@@ -398,58 +374,22 @@ class FeedbackLog:
             for row in self._rows(connection, f"{where}{ids} ORDER BY seq", bound):
                 yield Removed(self._read(row), row._asdict())
 
-    def _rows(self, connection: Connection, rest: str, values: Sequence[Any]) -> list[_Row]:
+    def _rows(self, connection: Connection, rest: str, values: Sequence[Any]) -> list[FeedbackRow]:
         rows = connection.execute(_SELECT + rest, (self._namespace, *values)).fetchall()
-        return [_Row(*row) for row in rows]
+        return [FeedbackRow(*row) for row in rows]
 
-    def _asked(self, rest: str, *values: Any) -> list[_Row]:
+    def _asked(self, rest: str, *values: Any) -> list[FeedbackRow]:
         rows = self.database.ask(_SELECT + rest, (self._namespace, *values))
-        return [_Row(*row) for row in rows]
+        return [FeedbackRow(*row) for row in rows]
 
-    def _read(self, row: _Row) -> Feedback:
+    def _read(self, row: FeedbackRow) -> Feedback:
         try:
-            return self._parsed(row)
+            return parse_feedback(row, self._namespace)
         except (LookupError, TypeError, ValueError) as error:
             raise DamagedIndexError(
                 f"{self.database.place}: feedback {row.id!r} cannot be read ({error!r}); "
                 "restore a backup"
             ) from error
-
-    def _parsed(self, row: _Row) -> Feedback:
-        body = read_json(row.body, dict, "a feedback")
-        vector = row.vector
-        # It was validated when it was added.
-        return Feedback.model_construct(
-            id=row.id,
-            namespace=self._namespace,
-            recall_id=row.recall_id,
-            actor=row.actor,
-            # In earlier versions, whoever nobody named was the application itself.
-            trusted=body.get("trusted", row.actor is None),
-            evidence=tuple(body.get("evidence", ())),
-            dense_share=body.get("dense_share"),
-            dense_shift=body.get("dense_shift", 0.0),
-            origin=row.origin,
-            created_at=row.created_at,
-            shown=_CHUNKS.validate_python(body["shown"]),  # quicker than to construct them
-            named=_CHUNKS.validate_python(body.get("named", ())),
-            cited=tuple(body["cited"]),
-            rejected=tuple(body["rejected"]),
-            ratings=body.get("ratings", {}),
-            reasons=body.get("reasons", {}),
-            cues=tuple(Cue.model_construct(**cue) for cue in body["cues"]),
-            terms=tuple((term, weight) for term, weight in body["terms"]),
-            paths=tuple(
-                tuple(PathStep.model_construct(**step) for step in path) for path in body["paths"]
-            ),
-            vector=(
-                None
-                if vector is None
-                else tuple(np.frombuffer(vector, np.float16).astype(np.float64).tolist())
-            ),
-            embedder=body["embedder"],
-            query=row.query,
-        )
 
 
 def _corrects(feedback: Feedback, before: Feedback) -> bool:
@@ -461,68 +401,3 @@ def _corrects(feedback: Feedback, before: Feedback) -> bool:
     """
     says_else = feedback.id != before.id or feedback.trusted != before.trusted
     return says_else and (not feedback.origin or feedback.created_at >= before.created_at)
-
-
-def _body(feedback: Feedback) -> str:
-    return feedback.model_dump_json(include=set(_BODY))
-
-
-def names_chunk(feedback: Feedback, chunk_id: str) -> bool:
-    """Return whether a chunk was shown, or lies on a path."""
-    return any(shown.chunk_id == chunk_id for shown in feedback.known_chunks) or any(
-        step.kind == "chunk" and step.value == chunk_id for path in feedback.paths for step in path
-    )
-
-
-def without_chunk(feedback: Feedback, chunk_id: str) -> Feedback | None:
-    """Return a feedback as if a chunk had never been shown; None if it then says nothing."""
-    kept = feedback.model_copy(
-        update={
-            "shown": tuple(shown for shown in feedback.shown if shown.chunk_id != chunk_id),
-            "named": tuple(named for named in feedback.named if named.chunk_id != chunk_id),
-            "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
-            "rejected": tuple(id_ for id_ in feedback.rejected if id_ != chunk_id),
-            "ratings": {id_: one for id_, one in feedback.ratings.items() if id_ != chunk_id},
-            "reasons": {id_: one for id_, one in feedback.reasons.items() if id_ != chunk_id},
-            "paths": tuple(
-                path
-                for path in feedback.paths
-                if all(step.value != chunk_id for step in path if step.kind == "chunk")
-            ),
-        }
-    )
-    return kept if kept.cited or kept.rejected else None
-
-
-def phrases_of(feedback: Feedback) -> Iterator[str]:
-    """Yield the phrases that a feedback names, as cues and on paths."""
-    yield from (cue.tag for cue in feedback.cues)
-    yield from (step.value for path in feedback.paths for step in path if step.kind == "tag")
-
-
-def anonymized(feedback: Feedback, phrases: set[str], salt: bytes) -> Feedback:
-    """Return a feedback with random names for phrases, and without its question.
-
-    The question, if it is kept, contains them too.
-    """
-
-    def name(phrase: str) -> str:
-        if phrase not in phrases:
-            return phrase
-        return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
-
-    return feedback.model_copy(
-        update={
-            "cues": tuple(cue.model_copy(update={"tag": name(cue.tag)}) for cue in feedback.cues),
-            "paths": tuple(
-                tuple(
-                    step.model_copy(update={"value": name(step.value)})
-                    if step.kind == "tag"
-                    else step
-                    for step in path
-                )
-                for path in feedback.paths
-            ),
-            "query": None,
-        }
-    )
