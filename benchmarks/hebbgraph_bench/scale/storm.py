@@ -91,8 +91,10 @@ class _Storm:
                     cited = [rng.choice(recall["hits"])["chunk"]["id"]]
                     taught = _asked(tenant, "reinforce", {"recall": recall, "cited": cited})
                     self.taught.append((tenant, taught["id"]))
-            except (OSError, urllib.error.URLError, ValueError) as error:
-                self.failed.append((began, f"{type(error).__name__}: {error}"))
+            except (OSError, ValueError) as error:
+                said = error.read()[:200] if isinstance(error, urllib.error.HTTPError) else b""
+                told = f"{error} {said.decode(errors='replace')}"
+                self.failed.append((time.monotonic(), f"{type(error).__name__}: {told}"))
                 time.sleep(0.05)
 
 
@@ -194,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "failed from, to, in seconds after the kill": [
             round(one, 1) for one in ((min(failed), max(failed)) if failed else ())
         ],
-        "failures": sorted({text[:120] for _, text in storm.failed})[:5],
+        "failures": sorted({text[:240] for _, text in storm.failed})[:5],
         "of another tenant": len(storm.wrong),
         **checked,
     }
