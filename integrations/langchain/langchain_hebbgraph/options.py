@@ -223,7 +223,7 @@ def check_search(options: Mapping[str, Any]) -> None:
         options.get("score_threshold") is None
     ):
         raise ParameterError(
-            "a search by score threshold needs the threshold: score_threshold=0.2, for example"
+            "a search by score threshold needs the threshold: score_threshold=0.3, for example"
         )
 
 

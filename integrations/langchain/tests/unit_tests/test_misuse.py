@@ -193,7 +193,7 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         ),
         (
             lambda r, s: DOCS(DOCUMENTS, search_type="similarity_score_threshold"),
-            "needs the threshold: score_threshold=0.2",
+            "needs the threshold: score_threshold=0.3",
         ),
         (lambda r, s: cite_documents(["Owls hunt."]), "a list of Document"),
         (lambda r, s: CitingMiddleware(r.index), r"HebbianRetriever.from_index\(index"),

@@ -16,9 +16,6 @@ from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
 
-#: Confidence from a question that names what a chunk is about: of questions about other
-#: matters, one in thirty does.
-_NAMED = 0.6
 _NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
 
 
@@ -63,8 +60,7 @@ class Spreading:
         sure = request.evidence.confidence
         if sure is None:
             return 1.0
-        named = _NAMED if activation.layers[0].credit.any() else 0.0
-        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
+        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, show what is named, then add what memory brings."""

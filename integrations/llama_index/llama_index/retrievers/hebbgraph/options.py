@@ -37,7 +37,7 @@ INSTEAD = dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k
 INSTEAD |= dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=...")
 INSTEAD |= {
     "filter": "write filters=MetadataFilters(...)",
-    "score_threshold": "add SimilarityPostprocessor(similarity_cutoff=0.2) to the engine",
+    "score_threshold": "add SimilarityPostprocessor(similarity_cutoff=0.3) to the engine",
 }
 INSTEAD |= dict.fromkeys(
     ("actor", "user_id"), 'ask within instrument_tags({"user_id": "ida"}), for example'
