@@ -352,8 +352,7 @@ def fuse(
         return Evidence(lexical_chunks[order], values, floor, lexical=values)
     weights = weights or EvidenceWeights()
     low, high = float(dense_scores.min()), float(dense_scores.max())
-    # Scores fall about evenly with the logarithm of the rank.
-    n = len(dense_scores)
+    n = len(dense_scores)  # scores fall about evenly with the logarithm of the rank
     fall = (high - low) / math.log(max(n, 2))
     beyond = high - fall * math.log(n + 1)
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
