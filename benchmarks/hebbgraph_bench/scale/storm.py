@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "failed from, to, in seconds after the kill": [
             round(one, 1) for one in ((min(failed), max(failed)) if failed else ())
         ],
-        "failures": sorted({text[:240] for _, text in storm.failed})[:5],
+        "failures": sorted({text[:240] for _, text in storm.failed})[:20],
         "of another tenant": len(storm.wrong),
         **checked,
     }
