@@ -74,6 +74,8 @@ def test_it_learns(connect: Connect) -> None:
         assert client.trace(recall).hits[0].rank == 1
         assert client.tags("moss")[0].tag == client.neighborhood("ida moss").tag == "ida moss"
         assert client.forget(given, dry_run=True).feedback == (given.id,)
+        assert client.forget(given) == 1  # taken back by its id, it may be judged anew
+        client.reinforce(recall, cited=[recall.hits[3].chunk.id], actor="anna")
         assert client.forget(actor="anna", since=datetime(2020, 1, 1, tzinfo=UTC)) == 1
         with pytest.raises(FeedbackError, match="none of that id is kept"):  # it was forgotten, too
             client.reinforce(recall, cited=[recall.hits[3].chunk.id])

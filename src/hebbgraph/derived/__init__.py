@@ -7,6 +7,7 @@
 :mod:`.vector_steps`    one step of the vectors
 :mod:`.snapshot`        the graph on disk
 :mod:`.lexical`         BM25 by Tantivy
+:mod:`.lexical_stamp`   which commit of the truth it follows from
 :mod:`.lexical_faults`  what Tantivy raises, told apart
 :mod:`.segments`        whether Tantivy's files are intact and belong together
 :mod:`.metadata`        metadata fields, which filters are evaluated on

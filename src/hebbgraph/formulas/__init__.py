@@ -20,6 +20,7 @@ Nothing here knows texts, settings or files.
 ``credibility``          how far the citations of an actor are believed
 ``parameters``           checks that the dataclasses of parameters share
 ``bootstrap``            how sure a difference between two systems is
+``colony_parameters``    the constants of colonies
 ``communities``          colonies: Louvain, kept up to date by local moves
 ======================== ================================================================
 """

@@ -169,7 +169,8 @@ class TeachingVerbs(Session):
         if dry_run:
             return self._teacher.preview(feedback, actor, unnamed, chunk, since, until, everything)
         touched = self._teacher.forget(feedback, actor, unnamed, chunk, since, until, everything)
-        self._parts.recalls.discard([one.recall_id for one in touched])
+        if feedback is None:  # what is taken back by its id may be judged anew
+            self._parts.recalls.discard([one.recall_id for one in touched])
         if erase:
             self._teacher.drop_forgotten()
             self._erase(self._parts.scrub)

@@ -16,6 +16,7 @@ Data flows through the room in this order:
 ``steps``            what may change a ranking: rank steps
 ``step_list``        which of our own steps a recall needs
 ``staleness``        the step of time: versions and events of one subject
+``naming``           the step of titles: what a question names in full comes first
 ``judging``          the step of a judge or reranker: a second look at the first hits
 ``listwise``         a judge that is a language model
 ``hits``             a ranking to hits: ties, chunks, paths

@@ -464,11 +464,12 @@ def test_texts_of_questions_are_kept_only_if_asked_for(corpus):
             assert json.loads(stream.getvalue()).get("query") == text
 
 
-def test_forgetting_erases_the_recall_too(index):
+def test_forgetting_what_somebody_said_forgets_the_recall_too(index):
     recall = index.recall(QUESTION, k=8)
-    feedback = index.reinforce(recall, ["bay"])
-    assert index.find_recall(recall.id) is not None
-    index.forget(feedback.id)
+    feedback = index.reinforce(recall, ["bay"], actor="ann")
+    index.forget(feedback.id)  # one judgement, which may be given anew
+    index.reinforce(recall.id, ["moss"], actor="ann")
+    index.forget(actor="ann")
     assert index.find_recall(recall.id) is None
 
 
