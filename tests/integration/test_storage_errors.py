@@ -24,7 +24,7 @@ from hebbgraph import (
     errors,
     locks,
 )
-from hebbgraph.derived import folder, snapshot
+from hebbgraph.derived import folder, lexical_stamp, snapshot
 from hebbgraph.derived import lexical as lexical_module
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.lexical_faults import LexicalDamageError, translated
@@ -145,9 +145,9 @@ def test_the_doctor_mends_what_panics(
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (lexical_module, "_read_stamp"),
-        (lexical_module, "inventory"),
-        (lexical_module, "damaged_files"),
+        (lexical_module, "read_stamp"),
+        (lexical_stamp, "inventory"),
+        (lexical_stamp, "damaged_files"),
         (snapshot, "file_checksum"),
     ],
 )
@@ -209,6 +209,7 @@ def test_a_database_that_goes_while_open_acknowledges_nothing(
 ) -> None:
     index = make_index()
     index.recall(QUESTION)
+    index.parts.recalls.flush()  # or the thread that writes them could make another log
     place = tmp_path / "index"
     database = place / "truth.sqlite3"
     if removed == "file":

@@ -17,7 +17,7 @@ def _names(*roots: str, **options: tuple[str, ...]) -> set[str]:
 
 def test_ours_follows_from_the_core_and_from_what_measures_it() -> None:
     found = _names("hebbgraph_bench.proof.retrieval")
-    assert {"hebbgraph/index.py", "formulas/activation.py", "strategies/spreading.py"} <= found
+    assert {"index/asking.py", "formulas/activation.py", "strategies/spreading.py"} <= found
     assert {"hebbgraph_bench/baselines.py", "hebbgraph_bench/protocol.py"} <= found
     assert "hebbgraph_bench/linear_rag.py" not in found
     assert "server/app.py" not in found
@@ -26,11 +26,11 @@ def test_ours_follows_from_the_core_and_from_what_measures_it() -> None:
 @pytest.mark.parametrize("name", ["LinearRAG", "LlamaIndex", "LangChain"])
 def test_a_rival_follows_from_no_index_of_ours(name: str) -> None:
     found = _names(*RIVALS[name].code)
-    assert not any(one.startswith(("recall/", "graph/", "hebbgraph/index")) for one in found)
+    assert not any(one.startswith(("recall/", "graph/", "index/")) for one in found)
 
 
 def test_what_walks_over_our_tags_follows_from_the_core() -> None:
-    assert "hebbgraph/index.py" in _names(*RIVALS["graph-retriever"].code)
+    assert "index/asking.py" in _names(*RIVALS["graph-retriever"].code)
 
 
 def test_a_closed_package_is_not_entered() -> None:

@@ -53,6 +53,7 @@ BODIES: dict[str, Any] = {
     "/neighborhood": {"tag": "moss"},
     "/doctor": {},
     "/compact": {},
+    "/answer": {"recall": "r"},
 }
 #: With a token that acts as nobody in particular, these take more than the table says.
 MORE = {"/lessons": Role.WRITE, "/forgotten": Role.WRITE, "/undo_forget": Role.WRITE}

@@ -109,19 +109,22 @@ def stats(
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in counted.model_dump().items():
-        if value == {}:
-            continue
-        shown = (
-            "  ".join(f"{key} {number:g}" for key, number in value.items())
-            if isinstance(value, dict)
-            else ("yes" if value else "no")
-            if isinstance(value, bool)
-            else f"{value:,.4g}"
-            if isinstance(value, float)
-            else f"{value:,}"
-        )
-        table.add_row(name.replace("_", " "), shown)
+        if value not in ({}, (), None):
+            table.add_row(name.replace("_", " "), _told(value))
     out.print(table)
+
+
+def _told(value: object) -> str:
+    """Return a figure, or several, as people read them."""
+    if isinstance(value, dict):
+        return "  ".join(f"{key} {_told(one)}" for key, one in value.items())
+    if isinstance(value, tuple):
+        return "; ".join(map(_told, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @app.command()

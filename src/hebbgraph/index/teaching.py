@@ -255,8 +255,8 @@ class TeachingVerbs(Session):
         check_str(conversation, "the name of a conversation")
         from hebbgraph.store.recall_content import whole
 
-        found = self._parts.answers.earlier(conversation)
-        return [whole(recall, self._parts.truth) for recall in found]
+        found, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
+        return [issue(whole(recall, self._parts.truth)) for recall in found]
 
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
         """Return the feedback with these ids that is in the log, in its order."""

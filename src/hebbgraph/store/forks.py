@@ -31,7 +31,7 @@ from urllib.parse import unquote
 
 from hebbgraph.errors import StorageError
 
-__all__ = ["Connection", "connection_in_use", "disconnect_before_forks"]
+__all__ = ["Connection", "connection_in_use", "disconnect_before_forks", "identity"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +46,12 @@ class _Disconnects(Protocol):
 class Connection(sqlite3.Connection):
     """A connection to an SQLite database, refused if this process inherited another to it."""
 
+    #: Device and inode of the write-ahead log that it has open, once that is known.
+    log: tuple[int, int] | None = None
+
     def __init__(self, database: str | Path, *args: Any, **options: Any) -> None:
         self._path = _path_of(os.fspath(database))
-        if self._path and _identity(self._path) in _inherited:
+        if self._path and identity(self._path) in _inherited:
             raise StorageError(
                 f"{self._path}: this process was forked while the process before it had the "
                 "database open, and SQLite would lose what both write. Fork while no call is at "
@@ -119,7 +122,7 @@ def _after_fork_in_child() -> None:
     global _forking
     _parents.extend(_holders)
     _parents.extend(_connections)
-    _inherited.update(_identity(connection._path) for connection in _connections)
+    _inherited.update(identity(connection._path) for connection in _connections)
     _inherited.discard(None)
     _holders.clear()
     _connections.clear()
@@ -137,7 +140,8 @@ def _path_of(database: str) -> str:
     return "" if database == ":memory:" else database
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def identity(path: str) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:

@@ -18,7 +18,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.forks import Connection
+from hebbgraph.store.forks import Connection, identity
 
 __all__ = ["SqliteDriver", "scrub"]
 
@@ -100,6 +100,7 @@ class SqliteDriver:
             raise
         if self._file is None:
             self._file = self._file_there()
+        connection.log = self._log_there()
         return connection
 
     def _take(self) -> Connection:
@@ -149,8 +150,20 @@ class SqliteDriver:
         self._give_back(connection)
 
     def commit(self, connection: Connection) -> None:
-        """Commit, unless it was rolled back."""
+        """Commit, unless it was rolled back.
+
+        Raises
+        ------
+        StorageError
+            If that went to a write-ahead log that was removed: nobody will find it.
+        """
         connection.commit()
+        if (there := self._log_there()) is None and not self._has_log:
+            return
+        if connection.log is None:
+            connection.log = there
+        elif there != connection.log:
+            raise self._gone("removed")
 
     def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """Return all rows of one query: one statement is one view without a transaction."""
@@ -169,37 +182,31 @@ class SqliteDriver:
     # -- the file -------------------------------------------------------------------
 
     def _file_there(self) -> tuple[int, int] | None:
-        if self._file_name is None:
+        return None if self._file_name is None else identity(self._file_name)
+
+    def _log_there(self) -> tuple[int, int] | None:
+        """SQLite keeps its log beside the file that a link leads to."""
+        if not self._has_log or self._file_name is None:
             return None
-        try:
-            status = os.stat(self._file_name)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+        return identity(f"{os.path.realpath(self._file_name)}-wal")
 
     def check_place(self, *, written: bool = False) -> None:
-        """Raise StorageError if the files that are open are no longer there.
+        """Raise StorageError if the file that is open is no longer there.
 
-        Whatever is written to files that are gone is lost; what is read is what once was.
-
-        Parameters
-        ----------
-        written : bool
-            Whether something was, so that there is a write-ahead log.
+        Whatever is written to a file that is gone is lost; what is read is what once was.
         """
         if self.path is None or self._file is None:
             return
-        there = self._file_there()
-        # SQLite keeps its log beside the file that a link leads to.
-        gone = (
-            written and self._has_log and not os.path.exists(f"{os.path.realpath(self.path)}-wal")
+        if (there := self._file_there()) != self._file:
+            raise self._gone("removed" if there is None else "replaced")
+        if written and self._has_log and self._log_there() is None:
+            raise self._gone("removed")
+
+    def _gone(self, what: str) -> StorageError:
+        return StorageError(
+            f"{self.place}: the database was {what} while it was open; this call does not "
+            "count: open the index again"
         )
-        if there != self._file or gone:
-            what = "removed" if there is None or gone else "replaced"
-            raise StorageError(
-                f"{self.place}: the database was {what} while it was open; this call does not "
-                "count: open the index again"
-            )
 
     def translate(self, error: Exception) -> StorageError | None:
         """Return our error for it, if there is one."""

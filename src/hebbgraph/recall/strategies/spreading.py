@@ -8,6 +8,7 @@ import numpy as np
 
 from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import EdgeSet
+from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
@@ -17,6 +18,9 @@ from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 __all__ = ["Spreading"]
 
 _NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
+#: Confidence from a question that names what a chunk is about: that is known, whether it is
+#: answered is not.
+_NAMED = NOTHING_KNOWN + 0.05
 
 
 class Spreading:
@@ -60,7 +64,8 @@ class Spreading:
         sure = request.evidence.confidence
         if sure is None:
             return 1.0
-        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered)
+        named = _NAMED if activation.layers[0].credit.any() else 0.0
+        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, show what is named, then add what memory brings."""
