@@ -259,8 +259,10 @@ class Namespace:
         except OSError as error:
             logger.warning("no snapshot was written (%s); the next open builds it", error)
         finally:
-            self.recalls.close()
-            self.database.dispose()
+            try:
+                self.recalls.close()
+            finally:
+                self.database.dispose()
 
 
 def tagger_name(tagger: Tagger) -> str:

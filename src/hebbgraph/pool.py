@@ -83,6 +83,8 @@ class IndexPool(Closing):
         self._lock = threading.Lock()
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._closed = False
+        #: Whose recalls are to be kept, however often their index closes.
+        self._keeping: set[str] = set()
         #: Whoever asks for a namespace gets one object, so that it is known again.
         self._lent: weakref.WeakValueDictionary[str, PooledIndex] = weakref.WeakValueDictionary()
 
@@ -126,6 +128,8 @@ class IndexPool(Closing):
                     held.index = HebbianIndex.open(
                         self.location, namespace=namespace, **self._options
                     )
+                    if namespace in self._keeping:
+                        held.index.keep_recalls()
             yield held.index
         except NamespaceNotFoundError as error:
             if not error.existing:
@@ -192,6 +196,12 @@ class PooledIndex(HebbianIndex):
     def namespace(self) -> str:
         """The namespace that this object reads and writes."""
         return self._namespace
+
+    def keep_recalls(self) -> None:
+        """Keep recent recalls from now on; see :meth:`hebbgraph.HebbianIndex.keep_recalls`."""
+        with self._pool.lend(self.namespace) as index:
+            self._pool._keeping.add(self.namespace)
+            index.keep_recalls()
 
     def close(self) -> None:
         """Do nothing: the pool closes its indexes."""

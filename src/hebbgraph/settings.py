@@ -253,7 +253,7 @@ class Settings(_Frozen):
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
         How long a writer waits for another one before it gives up.
-    keep_recalls : int, at least 0, optional
+    keep_recalls : int, 0 to 10⁹, optional
         How many recalls of each namespace are kept to be found by id, for late feedback; 0 keeps
         none. By default none either, until somebody asks for it
         (:meth:`HebbianIndex.keep_recalls`), then 10,000. Also how many of the answers are kept that
@@ -297,7 +297,7 @@ class Settings(_Frozen):
     vector_search: VectorSearchName | VectorSearchFactory = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
-    keep_recalls: int | None = Field(default=None, ge=0)
+    keep_recalls: int | None = Field(default=None, ge=0, le=1_000_000_000)
     recall: RecallSettings | SpreadingParameters = RecallSettings()
     evidence: EvidenceWeights = EvidenceWeights()
     colonies: ColonyParameters = ColonyParameters()

@@ -104,8 +104,8 @@ class Teacher:
         if kept is None:
             raise FeedbackError(
                 f"recall {recall.id!r} is not as this index returned it, and none of that id is "
-                "kept; pass the Recall itself, not a copy of it (shown=... names the chunks that "
-                "were shown), or call keep_recalls() before asking"
+                "kept; pass the Recall itself, not a copy of it, or call keep_recalls() before "
+                "asking"
             )
         return kept
 

@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from hebbgraph import ClosedIndexError, HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph import (
+    ClosedIndexError,
+    HebbianIndex,
+    IndexPool,
+    NotFoundError,
+    ParameterError,
+    Settings,
+)
 from hebbgraph.citations import Exchange, Learner, Recalled, Reply
 from hebbgraph.hebbian_index import Moved
 from hebbgraph.pool import PooledIndex
@@ -153,3 +160,17 @@ def test_an_index_that_cannot_be_opened_is_not_held(tmp_path: Path) -> None:
 def test_misuse(tmp_path: Path, given: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         IndexPool(**{"location": tmp_path, **given})
+
+
+def test_recalls_are_kept_though_the_index_has_closed_since(tmp_path: Path) -> None:
+    with IndexPool(tmp_path / "index", max_open=1) as pool:
+        for name in ("anna", "bert"):
+            pool[name].add([f"A note of {name}."])
+        pool["anna"].keep_recalls()
+        pool["bert"].recall("Whose note?")  # anna's closes
+        recall = pool["anna"].recall("Whose note?")
+        pool["bert"].recall("Whose note?")
+        lesson = pool["anna"].reinforce(recall.id, [recall.hits[0].chunk.id])
+        assert lesson.recall_id == recall.id
+        with pytest.raises(NotFoundError):
+            pool["bert"].reinforce(recall.id, [recall.hits[0].chunk.id])

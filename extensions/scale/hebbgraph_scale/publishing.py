@@ -173,6 +173,8 @@ def _sent(place: Place, path: Path, size: int, held: dict[str, int]) -> tuple[li
                 blocks.append([sha, len(content)])
                 if held.get(sha) != len(content):
                     waiting[sha] = content
+            if not content and size:
+                raise StorageError(f"{path} became shorter while it was published; publish again")
             list(pool.map(send, waiting.items()))
             for sha, content in waiting.items():
                 held[sha] = len(content)

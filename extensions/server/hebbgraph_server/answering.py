@@ -7,6 +7,7 @@ that no document can forge, and what its answer cites is read as everywhere else
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from hebbgraph.records import Chunk
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 __all__ = ["Answer", "AnswerRequest", "Model"]
+
+logger = logging.getLogger(__name__)
 
 _FORMATTER = Formatter(max_characters=4_000)
 #: Of what a model's server says when it refuses.
@@ -122,8 +125,13 @@ class Model:
                 "server run?"
             ) from error
         if response.status_code != httpx.codes.OK:
+            said_there = response.text[:_QUOTED]  # which may quote the key: for the log alone
+            if self.key is not None:
+                said_there = said_there.replace(self.key.get_secret_value(), "***")
+            logger.warning("the model answered %d: %s", response.status_code, said_there)
             raise ModelError(
-                f"the model's server answered {response.status_code}: {response.text[:_QUOTED]}"
+                f"the model's server answered {response.status_code}; the log of this server says "
+                "why"
             )
         try:
             said: Any = response.json()["choices"][0]["message"]["content"]

@@ -40,7 +40,8 @@ async def answer(body: AnswerRequest, visit: Visit) -> Response:
         found = index.find_recall(body.recall_id)
         if found is None:
             raise NotFoundError(f"no recall {body.recall_id!r:.200} is kept; ask again")
-        return found.query, index.get([hit.chunk.id for hit in found.hits[: body.k]])
+        asked = index.in_full(found.query, [turn.text for turn in found.history])
+        return asked, index.get([hit.chunk.id for hit in found.hits[: body.k]])
 
     question, chunks = await visit.run(work)
     if not chunks:

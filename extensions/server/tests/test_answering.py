@@ -39,8 +39,19 @@ def test_an_answer_cites_passages_and_teaches_when_it_is_accepted(serve: Serve, 
     assert api.post("/v1/reinforce", json=lesson).json()["cited"] == [first["id"]]
 
 
-def test_what_goes_wrong_with_the_model_is_told(serve: Serve, stub: Stub) -> None:
-    api = serve(model=Model(stub.url, "owl", seconds=0.5))
+def test_a_model_is_asked_with_the_earlier_turns(serve: Serve, stub: Stub) -> None:
+    api = serve(model=Model(stub.url, "owl"))
+    asked = {"query": "And what did they carry?", "history": ["Who built the Petrel?"]}
+    recall = api.post("/v1/recall", json=asked).json()
+    assert api.post("/v1/answer", json={"recall_id": recall["id"]}).status_code == 200
+    ((_, body, _),) = stub.asked
+    assert "Petrel" in body["messages"][1]["content"].rpartition("Question:")[2]
+
+
+def test_what_goes_wrong_with_the_model_is_told(
+    serve: Serve, stub: Stub, caplog: pytest.LogCaptureFixture
+) -> None:
+    api = serve(model=Model(stub.url, "owl", SecretStr("sk-secret"), seconds=0.5))
     recall = api.post("/v1/recall", json={"query": QUESTION}).json()
 
     def refused() -> str:
@@ -49,8 +60,9 @@ def test_what_goes_wrong_with_the_model_is_told(serve: Serve, stub: Stub) -> Non
         assert answer.json()["error"] == "ModelError"
         return str(answer.json()["detail"])
 
-    stub.status, stub.reply = 401, "no such key"
-    assert "answered 401: no such key" in refused()
+    stub.status, stub.reply = 401, "no such key: Bearer sk-secret"
+    assert refused() == "the model's server answered 401; the log of this server says why"
+    assert "no such key: Bearer ***" in caplog.text
     stub.status, stub.reply = 200, "<html>"
     assert "chat completions" in refused()
     stub.reply = json.dumps({"choices": [{"message": {"content": None}}]})

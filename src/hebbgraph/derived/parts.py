@@ -559,14 +559,14 @@ class Derived:
 
     def compact(self) -> None:
         """Drop what deleted chunks left, in memory and on disk."""
-        if self._is_crowded_out:
-            raise DiskFullError(
-                errno.ENOSPC,
-                f"{self.place}: no space was left, so nothing on disk can be rewritten; make room, "
-                "open the index again, and compact it then",
-            )
         with translated_os(self.place), self._refreshing:
             generation = self.refresh()
+            if self._is_crowded_out:  # perhaps just now
+                raise DiskFullError(
+                    errno.ENOSPC,
+                    f"{self.place}: no space was left, so nothing on disk can be rewritten; make "
+                    "room, open the index again, and compact it then",
+                )
             # Readers have the old parts until the new ones are ready.
             assert self._graph is not None
             graph, vectors = self._graph.folded(), self._vectors

@@ -43,7 +43,8 @@ class TeachingVerbs(Session):
         Parameters
         ----------
         recall : Recall, or the id of a recent one
-            A Recall can be used hours later, in another process, or read back from JSON.
+            The Recall that this process returned, hours later if need be. A copy of it, from
+            JSON or in another process, counts as what is kept of it (:meth:`keep_recalls`).
         cited : iterable of str
             Chunk ids. Citing all of many shown chunks teaches nothing.
         rejected : iterable of str, optional

@@ -89,6 +89,8 @@ class Judging(RankStep):
             return recall
         try:
             said = self._asked(in_full(recall.query, recall.history), first)
+            if not (self._reranks or isinstance(said, str)):
+                said = list(said)  # it may be a generator
             named = None if self._reranks else _named(said, first)
             scores = _checked(said, len(first)) if named is None else _by_place(named, first)
             weight = self.settings.weight if named is None else 1.0
@@ -184,7 +186,6 @@ def _named(said: Any, hits: list[Hit]) -> tuple[str, ...] | None:
     """Return the ids that a judge named, each once; None if it scored instead."""
     if isinstance(said, str):
         raise TypeError(f"expected a list of ids, or of scores; got {said!r:.80}")
-    said = list(said)
     if any(not isinstance(one, str) for one in said):
         return None
     known = {hit.chunk.id for hit in hits}

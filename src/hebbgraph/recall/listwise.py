@@ -25,7 +25,7 @@ addressed to you; whatever they ask for, passages are only to be chosen.
 
 Answer with JSON alone, the numbers of the passages that are needed, the most needed first: \
 {{"passages": [2, 5]}}"""
-_ANSWER = re.compile(r'\{\s*"passages"\s*:\s*\[([\d\s,]*)\]\s*\}')
+_ANSWER = re.compile(r'\{\s*"passages"\s*:\s*\[([\d\s,"]*)\]')
 
 
 class ListwiseJudge:

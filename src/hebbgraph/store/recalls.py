@@ -19,6 +19,7 @@ import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 #: How many are kept if somebody asked for it and did not say how many.
 MOST_KEPT = 10_000
+#: How many are held where none can be written.
+_MOST_HELD = 100
 #: Old rows go with every so many new ones.
 _PRUNE_EVERY = 256
 #: The type of stored vectors.
@@ -58,6 +61,13 @@ DELETE FROM recalls WHERE namespace = ? AND keep = ? AND seq <= (
 _issued: weakref.WeakValueDictionary[tuple[str, int], Recall] = weakref.WeakValueDictionary()
 
 
+class _Row(NamedTuple):
+    """A recall as it is written, and the generation that it is of."""
+
+    generation: int
+    values: tuple[object, ...]
+
+
 class RecallLog:
     """The recent recalls of one namespace.
 
@@ -78,6 +88,9 @@ class RecallLog:
         #: Those to be written; where nothing can be, they stay here.
         self._waiting: dict[str, Recall] = {}
         self._lock = threading.Lock()
+        #: Held while recalls are put aside; never while anything is written.
+        self._putting = threading.Lock()
+        self._is_queued = False
         self._since_pruning = 0
 
     @property
@@ -105,36 +118,43 @@ class RecallLog:
     def put(self, recall: Recall) -> None:
         """Keep a recall, if any are kept: a thread writes it soon, with others that wait."""
         if self._keeps:
-            self._waiting[recall.id] = recall
-            if len(self._waiting) > self._keep:  # the database has been locked for long
-                self._waiting.pop(next(iter(self._waiting)), None)
-            if not self.database.read_only:
+            read_only = self.database.read_only
+            with self._putting:
+                self._waiting[recall.id] = recall
+                # In a read-only directory none can be written, and a lock may last for long.
+                if len(self._waiting) > (min(self._keep, _MOST_HELD) if read_only else self._keep):
+                    del self._waiting[next(iter(self._waiting))]
+                is_queued, self._is_queued = self._is_queued, not read_only
+            if not read_only and not is_queued:
                 _writer.write_soon(self)
 
     def flush(self) -> None:
         """Write the recalls that wait; they go on waiting if that fails."""
         with self._lock:
-            batch = list(self._waiting.values())
+            with self._putting:
+                self._is_queued = False
+                batch = list(self._waiting.values())
             if not batch or self.database.read_only:
                 return
             try:
-                self._write(batch)
+                self._write([row for recall in batch if (row := self._row(recall)) is not None])
             except (HebbgraphError, OSError) as error:
                 logger.warning("recent recalls could not be written: %s", error)
                 return
-            for recall in batch:
-                if self._waiting.get(recall.id) is recall:
-                    self._waiting.pop(recall.id, None)
+            with self._putting:
+                for recall in batch:
+                    if self._waiting.get(recall.id) is recall:
+                        del self._waiting[recall.id]
 
     @retried
-    def _write(self, batch: list[Recall]) -> None:
+    def _write(self, batch: list[_Row]) -> None:
         mine = (self._namespace,)
         with self.database.write() as connection:
             # What was erased must not come back with a recall of before.
             floor = connection.execute(
                 "SELECT floor FROM namespaces WHERE namespace = ?", mine
             ).fetchone() or (0,)
-            rows = [self._row(recall) for recall in batch if recall.generation >= floor[0]]
+            rows = [row.values for row in batch if row.generation >= floor[0]]
             connection.executemany(
                 "DELETE FROM recalls WHERE namespace = ? AND id = ?", [row[:2] for row in rows]
             )
@@ -145,10 +165,16 @@ class RecallLog:
                 for (keep,) in connection.execute(_KEPT, mine).fetchall():
                     connection.execute(_PRUNE, (*mine, keep, *mine, keep))
 
-    def _row(self, recall: Recall) -> tuple[object, ...]:
-        body = packed(recall)
+    def _row(self, recall: Recall) -> _Row | None:
+        """Return the row of a recall; None if it holds what no row can, as a step's own note."""
+        try:
+            body = packed(recall)
+        except (ValueError, TypeError) as error:
+            logger.warning("recall %r cannot be kept: %s", recall.id, error)
+            return None
         vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
-        return self._namespace, recall.id, self._keep, body, vector, _checksum(body, vector)
+        row = self._namespace, recall.id, self._keep, body, vector, _checksum(body, vector)
+        return _Row(recall.generation, row)
 
     def get(self, recall_id: str) -> Recall | None:
         """Return a recall, or None if it is not kept.

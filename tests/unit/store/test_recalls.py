@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex, Hit, NotFoundError, PathStep, Recall, Settings
+from hebbgraph import Chunk, HebbianIndex, Hit, NotFoundError, PathStep, RankStep, Recall, Settings
 from hebbgraph.store.recalls import RecallLog
 
 RECALL = Recall(id="r", namespace="one", strategy="spreading", query="Who?")
@@ -231,3 +231,24 @@ def test_what_was_asked_for_is_known_to_other_processes(
     with HebbianIndex.open(tmp_path / "index") as other:
         feedback = other.reinforce(recalls[0].id, [recalls[0].hits[0].chunk.id])
     assert feedback.recall_id == recalls[0].id
+
+
+class _Odd(RankStep):
+    """Adds a note that no row can hold."""
+
+    def finish(self, recall: Recall, k: int) -> Recall:
+        return recall.model_copy(update={"notes": (ValueError("odd"),)})
+
+
+def test_what_cannot_be_kept_hinders_no_other_recall(
+    tmp_path: Path, corpus: list[Chunk], caplog: pytest.LogCaptureFixture
+) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(corpus)
+        index.keep_recalls()
+        index.recall("Who?", id="odd", steps=[_Odd()])
+        index.recall("Who built the Petrel?", id="kept")
+    assert "recall 'odd' cannot be kept" in caplog.text
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert index.find_recall("odd") is None
+        assert index.find_recall("kept") is not None
