@@ -41,7 +41,7 @@ def test_an_answer_cites_passages_and_teaches_when_it_is_accepted(serve: Serve, 
 
 def test_a_model_is_asked_with_the_earlier_turns(serve: Serve, stub: Stub) -> None:
     api = serve(model=Model(stub.url, "owl"))
-    asked = {"query": "And what did they carry?", "history": ["Who built the Petrel?"]}
+    asked = {"query": "And then?", "history": ["Who built the Petrel?"]}
     recall = api.post("/v1/recall", json=asked).json()
     assert api.post("/v1/answer", json={"recall_id": recall["id"]}).status_code == 200
     ((_, body, _),) = stub.asked

@@ -275,7 +275,7 @@ class TeachingVerbs(Session):
                 "Settings(keep_recalls=...), so many of a namespace, until compact() or erase=True "
                 "removes them; pass the Recall itself"
             )
-        return found
+        return self._parts.recalls.issue(found)
 
     areinforce = in_thread(reinforce)
     aforget = in_thread(forget)

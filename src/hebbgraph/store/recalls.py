@@ -15,6 +15,7 @@ import logging
 import os
 import queue
 import threading
+import time
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 #: How many are kept if somebody asked for it and did not say how many.
 MOST_KEPT = 10_000
+#: How long one that is not there is waited for, in steps: it is written behind the answer.
+_PAUSES = (0.02, 0.05, 0.1)
 #: How many are held where none can be written.
 _MOST_HELD = 100
 #: Old rows go with every so many new ones.
@@ -59,6 +62,9 @@ DELETE FROM recalls WHERE namespace = ? AND keep = ? AND seq <= (
 
 #: The recalls that this process returned and that are still in use, by database and identity.
 _issued: weakref.WeakValueDictionary[tuple[str, int], Recall] = weakref.WeakValueDictionary()
+
+
+_logs: weakref.WeakSet[RecallLog] = weakref.WeakSet()
 
 
 class _Row(NamedTuple):
@@ -92,6 +98,7 @@ class RecallLog:
         self._putting = threading.Lock()
         self._is_queued = False
         self._since_pruning = 0
+        _logs.add(self)
 
     @property
     def keeps(self) -> bool:
@@ -181,15 +188,28 @@ class RecallLog:
 
         Its hits have no texts; :func:`~hebbgraph.store.recall_content.whole` gives them theirs.
         """
-        if (waiting := self._waiting.get(recall_id)) is not None:
+        if (waiting := self._waiting_of(recall_id)) is not None:
             return unpacked(packed(waiting), waiting.vector)
         rows = self.database.ask(_GET, (self._namespace, recall_id))
+        for pause in () if self.database.place == ":memory:" else _PAUSES:
+            if rows:
+                break
+            time.sleep(pause)  # another process may be about to write it
+            rows = self.database.ask(_GET, (self._namespace, recall_id))
         try:
             recall = _read(*rows[0]) if rows else None
         except ValueError as error:
             logger.warning("the row of recall %r is damaged (%s): forgotten", recall_id, error)
             return None
         return recall
+
+    def _waiting_of(self, recall_id: str) -> Recall | None:
+        """Return a recall that is not written yet, of this index or another open on the same."""
+        for log in list(_logs):
+            mine = log.database.id == self.database.id and log._namespace == self._namespace
+            if mine and (waiting := log._waiting.get(recall_id)) is not None:
+                return waiting
+        return None
 
     def discard(self, recall_ids: Iterable[str]) -> None:
         """Forget some recalls."""

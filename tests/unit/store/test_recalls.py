@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -252,3 +254,49 @@ def test_what_cannot_be_kept_hinders_no_other_recall(
     with HebbianIndex.open(tmp_path / "index") as index:
         assert index.find_recall("odd") is None
         assert index.find_recall("kept") is not None
+
+
+def test_another_index_on_the_same_directory_knows_a_recall_at_once(
+    tmp_path: Path, corpus: list[Chunk]
+) -> None:
+    with (
+        HebbianIndex.open(tmp_path / "index") as one,
+        HebbianIndex.open(tmp_path / "index") as other,
+    ):
+        one.add(corpus)
+        one.keep_recalls()
+        for _ in range(20):
+            recall = one.recall("Who built the Petrel?", k=2)
+            assert other.reinforce(recall.id, [recall.hits[0].chunk.id]).recall_id == recall.id
+
+
+_REINFORCES = """
+import sys
+from hebbgraph import HebbianIndex
+with HebbianIndex.open(sys.argv[1]) as index:
+    index.recall("Who built the Petrel?")
+    print("ready", flush=True)
+    for line in sys.stdin:
+        recall_id, chunk = line.split()
+        print(index.reinforce(recall_id, [chunk]).recall_id, flush=True)
+"""
+
+
+def test_another_process_knows_a_recall_at_once(tmp_path: Path, corpus: list[Chunk]) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(corpus)
+        index.keep_recalls()
+        with subprocess.Popen(
+            [sys.executable, "-c", _REINFORCES, str(tmp_path / "index")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as other:
+            assert other.stdin is not None
+            assert other.stdout is not None
+            assert other.stdout.readline() == "ready\n"
+            for _ in range(20):
+                recall = index.recall("Who built the Petrel?", k=2)
+                print(recall.id, recall.hits[0].chunk.id, file=other.stdin, flush=True)
+                assert other.stdout.readline() == f"{recall.id}\n"
+            other.stdin.close()
