@@ -206,8 +206,10 @@ class RecallLog:
     def _waiting_of(self, recall_id: str) -> Recall | None:
         """Return a recall that is not written yet, of this index or another open on the same."""
         for log in list(_logs):
-            mine = log.database.id == self.database.id and log._namespace == self._namespace
-            if mine and (waiting := log._waiting.get(recall_id)) is not None:
+            waiting = log._waiting.get(recall_id)
+            if waiting is None or log._namespace != self._namespace:
+                continue
+            if log is self or log.database.id == self.database.id:
                 return waiting
         return None
 
@@ -253,6 +255,7 @@ class RecallLog:
         """Write what waits, and keep nothing from now on."""
         self._keeps = False
         self.flush()
+        _logs.discard(self)
 
 
 class _Writer:
