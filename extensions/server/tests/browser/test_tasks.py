@@ -171,7 +171,7 @@ def test_a_model_answers_and_is_taught_by(
     stub.status, stub.reply = 500, "out of memory"
     window = open_window()
     page = window.ask(QUESTION)
-    page.get_by_role("alert").get_by_text("answered 500: out of memory").wait_for()
+    page.get_by_role("alert").get_by_text("answered 500; the log").wait_for()
     assert page.locator(".hit").count() > 1
     assert len(window.wrong) == 1  # the browser's own line about the status 502
     window.wrong.clear()
