@@ -1,6 +1,6 @@
-"""Locked files: kept from other processes until they are closed, or the process ends.
+"""Locked files, and what a caller's own code may keep others waiting for.
 
-The lock goes with the open file, so a killed process leaves none, whatever its id. An interruption
+A lock goes with the open file, so a killed process leaves none, whatever its id. An interruption
 leaves none either: ``with`` closes the file in C, where no signal handler runs.
 """
 
@@ -96,7 +96,7 @@ if hasattr(os, "register_at_fork"):
 class Lending:
     """Tells that the thread that holds a lock has lent it to a caller's own code.
 
-    Such code may wait for other threads, so these do not wait for it without end.
+    Such code may wait for other threads, so their recalls do not wait for it without end.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ def _by_place(named: tuple[str, ...], hits: list[Hit]) -> FloatArray:
 
 
 def _awaited(scores: Any) -> Any:
-    """Wait for the scores of a reranker that is a coroutine function."""
+    """Wait for what a judge says that is a coroutine function."""
     import asyncio
 
     async def wait() -> Any:
