@@ -125,10 +125,10 @@ class Model:
                 "server run?"
             ) from error
         if response.status_code != httpx.codes.OK:
-            said_there = response.text[:_QUOTED]  # which may quote the key: for the log alone
+            said_there = response.text  # which may quote the key: for the log alone
             if self.key is not None:
                 said_there = said_there.replace(self.key.get_secret_value(), "***")
-            logger.warning("the model answered %d: %s", response.status_code, said_there)
+            logger.warning("the model answered %d: %s", response.status_code, said_there[:_QUOTED])
             raise ModelError(
                 f"the model's server answered {response.status_code}; the log of this server says "
                 "why"
