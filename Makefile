@@ -120,7 +120,6 @@ soak: $(VENV)/.soak-installed  ## Kills, damage, failing disks, hostile strings,
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py tests/integration/test_interleaving.py
 	$(BIN)/python tests/support/damage.py --cases 2000
-	$(BIN)/python tests/support/large_lexical.py --cases 120
 	$(BIN)/python tests/support/faults.py --errors 300 --cuts 100
 	$(BIN)/python tests/support/hostile_strings.py --strings 12000
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default

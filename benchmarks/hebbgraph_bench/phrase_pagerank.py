@@ -28,7 +28,6 @@ from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
-from hebbgraph.testing.phrase_matcher import PhraseMatcher
 from hebbgraph.text import phrase_key, tokenize
 
 from hebbgraph_bench.baselines import BM25, Dense, RankedChunk, min_max, ranked, top
@@ -38,6 +37,7 @@ from hebbgraph_bench.pagerank import personalized_pagerank
 __all__ = ["PhrasePageRank"]
 
 _BLOCK = 512
+_LONGEST = 24  # tokens of a phrase; a character of Chinese is one
 
 
 class PhrasePageRank:
@@ -78,7 +78,6 @@ class PhrasePageRank:
         self._phrases: dict[str, int] = {}
         self._triples: dict[str, tuple[int, int]] = {}
         self._fact_vectors: FloatArray = np.zeros((0, 0))
-        self._matcher: PhraseMatcher | None = None
 
     @property
     def name(self) -> str:
@@ -108,10 +107,6 @@ class PhrasePageRank:
         if self.embedder is not None:
             edges += self._synonyms(self.embedder)
             self._fact_vectors = _embedded(self.embedder, list(self._triples))
-        else:
-            self._matcher = PhraseMatcher()
-            for phrase, at in self._phrases.items():
-                self._matcher.add(phrase, at)
         ends_of = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
         weight = np.array([edge[2] for edge in edges])
         self._source = np.concatenate([ends_of[:, 0], ends_of[:, 1]])
@@ -135,17 +130,17 @@ class PhrasePageRank:
     def close(self) -> None:
         """Drop the graph."""
         self._direct.close()
-        self._phrases, self._triples, self._matcher = {}, {}, None
+        self._phrases, self._triples = {}, {}
         self._source = self._target = np.zeros(0, dtype=np.int64)
         self._weight = self._fact_vectors = np.zeros(0)
 
     def _phrase_weights(self, query: str) -> FloatArray:
         weights = np.zeros(len(self._phrases))
-        if self._matcher is not None:
-            found = self._matcher.match(tokenize(query))
+        if self.embedder is None:
+            found = _named(self._phrases, tokenize(query))
             weights[found] = 1.0 / self._passages_of[found]
             return weights
-        if self.embedder is None or not len(self._fact_vectors):
+        if not len(self._fact_vectors):
             return weights
         vector = np.asarray(self.embedder.embed_query(query), dtype=np.float32)
         scores = min_max(self._fact_vectors @ vector)
@@ -167,6 +162,24 @@ class PhrasePageRank:
                 if start + row < other:
                     edges.append((start + row, other, float(cosines[row, other])))
         return edges
+
+
+def _named(phrases: Mapping[str, int], tokens: list[str]) -> list[int]:
+    """Return the phrases in a question, from left to right, the longest at each place.
+
+    >>> _named({"new york": 0, "new york times": 1}, "the new york times of new york".split())
+    [1, 0]
+    """
+    found, at = [], 0
+    while at < len(tokens):
+        for stop in range(min(len(tokens), at + _LONGEST), at, -1):
+            if (phrase := phrases.get(" ".join(tokens[at:stop]))) is not None:
+                found.append(phrase)
+                at = stop
+                break
+        else:
+            at += 1
+    return found
 
 
 def _embedded(embedder: Embedder, texts: list[str]) -> FloatArray:

@@ -112,6 +112,13 @@ def test_question_without_relevant_chunk_is_counted(own_folder: Path, write: Wri
     assert dataset.skipped == {"no relevant chunk": 1}
 
 
+def test_a_chunk_that_says_nothing_is_left_out(own_folder: Path) -> None:
+    before = load(own_folder).corpus
+    with (own_folder / "corpus.jsonl").open("a") as file:
+        file.write('{"id": "blank", "title": "", "text": " "}\n')
+    assert load(own_folder).corpus == before
+
+
 def test_control_characters_of_published_text_become_spaces(write: Write) -> None:
     write("s/queries.jsonl", [{"id": "1", "question": "x", "supporting_ids": ["a"]}])
     folder = write("s/corpus.jsonl", [{"id": "a", "text": "one\x07two \ud835"}]).parent

@@ -1,71 +1,37 @@
-"""Files written in one step, and those that can be rebuilt: some with a stamp of their origin.
-
-A stamp is written last and holds a checksum, so a file that a killed process left
-incomplete, or that was damaged since, is never read.
-"""
+"""Files written in one step, and those that can be rebuilt."""
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
-
-import numpy as np
+from typing import Generic, TypeVar
 
 import hebbgraph.locks as locks
-from hebbgraph.arrays import IntArray
+from hebbgraph.errors import StorageError
 
 __all__ = [
-    "Stamp",
+    "DamagedPartError",
     "WatchedFile",
     "file_checksum",
     "is_missing",
     "make_way",
-    "read_stamped",
     "remove",
     "replace_file",
-    "rows_checksum",
     "sync",
     "whole_file",
-    "write_stamped",
 ]
-
-logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 20
 
-Stamp: TypeAlias = dict[str, Any]
-"""A JSON object."""
 
-
-def rows_checksum(rows: IntArray) -> int:
-    """Return a checksum of rows of the truth."""
-    return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
-
-
-def write_stamped(path: Path, stamp: Mapping[str, Any], write: Callable[[Path], object]) -> None:
-    """Write a file and its stamp, replacing existing ones.
-
-    Parameters
-    ----------
-    path : Path
-    stamp : mapping
-    write : callable
-        Writes the content to the path it is called with.
-    """
-    beside = _stamp_of(path)
-    remove(beside)
-    replace_file(path, write)
-    stamp_json = json.dumps({**stamp, "checksum": file_checksum(path)})
-    replace_file(beside, lambda to: to.write_text(stamp_json))
+class DamagedPartError(StorageError):
+    """A derived part cannot be read, or does not belong to the truth; it is built anew."""
 
 
 def replace_file(
@@ -162,10 +128,10 @@ class WatchedFile(Generic[_T]):
                 self._seen = looks
         return self._content
 
-    def replace(self, content: _T, write: Callable[[Path], object]) -> None:
-        """Replace the content by what ``write`` writes to the path it is called with."""
+    def replace(self, content: _T, write: Callable[[Path], os.stat_result]) -> None:
+        """Replace the content; ``write`` replaces the file, and returns what it looks like."""
         if self.path is not None:
-            self._seen = _looks(replace_file(self.path, write, unlocked=True))
+            self._seen = _looks(write(self.path))
         self._content = content
 
     def remove(self) -> bool:
@@ -179,35 +145,6 @@ class WatchedFile(Generic[_T]):
 
 def _looks(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
-    """Return the stamp of an intact file, or None if there is none that fits.
-
-    Parameters
-    ----------
-    path : Path
-    fits : callable
-        Whether a stamp is the wanted one. A missing or mistyped entry counts as no.
-    """
-    try:
-        stamp: Stamp = json.loads(_stamp_of(path).read_bytes())
-        if not fits(stamp):
-            return None
-        if stamp["checksum"] != file_checksum(path):
-            raise ValueError("its checksum differs")
-        return stamp
-    except (FileNotFoundError, KeyError, TypeError):
-        return None
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and not is_missing(error):
-            raise
-        logger.warning("%s is damaged (%s), rebuilding it", path, error)
-        return None
-
-
-def _stamp_of(path: Path) -> Path:
-    return path.with_name(path.name + ".json")
 
 
 def file_checksum(path: Path) -> int:

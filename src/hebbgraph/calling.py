@@ -6,6 +6,7 @@ where a loop is at hand.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import os
@@ -166,6 +167,15 @@ class Closing:
     async def aclose(self) -> None:
         """Async twin of :meth:`close`."""
         await in_thread(self.close)()
+
+    @contextlib.contextmanager
+    def _closed_on_error(self) -> Generator[None]:
+        """Close what was opened for somebody who will not get it."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

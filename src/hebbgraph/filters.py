@@ -21,31 +21,32 @@ they hold for all. Values are converted as those of metadata are
 from __future__ import annotations
 
 import operator
-import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import FilterError
-from hebbgraph.plain_values import is_missing, plain
+from hebbgraph.filter_operators import MAX_DEPTH, MISSING, OPERATORS, Predicate, brief
 
-__all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "joined", "parse_filter"]
+__all__ = [
+    "MISSING",
+    "SPECIAL_FIELDS",
+    "AllOf",
+    "AnyOf",
+    "Condition",
+    "Cover",
+    "FieldReader",
+    "Filter",
+    "joined",
+    "parse_filter",
+]
 
-MISSING = object()
-"""The value of a field that a chunk does not have."""
-
-_SPECIAL = ("$id", "$document_id", "$colony", "$stale")
-_MAX_DEPTH = 32
+SPECIAL_FIELDS = ("$id", "$document_id", "$colony", "$stale")
 _MAX_CONDITIONS = 1000
-
-#: For messages: what was given may nest too deep for ``repr``, or be long.
-_brief = reprlib.repr
-
-Predicate: TypeAlias = Callable[[Any], bool]
 
 
 class Cover(NamedTuple):
@@ -92,6 +93,8 @@ class Condition:
 
     field: str
     predicate: Predicate
+    operator: str
+    operand: Any
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
         """Return a mask of the chunks that pass."""
@@ -103,7 +106,9 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class _All:
+class AllOf:
+    """Passes what every part passes."""
+
     parts: tuple[Filter, ...]
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
@@ -115,7 +120,9 @@ class _All:
 
 
 @dataclass(frozen=True, slots=True)
-class _Any:
+class AnyOf:
+    """Passes what some part passes."""
+
     parts: tuple[Filter, ...]
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
@@ -198,7 +205,7 @@ class _FieldsOfOne:
             return self.chunk.id
         if field == "$document_id":
             return MISSING if self.chunk.document_id is None else self.chunk.document_id
-        if field in _SPECIAL:
+        if field in SPECIAL_FIELDS:
             raise FilterError(f"{field} cannot be joined with a callable; write both as dicts")
         value: Any = self.chunk.metadata
         if field in value:
@@ -219,27 +226,27 @@ class _FieldsOfOne:
 def _parse(where: object, depth: int, budget: list[int]) -> Filter:
     if not isinstance(where, Mapping):
         raise FilterError(f"a filter must be a dict, got {type(where).__name__}")
-    if depth > _MAX_DEPTH:
-        raise FilterError(f"filters may nest at most {_MAX_DEPTH} levels deep")
+    if depth > MAX_DEPTH:
+        raise FilterError(f"filters may nest at most {MAX_DEPTH} levels deep")
     parts: list[Filter] = []
     for key, value in where.items():
         if not isinstance(key, str):
-            raise FilterError(f"a filter's keys are field names, got {_brief(key)}")
+            raise FilterError(f"a filter's keys are field names, got {brief(key)}")
         if key in ("$and", "$or"):
             if not isinstance(value, list | tuple) or not value:
-                raise FilterError(f"{key} takes a list of filters, got {_brief(value)}")
+                raise FilterError(f"{key} takes a list of filters, got {brief(value)}")
             inner = tuple(_parse(part, depth + 1, budget) for part in value)
-            parts.append(_All(inner) if key == "$and" else _Any(inner))
+            parts.append(AllOf(inner) if key == "$and" else AnyOf(inner))
         elif key == "$not":
             parts.append(_Not(_parse(value, depth + 1, budget)))
-        elif key.startswith("$") and key not in _SPECIAL:
+        elif key.startswith("$") and key not in SPECIAL_FIELDS:
             raise FilterError(
                 f"unknown operator {key!r}; combine filters with $and, $or and $not; "
-                f"special fields are {', '.join(_SPECIAL)}"
+                f"special fields are {', '.join(SPECIAL_FIELDS)}"
             )
         else:
             parts.extend(_conditions(key, value, budget))
-    return parts[0] if len(parts) == 1 else _All(tuple(parts))
+    return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
 def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
@@ -248,11 +255,11 @@ def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
         and bool(value)
         and all(isinstance(key, str) and key.startswith("$") for key in value)
     )
-    if isinstance(value, Mapping) and value and all(f"${key}" in _OPERATORS for key in value):
+    if isinstance(value, Mapping) and value and all(f"${key}" in OPERATORS for key in value):
         name = next(iter(value))
         raise FilterError(
             f"{field!r} is compared by '${name}', got {name!r}; if it is an object with such a "
-            f"field, write {{'$eq': {_brief(value)}}}"
+            f"field, write {{'$eq': {brief(value)}}}"
         )
     operators = value if is_operators else {"$eq": value}
     assert isinstance(operators, Mapping)
@@ -261,175 +268,9 @@ def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
         budget[0] -= 1
         if budget[0] < 0:
             raise FilterError(f"a filter may have at most {_MAX_CONDITIONS} conditions")
-        maker = _OPERATORS.get(name)
+        maker = OPERATORS.get(name)
         if maker is None:
-            known = " ".join(_OPERATORS)
+            known = " ".join(OPERATORS)
             raise FilterError(f"unknown operator {name!r} for {field!r}; known are {known}")
-        conditions.append(Condition(field, maker(field, operand)))
+        conditions.append(Condition(field, maker(field, operand), name, operand))
     return conditions
-
-
-def _json_equal(value: Any, operand: Any) -> bool:
-    # Unlike in Python, true and 1 differ in JSON.
-    if isinstance(value, bool) is not isinstance(operand, bool):
-        return False
-    return bool(value == operand)
-
-
-def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
-    """Convert an operand as metadata is; raise FilterError for what metadata cannot hold."""
-    if depth > _MAX_DEPTH:
-        raise FilterError(f"values of a filter may nest at most {_MAX_DEPTH} levels deep")
-    if isinstance(operand, list | tuple):
-        return [_comparable(field, one, depth + 1) for one in operand]
-    if isinstance(operand, Mapping):
-        return {name: _comparable(field, one, depth + 1) for name, one in operand.items()}
-    if is_missing(operand):
-        raise FilterError(
-            f"{field!r} is compared with {operand}, and metadata keep no such value; chunks "
-            f"without one are found by {{{field!r}: {{'$exists': False}}}}"
-        )
-    try:
-        return plain(operand, field)
-    except ValueError as error:
-        hint = "; convert it with .tolist()" if getattr(operand, "ndim", 0) else ""
-        raise FilterError(f"{field!r} cannot be compared: {error}{hint}") from error
-
-
-def _one_of(field: str, operand: Any) -> Predicate:
-    """Hold for values equal to one of a list, in constant time for strings."""
-    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
-    texts = frozenset(one for one in wanted if isinstance(one, str))
-    rest = [one for one in wanted if not isinstance(one, str)]
-
-    def holds(value: Any) -> bool:
-        if isinstance(value, str) and value in texts:
-            return True
-        return any(_json_equal(value, one) for one in rest)
-
-    return holds
-
-
-def _any_element(test: Predicate) -> Predicate:
-    """Hold for a value that passes the test, or a list with an element that does."""
-
-    def holds(value: Any) -> bool:
-        if value is MISSING:
-            return False
-        return test(value) or (isinstance(value, list) and any(map(test, value)))
-
-    return holds
-
-
-def _equal(field: str, operand: Any) -> Predicate:
-    wanted = _comparable(field, operand)
-    return _any_element(lambda value: _json_equal(value, wanted))
-
-
-def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Predicate]:
-    def make(field: str, operand: Any) -> Predicate:
-        holds = maker(field, operand)
-        return lambda value: not holds(value)
-
-    return make
-
-
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predicate]:
-    def make(field: str, operand: Any) -> Predicate:
-        operand = _comparable(field, operand)
-        if isinstance(operand, bool) or not isinstance(operand, int | float | str):
-            raise FilterError(
-                f"{field!r} can be compared with a number or a str, got {_brief(operand)}"
-            )
-        family: type | tuple[type, ...] = str if isinstance(operand, str) else (int, float)
-
-        def test(value: Any) -> bool:
-            comparable = isinstance(value, family) and not isinstance(value, bool)
-            return comparable and compare(value, operand)
-
-        return _any_element(test)
-
-    return make
-
-
-def _as_list(field: str, operand: Any) -> list[Any]:
-    if not isinstance(operand, list | tuple | set | frozenset):
-        raise FilterError(f"a list of values fits {field!r}, got {_brief(operand)}")
-    return list(operand)
-
-
-def _member(field: str, operand: Any) -> Predicate:
-    return _any_element(_one_of(field, operand))
-
-
-def _elements(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _contains(field: str, operand: Any) -> Predicate:
-    wanted = _comparable(field, operand)
-
-    def holds(value: Any) -> bool:
-        if isinstance(value, str) and isinstance(wanted, str):
-            return wanted in value
-        if isinstance(value, list):
-            return any(_json_equal(element, wanted) for element in value)
-        return isinstance(value, dict) and isinstance(wanted, str) and wanted in value
-
-    return holds
-
-
-def _overlaps(field: str, operand: Any) -> Predicate:
-    is_wanted = _one_of(field, operand)
-    return lambda value: value is not MISSING and any(map(is_wanted, _elements(value)))
-
-
-def _covers(field: str, operand: Any) -> Predicate:
-    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
-    return lambda value: (
-        value is not MISSING
-        and all(any(_json_equal(element, one) for element in _elements(value)) for one in wanted)
-    )
-
-
-def _exists(field: str, operand: Any) -> Predicate:
-    if not isinstance(operand, bool):
-        raise FilterError(f"$exists takes True or False, got {_brief(operand)} for {field!r}")
-    return lambda value: (value is not MISSING) is operand
-
-
-def _is_empty(field: str, operand: Any) -> Predicate:
-    if not isinstance(operand, bool):
-        raise FilterError(f"$is_empty takes True or False, got {_brief(operand)} for {field!r}")
-    return lambda value: (value is MISSING or value in (None, "", [], {})) is operand
-
-
-def _text_match(fold: bool) -> Callable[[str, Any], Predicate]:
-    def make(field: str, operand: Any) -> Predicate:
-        if not isinstance(operand, str):
-            raise FilterError(f"a str is looked for in {field!r}, got {_brief(operand)}")
-        wanted = operand.casefold() if fold else operand
-        return _any_element(
-            lambda value: isinstance(value, str) and wanted in (value.casefold() if fold else value)
-        )
-
-    return make
-
-
-_OPERATORS: Mapping[str, Callable[[str, Any], Predicate]] = {
-    "$eq": _equal,
-    "$ne": _inverse(_equal),
-    "$gt": _ordered(operator.gt),
-    "$gte": _ordered(operator.ge),
-    "$lt": _ordered(operator.lt),
-    "$lte": _ordered(operator.le),
-    "$in": _member,
-    "$nin": _inverse(_member),
-    "$exists": _exists,
-    "$contains": _contains,
-    "$any": _overlaps,
-    "$all": _covers,
-    "$text_match": _text_match(fold=False),
-    "$text_match_insensitive": _text_match(fold=True),
-    "$is_empty": _is_empty,
-}

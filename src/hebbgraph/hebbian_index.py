@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hebbgraph.calling import in_thread
+from hebbgraph.errors import ParameterError
 from hebbgraph.index import CoreIndex
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ class HebbianIndex(CoreIndex):
     """
 
     def __init__(self, parts: Namespace) -> None:
+        if isinstance(parts, str | os.PathLike):
+            raise ParameterError(f"an index is opened: HebbianIndex.open({str(parts)!r})")
         from hebbgraph.recall.step_list import StepList
 
         _join_languages(parts)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import os
 import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor
 
 from hebbgraph.errors import IndexLockedError
 
-__all__ = ["OPEN_FILES_MOVE", "Lending", "LockedFile", "lock_file"]
+__all__ = ["OPEN_FILES_MOVE", "LendableLock", "LockedFile", "lock_file"]
 
 _PAUSE_SECONDS = 0.02
 #: Whether a file that is open can be renamed and removed; not on Windows.
@@ -93,50 +94,83 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Lending:
-    """Tells that the thread that holds a lock has lent it to a caller's own code.
+class LendableLock:
+    """A lock whose holder may lend it to a caller's own code, such as a filter.
 
-    Such code may wait for other threads, so their recalls do not wait for it without end.
+    That code may wait for another thread, which in turn waits for this lock: neither would ever
+    go on. So others wait for a loan only so long. Whatever else the holder does, they wait for.
+    The thread that has the lock may take it again.
 
     Parameters
     ----------
     wait_seconds : float
-        How long others wait.
+        How long others wait for one loan.
 
     Examples
     --------
-    >>> lending = Lending(30.0)
-    >>> with lending.lent():
-    ...     lending.wait()  # this thread has it
+    >>> lock = LendableLock(30.0)
+    >>> with lock.held(), lock.lent():
+    ...     with lock.held():
+    ...         print("again")
+    again
     """
 
     def __init__(self, wait_seconds: float) -> None:
         self._wait_seconds = wait_seconds
-        self._borrower: int | None = None
+        self._lock = threading.RLock()
+        self._owner: int | None = None
+        #: Whoever runs a caller's code now; a new object for each.
+        self._loan: object | None = None
 
     @contextmanager
-    def lent(self) -> Iterator[None]:
-        """Run a caller's own code. The thread holds the lock."""
-        before, self._borrower = self._borrower, threading.get_ident()
-        try:
-            yield
-        finally:
-            self._borrower = before
-
-    def wait(self) -> None:
-        """Wait until nobody else has borrowed the lock.
+    def held(self) -> Iterator[None]:
+        """Take the lock.
 
         Raises
         ------
         IndexLockedError
-            If it takes too long.
+            If another thread has lent it for too long.
         """
-        deadline = time.monotonic() + self._wait_seconds
-        while self._borrower not in (None, threading.get_ident()):
-            if time.monotonic() >= deadline:
+        if self._owner == threading.get_ident():
+            with self._lock:
+                yield
+            return
+        is_inside = False
+        try:
+            self._acquire()
+            # An interruption can come after any call. Only the block gives the lock up for sure.
+            with self._lock:
+                is_inside = True
+                self._lock.release()  # what the call above took
+                self._owner = threading.get_ident()
+                try:
+                    yield
+                finally:
+                    self._owner = None
+        except BaseException:
+            if not is_inside:
+                with suppress(RuntimeError):  # it was not taken
+                    self._lock.release()
+            raise
+
+    def _acquire(self) -> None:
+        loan, deadline = None, math.inf
+        while not self._lock.acquire(timeout=_PAUSE_SECONDS):
+            if self._loan is None or self._loan is not loan:
+                loan = self._loan
+                deadline = math.inf if loan is None else time.monotonic() + self._wait_seconds
+            elif time.monotonic() >= deadline:
                 raise IndexLockedError(
                     "a recall of another thread has run its filter, step or strategy for more than "
                     f"{self._wait_seconds:g} s; such a callable must not wait for another call of "
                     "the index, and if it needs that long, raise write_wait_seconds"
                 )
-            time.sleep(_PAUSE_SECONDS)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Run a caller's own code. The thread has the lock."""
+        before, self._loan = self._loan, object()
+        try:
+            yield
+        finally:
+            self._loan = before

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+from pydantic_core import to_json
+
 from hebbgraph.errors import ParameterError
 
 __all__ = ["Answer", "Ask", "model_name", "wrap_model"]
@@ -99,9 +102,11 @@ def _from_llama_index(response: Any) -> Answer:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, joining its text blocks if it has several."""
+    """Return the text of a message, joining its text blocks; of a structured answer, its JSON."""
     if isinstance(content, str):
         return content
+    if isinstance(content, Mapping | BaseModel):
+        return to_json(content).decode()
     if isinstance(content, list):
         blocks = (
             block.get("text", "") if isinstance(block, Mapping) else block for block in content

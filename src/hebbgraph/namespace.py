@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.artifacts import remove
+from hebbgraph.derived.folder import derived_directory
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import QuestionVectors, embed_passages
-from hebbgraph.errors import NamespaceNotFoundError
+from hebbgraph.errors import IndexLockedError, NamespaceNotFoundError
 from hebbgraph.extras import load_plugin
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
-from hebbgraph.locks import Lending
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
@@ -73,8 +74,6 @@ class Namespace:
         The weights that follow from the log.
     recalls : RecallLog
         Recent recalls, to be found by id.
-    lending : Lending
-        Whether a caller's own code runs while the graph is locked.
     root : Path, optional
         The folder with all derived parts, if there is one and it may be written.
     directory : Path, optional
@@ -94,7 +93,6 @@ class Namespace:
     answers: AnswerLog
     learned: Memory
     recalls: RecallLog
-    lending: Lending
     root: Path | None = None
     directory: Path | None = None
     embedder: Embedder | None = None
@@ -165,11 +163,12 @@ class Namespace:
         IndexLockedError
             If such code of another thread runs for too long.
         """
-        self.lending.wait()
+        learned = self.learned.lock
         with (
             self.derived.held(self._refresh_learned) as generation,
-            self.learned.held(),
-            self.lending.lent() if lent else nullcontext(),
+            learned.held(),
+            self.derived.lock.lent() if lent else nullcontext(),
+            learned.lent() if lent else nullcontext(),
         ):
             yield generation
 
@@ -186,7 +185,7 @@ class Namespace:
         """
         try:
             self.derived.refresh()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, IndexLockedError) as error:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def hand_out(self, recall: Recall) -> Recall:
@@ -204,6 +203,17 @@ class Namespace:
         self.learned.discard()
         self.questions.clear()
         self.database.vacuum()
+
+    def drop(self) -> None:
+        """Delete the namespace, and erase it from the database."""
+        self.truth.drop()
+        self.is_made = False
+        self.scrub()
+
+    def remove_derived(self) -> None:
+        """Remove all derived files, once everything is closed."""
+        if self.root is not None:
+            remove(derived_directory(self.root, self.name, self.database.id))
 
     def _sweep_builds(self, root: Path) -> None:
         if any((root / name).exists() for name in (BUILD_FOLDER, BUILDS_ELSEWHERE)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,6 @@ from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
-from hebbgraph.locks import Lending
 from hebbgraph.namespace import Namespace, settle
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import Settings
@@ -26,7 +25,7 @@ from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
 
 if TYPE_CHECKING:
-    from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
+    from hebbgraph.protocols import TextSource
 
 __all__ = ["namespaces_at", "open_namespace"]
 
@@ -36,56 +35,55 @@ _MAX_NAME = 256
 def open_namespace(
     location: str | Path,
     *,
-    embedder: Embedder | None = None,
-    tagger: Tagger | None = None,
-    cue_model: CueModel | None = None,
-    texts: TextSource | None = None,
-    search: Search | None = None,
-    reranker: Any = None,
-    judge: Any = None,
-    judge_below: float = 1.0,
-    edges: Sequence[str] | None = None,
-    settings: Settings | Literal["saved"] | None = None,
-    name: str = "default",
-    cache_dir: str | Path | None = None,
+    embedder: Embedder | None,
+    texts: TextSource | None,
+    edges: Sequence[str] | None,
+    settings: Settings | Mapping[str, Any] | Literal["saved"] | None,
+    name: str,
+    cache_dir: str | Path | None,
+    **models: Any,
 ) -> Namespace:
-    """Open or create an index; see :meth:`hebbgraph.HebbianIndex.open`."""
+    """Open or create an index; see :meth:`hebbgraph.HebbianIndex.open`.
+
+    ``models`` are further fields of :class:`Namespace` that the caller hands over.
+    """
     _check_name(name)
-    _check_callables(tagger=tagger, cue_model=cue_model, texts=texts, search=search)
-    _check_reranker(reranker)
-    _check_judge(judge, judge_below)
+    _check_callables(texts=texts, **models)
+    if embedder is not None and not isinstance(embedder, Embedder):
+        hint = "; a model by its name is SentenceTransformerEmbedder(name)"
+        raise ParameterError(
+            "an embedder must have embed_documents and embed_query, got "
+            f"{type(embedder).__name__}{hint if isinstance(embedder, str) else ''}"
+        )
+    _check_reranker(models["reranker"])
+    _check_judge(models["judge"], models["judge_below"])
     asked = _checked_settings(settings)
     build_edges = _checked_edges(asked, edges)
     database, root = _open_database(location, cache_dir, asked.write_wait_seconds)
     try:
-        if settings == "saved":
-            asked = asked.with_build(Truth(database, name).saved_settings() or {})
+        if settings is not None and not isinstance(settings, Settings):
+            saved = Truth(database, name).saved_settings() or {}
+            given = settings if isinstance(settings, Mapping) else {}
+            asked = asked.with_build({key: saved[key] for key in saved if key not in given})
         if edges is not None:
             asked = asked.model_copy(update={"edges": build_edges})
         truth = Truth(database, name, _text_store(database, asked, texts))
-        is_made = settle(truth, asked, tagger)
+        is_made = settle(truth, asked, models["tagger"])
         embedding = truth.state().embedding
         if embedder is not None:
             _check_embedder(embedder, embedding)
-        namespace = _wired(truth, root, asked, with_vectors=embedder is not None)
+        namespace = _wired(truth, root, asked, embedder=embedder, **models)
     except BaseException as error:
         database.dispose()
         if isinstance(error, OSError):
             raise translate_os(error, str(root or database.place)) from error
         raise
     namespace.is_made = is_made
-    namespace.embedder = embedder
-    namespace.tagger = tagger
-    namespace.cue_model = cue_model
-    namespace.search = search
-    namespace.reranker = reranker
-    namespace.judge = judge
-    namespace.judge_below = judge_below
     namespace.missing_model = None if embedding is None else embedding.name
     return namespace
 
 
-def _wired(truth: Truth, root: Path | None, settings: Settings, *, with_vectors: bool) -> Namespace:
+def _wired(truth: Truth, root: Path | None, settings: Settings, **models: Any) -> Namespace:
     """Make the parts of a namespace."""
     database, name = truth.database, truth.namespace
     writable = not database.read_only
@@ -106,7 +104,7 @@ def _wired(truth: Truth, root: Path | None, settings: Settings, *, with_vectors:
             language=settings.language,
             writable=writable,
             wait_seconds=settings.write_wait_seconds,
-            with_vectors=with_vectors,
+            with_vectors=models["embedder"] is not None,
             vector_search=settings.vector_search,
         ),
         log=log,
@@ -122,11 +120,12 @@ def _wired(truth: Truth, root: Path | None, settings: Settings, *, with_vectors:
             truth,
             settings.learning,
             directory / SNAPSHOT_NAME if directory is not None and writable else None,
+            settings.write_wait_seconds,
         ),
         recalls=recalls,
-        lending=Lending(settings.write_wait_seconds),
         root=root if writable else None,
         directory=directory,
+        **models,
     )
 
 
@@ -139,8 +138,8 @@ def _text_store(database: Database, settings: Settings, texts: TextSource | None
 
 
 def _check_callables(**given: object) -> None:
-    for argument, value in given.items():
-        if value is not None and not callable(value):
+    for argument in ("tagger", "cue_model", "texts", "search"):
+        if (value := given[argument]) is not None and not callable(value):
             raise ParameterError(f"{argument} is a callable, got {value!r}")
 
 
@@ -167,9 +166,11 @@ def _check_judge(judge: Any, judge_below: float) -> None:
 def _checked_settings(settings: object) -> Settings:
     if isinstance(settings, Settings):
         return settings
+    if isinstance(settings, Mapping):
+        return Settings(**settings)
     if not (settings is None or settings == "saved"):
         raise ParameterError(
-            f'settings is a Settings, "saved" or None, got {settings!r:.80}; '
+            f'settings is a Settings, a mapping, "saved" or None, got {settings!r:.80}; '
             'write Settings(language="german"), for example'
         )
     return Settings()
@@ -189,10 +190,6 @@ def _check_name(name: str) -> None:
 
 
 def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
-    if not isinstance(embedder, Embedder):
-        raise ParameterError(
-            f"an embedder must have embed_documents and embed_query, got {type(embedder).__name__}"
-        )
     name = embedder_name(embedder)
     if state is not None and state.name != name:
         raise SettingsMismatchError(

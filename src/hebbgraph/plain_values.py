@@ -116,7 +116,7 @@ def _plain_scalar(value: Any, path: str, other: Callable[[Any], Any] | None) -> 
         return plain(scalar.item(), path, other=other)
     if other is not None:
         return other(value)
-    what = f"{value}" if isinstance(value, float | Decimal) else f"a {type(value).__name__}"
+    what = f"{value}" if isinstance(value, float | Decimal) else f"of type {type(value).__name__}"
     raise ValueError(
         f"{path or 'a value'} is {what}, which JSON cannot say; make it a str, number, bool, date, "
         "list or dict, or leave it out"

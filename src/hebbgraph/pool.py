@@ -124,7 +124,7 @@ class IndexPool(Closing):
         held = self._take(namespace)
         try:
             with held.opening:
-                if held.index is None:
+                if held.index is None or held.index.is_closed:  # its namespace was dropped
                     held.index = HebbianIndex.open(
                         self.location, namespace=namespace, **self._options
                     )

@@ -160,7 +160,7 @@ class SavedVectorSearch(VectorSearch, Protocol):
     """A vector search that is slow to build, and so is saved beside the vectors.
 
     Its class also has ``load(directory, dimension, fits, rows)``, which returns what :meth:`save`
-    wrote, or None if ``fits`` refuses its stamp or the rows are others.
+    wrote, or None if ``fits`` refuses its facts or the rows are others.
     """
 
     @property
@@ -168,8 +168,8 @@ class SavedVectorSearch(VectorSearch, Protocol):
         """About how many vectors it was fitted to."""
         ...
 
-    def save(self, directory: Path, stamp: dict[str, Any], rows: IntArray, /) -> None:
-        """Write it to a directory, with the rows of its vectors; the stamp goes last."""
+    def save(self, directory: Path, facts: dict[str, Any], rows: IntArray, /) -> None:
+        """Write it to a directory, with the rows of its vectors; the facts go last."""
         ...
 
 

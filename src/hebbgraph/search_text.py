@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -74,8 +75,8 @@ def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FI
     >>> search_text({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
     'graz_flat-2021.pdf'
     """
-    wanted = set(map(_field, fields))
-    only_places = _PLACES if wanted == set(SEARCHED_FIELDS) else ()
+    wanted = _wanted(tuple(fields))
+    only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()
     found: dict[str, None] = {}
     for name, value in metadata.items():
         if (field := _field(name)) in wanted:
@@ -97,6 +98,11 @@ def with_context(chunk: Chunk, fields: Iterable[str]) -> Chunk:
         return chunk
     found = search_text(chunk.metadata, fields)
     return chunk.model_copy(update={"context": found}) if found else chunk
+
+
+@cache
+def _wanted(fields: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(_field, fields))
 
 
 def _field(name: str) -> str:

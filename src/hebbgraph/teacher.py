@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.learning.forgotten import Forgotten
 from hebbgraph.learning.judgements import said_of
 from hebbgraph.learning.memory import MIN_WEIGHT
 from hebbgraph.learning.preview import preview
+from hebbgraph.learning.survey import lessons_of, survey
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
@@ -215,10 +215,7 @@ class Teacher:
         )
         found = self._log.select(selection)
         with self._namespace.held():
-            learned = self._namespace.learned
-            effects = learned.effects(self._derived.graph)
-            weights = {voice: learned.weight_of(voice) for voice in set(map(voice_of, found))}
-        return [_lesson(one, *effects.get(one.id, (0, 0)), weights[voice_of(one)]) for one in found]
+            return lessons_of(self._namespace.learned, self._derived.graph, found)
 
     def _lasting(self, recall: Recall) -> Recall:
         """Keep what learning reads; the question only if it may be kept."""
@@ -261,9 +258,9 @@ class Teacher:
             since=selection.since,
             until=selection.until,
         )
-        if not removed and selection.ids:
+        if unknown := sorted({*(selection.ids or ())} - {one.id for one in removed}):
             # No error: what is forgotten twice is forgotten.
-            logger.warning("forget: no feedback is known by %s", reprlib.repr(selection.ids))
+            logger.warning("forget: no such feedback is known by %s", reprlib.repr(unknown))
         return removed
 
     def forgotten(self) -> list[Forgetting]:
@@ -384,30 +381,11 @@ class Teacher:
         self._derived.keep_up()
         self._namespace.learned.refresh(self._derived.feedback)
         with self._derived.held():
-            report, idle = self._namespace.learned.survey(self._derived.graph, float(threshold))
+            report, idle = survey(self._namespace.learned, self._derived.graph, float(threshold))
         if dry_run or not idle:
             return report
         erased = self._log.remove(Selection(ids=idle))
         return report.model_copy(update={"erased": len(erased)})
-
-
-def _lesson(feedback: Feedback, edges: int, active: int, weight: float) -> LessonRecord:
-    return LessonRecord(
-        feedback_id=feedback.id,
-        recall_id=feedback.recall_id,
-        created_at=feedback.created_at,
-        actor=feedback.actor,
-        origin=feedback.origin,
-        question=feedback.query,
-        cited=feedback.cited,
-        rejected=feedback.rejected,
-        ratings=feedback.ratings,
-        reasons=feedback.reasons,
-        shown=tuple(one.chunk_id for one in feedback.shown),
-        edges=edges,
-        active=active,
-        weight=weight,
-    )
 
 
 def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -27,7 +27,7 @@ from hebbgraph.citations import Formatter, parse_citations, shown_in
 from hebbgraph.citations.cited import parse_annotations, parse_structured
 from hebbgraph.filters import parse_filter
 from hebbgraph.learning.feedback import read_feedback
-from hebbgraph.store.chunks import as_json, digest
+from hebbgraph.store.chunk_rows import as_json, digest
 from hebbgraph.text import candidates
 from hebbgraph.text.query import query_terms
 

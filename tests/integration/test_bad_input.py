@@ -96,6 +96,18 @@ def test_a_text_is_as_long_as_it_is_read(unchanged: HebbianIndex) -> None:
     assert unchanged.add(["\ufdfa" * 600_000], on_error="skip").failed[0].position == 0
 
 
+@pytest.mark.parametrize("text", ["", " \t\n", "\x00\x01", "\u200b\ufeff\u3000"])
+@pytest.mark.parametrize("title", ["", " ", "\u200b"])
+def test_a_chunk_without_text_and_title(unchanged: HebbianIndex, text: str, title: str) -> None:
+    empty = {"id": "page 7", "text": text, "title": title, "tags": ["tag"]}
+    with pytest.raises(InvalidChunkError, match=r"'page 7': it has neither text nor title.*on 1 "):
+        unchanged.add([QUESTION, empty])
+    with pytest.raises(InvalidChunkError, match="chunk without id"):
+        unchanged.put_document("scan.pdf", None, [{"text": text}])
+    report = unchanged.add([{"text": text}, empty], on_error="skip")
+    assert [(one.position, one.id) for one in report.failed] == [(0, None), (1, "page 7")]
+
+
 def test_a_long_question_is_cut_and_says_so(unchanged: HebbianIndex) -> None:
     log = "ERROR in worker.py: timed out. " * 3_000
     for long in (f"{QUESTION}\n{log}", f"{log}\n{QUESTION}", f"{log}{QUESTION}\ud83d"):
@@ -206,8 +218,8 @@ INVALID: list[tuple[Any, str]] = [
     ({"text": "x", "id": "\ud800"}, "id"),
     ({"text": "x", "document_id": "d" * 513}, "document_id"),
     ({"text": "x", "document_id": "\x00"}, "printable"),
-    ({"text": "x", "metadata": {"b": b"x"}}, "metadata: b is a bytes, which JSON cannot say"),
-    ({"text": "x", "metadata": {"o": object()}}, "o is a object, which JSON cannot say"),
+    ({"text": "x", "metadata": {"b": b"x"}}, "metadata: b is of type bytes, which JSON cannot say"),
+    ({"text": "x", "metadata": {"o": object()}}, "o is of type object, which JSON cannot say"),
     ({"text": "x", "metadata": {"s": {b"x"}}}, "which JSON cannot say"),
     ({"text": "x", "metadata": {"n": [math.inf]}}, "metadata"),
     ({"text": "x", "metadata": {"deep": _deep(1_000)}}, "metadata"),
@@ -336,7 +348,7 @@ FINE = [
     Chunk(id="控え", title="灯台", text="灯台は岬に立っている。"),
     Chunk(id="lines", text="tabs\tand\r\nlines\x0band\x0cpages\x85"),
     Chunk(id="nested", text="x", metadata={"deep": _deep(100), "empty": {}}),
-    Chunk(id="blank", text=""),
+    Chunk(id="title", text="", title="A title alone"),
     Chunk(id="private", text="\ue000 \ufffd \uffff \U0010ffff"),
     Chunk(id="one word", text="a" * 100_000),
 ]

@@ -67,14 +67,21 @@ def test_with_the_answer_filtered_out_it_falls(
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ({"where": {"lang": "xx"}}, "no chunk passes the filter"),
+        ({"where": {"n": 8}}, "no chunk passes the filter"),
+        ({"where": {"lang": "xx"}}, "no chunk passes the filter: no chunk has a field 'lang'"),
         ({"where": {"$colony": 77}}, "no chunk passes the filter"),
         ({"as_of": "1900"}, "no chunk held at the time of as_of"),
     ],
 )
 def test_that_a_filter_leaves_nothing_is_not_laid_to_the_question(options: Any, note: str) -> None:
     with HebbianIndex.open(":memory:") as index:
-        index.add([Chunk(text="Ida Moss built the schooner Petrel.", valid_from="1950")])
+        index.add(
+            [
+                Chunk(
+                    text="Ida Moss built the schooner Petrel.", valid_from="1950", metadata={"n": 1}
+                )
+            ]
+        )
         recall = index.recall("Who built the Petrel?", **options)
     assert (recall.hits, recall.notes[-1:]) == ((), (note,))
     assert NO_KNOWLEDGE not in recall.notes

@@ -73,7 +73,7 @@ def test_the_lesson_of_a_follow_up_is_about_what_was_asked(index: HebbianIndex) 
         return next(hit.rank for hit in hits if hit.chunk.id == id_)
 
     before = rank("hut-winter", history=[MOORING])
-    for actor in ("ann", "bea", "cid", "dan"):
+    for actor in ("ann", "bea", "cid", "dan", "eve"):
         recall = index.recall("And in winter?", history=[LIFT])
         feedback = index.reinforce(recall, cited=["hut-winter"], actor=actor)
     cues = {cue.tag: cue.weight for cue in feedback.cues}

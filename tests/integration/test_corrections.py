@@ -93,7 +93,7 @@ def test_it_outlives_a_rebuild(open_index: Callable[..., HebbianIndex]) -> None:
     index.add(CHUNKS)
     index.correct_tags("merge", ["big apple", "harbour office"], into="New York")
     before = index.recall("Where is the Harbour Office?")
-    index.parts.derived.start_over()
+    index.parts.derived.start_over("a test says so")
     after = index.recall("Where is the Harbour Office?")
     assert (after.cues, after.hits) == (before.cues, before.hits)
     assert index.doctor().ok

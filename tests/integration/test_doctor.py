@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.artifacts import DamagedPartError
 from hebbgraph.cli import app
-from hebbgraph.derived.lexical import LexicalRow
-from hebbgraph.derived.segments import damaged_files
+from hebbgraph.derived.lexical import LexicalRow, check_segments
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_all_is_well(index: HebbianIndex) -> None:
 
 def test_each_byte_of_the_lexical_index_counts(index: HebbianIndex, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "index" / "derived").glob("*/lexical")
-    assert damaged_files(folder) == []
+    check_segments(folder)
 
     def put(path: Path, content: bytes) -> None:
         # Not in place: Tantivy has the file mapped, and a page that goes is a SIGBUS.
@@ -60,12 +60,12 @@ def test_each_byte_of_the_lexical_index_counts(index: HebbianIndex, tmp_path: Pa
         if path.suffix in (".json", ".lock"):
             continue
         content = path.read_bytes()
-        body = content.rindex(b'{"version"')  # what follows is the footer
-        for at in {0, body // 2, max(body - 1, 0), len(content) - 1}:
+        for at in {0, len(content) // 2, len(content) - 1}:
             flipped = bytearray(content)
             flipped[at] ^= 0x10
             put(path, flipped)
-            assert damaged_files(folder) == [path.name], at
+            with pytest.raises(DamagedPartError, match=path.name):
+                check_segments(folder)
             n_flipped += 1
         put(path, content)
     assert n_flipped >= 20
@@ -163,12 +163,12 @@ def test_the_command(index: HebbianIndex, tmp_path: Path) -> None:
     done = run(app, ["doctor", "--db", str(tmp_path / "index"), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["findings"] == []
-    (path,) = (tmp_path / "index" / "derived").glob("*/graph-*/rows.npy")
+    (path,) = (tmp_path / "index" / "derived").glob("*/graph.arrays")
     path.write_bytes(path.read_bytes()[:-1])
     done = run(app, ["doctor", "--db", str(tmp_path / "index")])
     assert done.exit_code == 1
     assert "snapshot" in done.output
-    (path,) = (tmp_path / "index" / "derived").glob("*/graph-*/rows.npy")
+    (path,) = (tmp_path / "index" / "derived").glob("*/graph.arrays")
     path.write_bytes(b"")
     done = run(app, ["doctor", "--db", str(tmp_path / "index"), "--repair"])
     assert done.exit_code == 0, done.output
@@ -213,3 +213,20 @@ def test_nobody_takes_the_address_of_another_document_away(
     scores = {hit.chunk.id: hit.score for hit in index.recall("When does frost heave?", k=4).hits}
     assert scores["own"] == pytest.approx(scores["false2"])
     assert scores["own"] > 0.1
+
+
+def test_chunks_that_several_people_reject_are_named(
+    make_index: Callable[..., HebbianIndex],
+) -> None:
+    index = make_index()
+    questions = ("Who built the Petrel?", "Where was Ida Moss born?", "What sails to Tern Bay?")
+    for actor in ("ann", "ben"):
+        assert index.doctor().notes == ()  # nor after one alone
+        for question in questions:
+            recall = index.recall(question, k=8)
+            index.reinforce(recall, [recall.hits[0].chunk.id], rejected=["knots"], actor=actor)
+    assert index.doctor().notes == (
+        "chunk 'knots' is rejected for 3 questions: delete it, if it is wrong",
+    )
+    index.delete(["knots"])
+    assert index.doctor().notes == ()

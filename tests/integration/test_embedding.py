@@ -58,6 +58,14 @@ def ids(index: HebbianIndex, query: str, **options: Any) -> list[str]:
     return [hit.chunk.id for hit in index.recall(query, **options).hits]
 
 
+def test_vectors_do_not_outvote_a_code_that_few_chunks_hold() -> None:
+    fault = {"id": "fault", "text": "Fault KX7731 of the owl kiln: kiln, kiln, kiln, kiln."}
+    with HebbianIndex.open(":memory:", embedder=Bag()) as index:
+        index.add([*CHUNKS, fault])
+        assert ids(index, "KX7731 of the owl", k=3)[0] == "fault"
+        assert ids(index, "the owl", k=1) != ["fault"]
+
+
 def test_dense_search_finds_what_shares_no_word() -> None:
     class Synonyms(Bag):
         def embed_query(self, text: str) -> list[float]:

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
+from hebbgraph.array_file import write_arrays
 from hebbgraph.cli import app
-from hebbgraph.learning.snapshot import save_snapshot
 from hebbgraph.locks import lock_file
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.unfinished import scratch_folder
@@ -267,7 +267,7 @@ def test_erasing_by_whoever_opened_it_otherwise(
     index.close()
     if how == "ivf":
         for name in ("vectors.ivf", "vectors.usearch"):
-            next(tmp_path.rglob("vectors.stamp.json")).with_name(name).write_bytes(vector)
+            next(tmp_path.rglob("vectors.manifest.json")).with_name(name).write_bytes(vector)
     keep = 0 if how == "no recalls" else 100
     erasing = open_index(settings=SETTINGS.model_copy(update={"keep_recalls": keep}))
     erasing.delete(["secret"], erase=True)
@@ -288,8 +288,8 @@ def test_what_killed_processes_left_goes_too(index: HebbianIndex, tmp_path: Path
         directory / f".build-{again}-x4" / "rows.arrow",
         directory / "build" / "manifest.json",
         directory / "build" / "rows.arrow",
-        derived / "graph-1.partial" / "keys.npy",
-        derived / f".colonies.npz.{again}.partial.npz",
+        derived / f".graph.arrays.{again}.partial",
+        derived / f".colonies.arrays.{again}.partial",
         derived / "vectors.ivf.partial",
     ):
         left.parent.mkdir(exist_ok=True)
@@ -345,7 +345,7 @@ def test_free_room_in_the_database_is_cleared(
     index = make_index(OTHERS)
     with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
         connection.execute("PRAGMA secure_delete=OFF")
-        connection.execute("INSERT INTO documents VALUES ('default', ?, '1')", (DOCUMENT * 500,))
+        connection.execute("INSERT INTO documents VALUES ('default', ?, '1', 0)", (DOCUMENT * 500,))
         connection.execute("DELETE FROM documents")
     assert _found(tmp_path, [DOCUMENT])
     index.compact()
@@ -515,11 +515,11 @@ def test_a_process_that_saves_does_not_bring_back_what_was_erased(
         erasing.start()
         while erasing.is_alive() and not waits.wait(0.01):  # it ends, or waits for the lock
             pass
-        save_snapshot(*arguments)
+        write_arrays(*arguments)
 
     monkeypatch.setattr("hebbgraph.learning.snapshot.lock_file", locked, raising=False)
 
-    monkeypatch.setattr("hebbgraph.learning.memory.save_snapshot", save_late)
+    monkeypatch.setattr("hebbgraph.learning.memory.write_arrays", save_late)
     index.parts.learned.keep()
     erasing.join(60)
     assert not erasing.is_alive()

@@ -117,7 +117,7 @@ def test_each_derived_file_damaged_while_another_process_reads(
     """What is mapped may turn to nonsense; the doctor tells, and repairs for all."""
     for n, (file, damage) in enumerate(_cases(made)):
         if damage in (_truncate, _zero, _flip) and file.name.endswith(
-            (".npy", ".idx", ".term", ".pos", ".fast", ".fieldnorm", ".store")
+            (".arrays", ".idx", ".term", ".pos", ".fast", ".fieldnorm", ".store")
         ):
             continue  # a mapped file that shrinks or changes kills whoever reads it: no defence
         place = tmp_path / str(n)
@@ -178,10 +178,10 @@ def _counted_rebuilds(
     done: list[HebbianIndex] = []
     start_over = index.parts.derived.start_over
 
-    def counted() -> None:
+    def counted(why: str) -> None:
         done.append(index)
         assert len(done) < 5, "it goes on for ever"
-        start_over()
+        start_over(why)
 
     with monkeypatch.context() as patch:
         patch.setattr(index.parts.derived, "start_over", counted)
@@ -470,7 +470,7 @@ def _dies_in(index: HebbianIndex, what: str, monkeypatch: pytest.MonkeyPatch) ->
     "what",
     [
         "hebbgraph.derived.lexical.LexicalIndex.update",  # before Tantivy commits
-        "hebbgraph.derived.lexical.write_stamp",  # after it, before its generation is noted
+        "hebbgraph.derived.lexical.record_segments",  # after it, before its generation is noted
         "hebbgraph.graph.tag_graph.TagGraph.commit",  # after both
     ],
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from hebbgraph import (
     Settings,
 )
 from hebbgraph.filters import Condition, parse_filter
+from hebbgraph.locks import LendableLock
 
 pytestmark = pytest.mark.every_database
 
@@ -35,6 +38,34 @@ ALL = {"petrel", "heron", "moss", "vale", "bay", "point", "knots", "bare"}
 
 def _passing(index: HebbianIndex, where: Any) -> set[str]:
     return {hit.chunk.id for hit in index.recall("ship", k=100, where=where).hits}
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ({"year": "1871"}, "'year' is compared with a value of type string, but its values"),
+        ({"kind": "ship", "$or": [{"year": {"$gte": "1800"}}]}, "are of type number"),
+        (
+            {"year": {"$in": ["1871", "1880"]}},
+            "'year' is compared with a value of type string",
+        ),
+        ({"yaer": 1871}, "no chunk has a field 'yaer'"),
+        ({"year": 9999}, ""),
+        ({"$not": {"kind": {"$exists": False}}, "year": {"$exists": True}, "kind": "person"}, ""),
+    ],
+)
+def test_values_of_another_kind_are_told(
+    corpus: list[Chunk], where: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add(corpus)
+        recall = index.recall("ship", where=where)
+        assert index.recall("ship", where=where).notes == recall.notes
+    (note,) = [note for note in recall.notes if "no chunk passes the filter" in note]
+    assert recall.hits == ()
+    assert why in note if why else note == "no chunk passes the filter"
+    assert why in caplog.text
+    assert bool(caplog.text) is bool(why)
 
 
 @pytest.mark.parametrize(
@@ -394,8 +425,86 @@ def test_a_filter_that_waits_for_another_recall_ends() -> None:
         assert [hit.chunk.id for hit in other.submit(index.recall, "heron").result().hits] == ["a"]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda index, recall: index.add([{"id": "b", "text": "A moth."}]),
+        lambda index, recall: index.delete(["a"]),
+        lambda index, recall: index.reinforce(recall, cited=["a"]),
+        lambda index, recall: index.forget(everything=True),
+        lambda index, recall: index.stats(),
+        lambda index, recall: index.explain(recall, "a"),
+        lambda index, recall: index.compact(),
+    ],
+    ids=["add", "delete", "reinforce", "forget", "stats", "explain", "compact"],
+)
+def test_a_filter_that_waits_for_any_call_of_another_thread_ends(
+    call: Callable[[HebbianIndex, Recall], object],
+) -> None:
+    settings = Settings(write_wait_seconds=0.1)
+    with HebbianIndex.open(":memory:", settings=settings) as index, ThreadPoolExecutor(1) as other:
+        index.add([{"id": "a", "text": "A heron."}])
+        before = index.recall("heron")
+        index.reinforce(before, cited=["a"])
+        told: list[BaseException | None] = []
+
+        def waits(chunk: Chunk) -> bool:
+            told.append(other.submit(call, index, before).exception())
+            return True
+
+        index.recall("heron", where=waits)
+        assert told
+        assert all(error is None or isinstance(error, IndexLockedError) for error in told)
+        other.submit(index.add, [{"id": "c", "text": "A heron, too."}]).result()
+        assert "c" in {hit.chunk.id for hit in index.recall("heron").hits}
+
+
+def test_two_filters_that_wait_for_each_other_end() -> None:
+    settings = Settings(write_wait_seconds=0.1)
+    with HebbianIndex.open(":memory:", settings=settings) as index, ThreadPoolExecutor(2) as pool:
+        index.add([{"id": "a", "text": "A heron."}])
+        both = threading.Barrier(2)
+
+        def waits(chunk: Chunk) -> bool:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(timeout=1.0)
+            return True
+
+        asked = [pool.submit(index.recall, "heron", where=waits) for _ in range(2)]
+        ended = [type(one.exception()) for one in asked]
+        assert IndexLockedError in ended
+        assert type(None) in ended
+
+
 def test_a_filter_may_ask_the_index_itself() -> None:
     with HebbianIndex.open(":memory:", settings=Settings(write_wait_seconds=0.0)) as index:
         index.add([{"id": "a", "text": "A heron."}, {"id": "b", "text": "A moth."}])
         known = index.recall("moth", where=lambda chunk: chunk.id in index.ids()).hits
         assert {hit.chunk.id for hit in known} == {"a", "b"}
+
+
+@pytest.mark.sqlite_only
+def test_a_step_that_a_filter_interrupts_anywhere_is_taken_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A lock that is lent for too long ends a write's last step, wherever that is."""
+    acquire = LendableLock._acquire
+    for nth in range(12):
+        with HebbianIndex.open(":memory:") as index:
+            index.add([{"id": "a", "title": "Petrel", "text": "The Petrel, built by Ida Moss."}])
+            turns = iter(range(100))
+
+            def lent(lock: LendableLock, turns: Iterator[int] = turns, nth: int = nth) -> None:
+                if next(turns) >= nth:
+                    raise IndexLockedError("lent for too long")
+                acquire(lock)
+
+            with monkeypatch.context() as patch, suppress(IndexLockedError):
+                patch.setattr(LendableLock, "_acquire", lent)
+                index.add([{"id": "b", "title": "Ida Moss", "text": "Ida Moss, of Tessel Bay."}])
+            assert {hit.chunk.id for hit in index.recall("Who built the Petrel?").hits} == {
+                "a",
+                "b",
+            }
+            assert index.stats().chunks == 2
+            assert index.maintenance.doctor().ok

@@ -123,7 +123,7 @@ def test_the_files_of_another_database(open_index: OpenIndex, tmp_path: Path) ->
             index.colonies()
         (folders[name],) = (tmp_path / name / "derived").iterdir()
     shutil.copytree(folders["mine"], tmp_path / "before")
-    for pattern in ("graph-*", "lexical", "vectors*", "colonies.npz"):
+    for pattern in ("graph.arrays", "lexical", "vectors*", "colonies.arrays"):
         shutil.rmtree(folders["mine"])
         shutil.copytree(tmp_path / "before", folders["mine"])
         for old in folders["mine"].glob(pattern):
@@ -135,7 +135,7 @@ def test_the_files_of_another_database(open_index: OpenIndex, tmp_path: Path) ->
             assert _answers(index) == _expected(index), pattern
             index.colonies()
             # Vectors of another model, and colonies, are passed over every day.
-            assert bool(index.repairs) is (pattern in ("graph-*", "lexical")), pattern
+            assert bool(index.repairs) is (pattern in ("graph.arrays", "lexical")), pattern
         with open_index("mine", embedder=Letters()) as index:
             assert index.doctor().findings == (), pattern
             assert index.repairs == (), pattern
@@ -303,7 +303,7 @@ def test_mixes_of_old_and_new_files(
     shutil.rmtree(folder)
     for file in sorted(set.union(*map(_files, states))):
         # Each by itself; or stamps of one state with everything else of another.
-        told = file.suffix == ".json" or file.name == "CURRENT"
+        told = file.suffix in (".json", ".arrays")
         chosen = (rng.choice(states) if seed % 2 else states[2 - told * rng.randrange(2)]) / file
         if chosen.exists():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -395,23 +395,23 @@ def test_lexical_files_that_were_swapped_under_an_open_index(
     assert index.doctor().findings == ()
 
 
-def test_a_lexical_index_of_before_beside_its_newer_stamp(
+def test_a_lexical_index_of_before_beside_its_newer_manifest(
     open_index: OpenIndex, lexical: Path, tmp_path: Path
 ) -> None:
     before = shutil.copytree(lexical, tmp_path / "before")
     with open_index() as index:
         index.delete(["1-5"])
-    stamp = (lexical / "hebbgraph.json").read_bytes()
+    manifest = (lexical / "manifest.json").read_bytes()
     shutil.rmtree(lexical)
     shutil.copytree(before, lexical)
-    (lexical / "hebbgraph.json").write_bytes(stamp)
+    (lexical / "manifest.json").write_bytes(manifest)
     index = open_index()
     assert "1-5" not in {hit.chunk.id for hit in index.recall("Ida Moss of part 1", k=12).hits}
     assert len(index.parts.derived.lexical) == 11
     assert index.repairs
 
 
-def test_a_process_that_died_before_the_stamp_beside_an_open_index(
+def test_a_process_that_died_before_the_manifest_beside_an_open_index(
     open_index: OpenIndex, lexical: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one cannot know what Tantivy holds by then, and writes it anew."""
@@ -422,7 +422,7 @@ def test_a_process_that_died_before_the_stamp_beside_an_open_index(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hebbgraph.derived.lexical.write_stamp", die)
+        patch.setattr("hebbgraph.derived.lexical.record_segments", die)
         with pytest.raises(KeyboardInterrupt):
             index.add([{"id": "late", "text": "Ida Moss came late."}])
     other.delete(["late", "1-5"])
@@ -454,6 +454,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
             "DROP TABLE recalls",
             "DROP INDEX ix_feedback_namespace_recall",
             "ALTER TABLE chunks DROP COLUMN links",
+            "ALTER TABLE documents DROP COLUMN indexed_at",
             "DROP INDEX ix_chunks_namespace_dated",
             "DROP INDEX ix_chunks_namespace_version_of",
             "ALTER TABLE chunks DROP COLUMN validity",
@@ -476,5 +477,5 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
             (folder,) = (place / "derived").iterdir()
             assert (folder / "neural.safetensors").read_bytes() == b"took long"
         assert [record.message for record in caplog.records if "neural" not in record.message] == [
-            "derived parts of an older version: building the graph from 12 chunks"
+            "no snapshot: building the graph from 12 chunks"
         ] * n_lines

@@ -95,6 +95,16 @@ def test_causes_add_up(make_index: Callable[..., HebbianIndex]) -> None:
     assert all(rank is None or static[rank - 1] == id_ for id_, rank in ranked.items())
 
 
+def test_ranks_without_feedback_break_ties_as_ranks_do(
+    open_index: Callable[..., HebbianIndex],
+) -> None:
+    index = open_index()
+    index.add([Chunk(id=id_, text="A gull sat on the quay.") for id_ in "cab"])
+    index.add([Chunk(id="z", text="Bread rises overnight.")])
+    hits = index.trace(index.recall("Where did the gull sit?")).hits
+    assert [(hit.chunk_id, hit.unlearned_rank) for hit in hits] == [("a", 1), ("b", 2), ("c", 3)]
+
+
 def test_what_is_cut_is_told(open_index: Callable[..., HebbianIndex]) -> None:
     index = open_index()
     crowd = [f"The letter {number} was signed by Ida Moss in {number}." for number in range(40)]

@@ -60,20 +60,21 @@ def kept(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("embedded", [True, False], ids=["embedder", "no embedder"])
-def test_a_kept_directory_opens_as_it_is_and_answers_the_same(
+def test_a_kept_directory_answers_the_same(
     kept: tuple[Path, dict[str, Any]], embedded: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory, expected = kept
     embedder = KEPT["Letters"]() if embedded else None
-    learned = afresh(directory, deleted=True, embedder=embedder)
+    learned = afresh(directory, deleted=False, embedder=embedder)
     caplog.set_level(logging.INFO, logger="hebbgraph")
-    caplog.clear()
-    for _ in range(2):
+    for lines in (1, 0):  # its derived parts are of an older version
+        caplog.clear()
         with HebbianIndex.open(directory / "index", embedder=embedder) as index:
             assert_same(answers(index), learned)
             assert index.repairs == ()
-        # That chunks added without the model get no vector is said, and nothing else.
-        assert [told for told in caplog.messages if "gets no vector" not in told] == []
+        # That chunks added without the model get no vector is said, too.
+        told = [told for told in caplog.messages if "gets no vector" not in told]
+        assert len(told) == lines, told
     with HebbianIndex.open(directory / "index", embedder=embedder) as index:
         report = index.doctor()
     assert report.ok
@@ -92,8 +93,7 @@ def test_a_kept_backup_restores_and_answers_the_same(kept: tuple[Path, dict[str,
 def test_a_kept_log_teaches_a_fresh_index_the_same(kept: tuple[Path, dict[str, Any]]) -> None:
     directory, expected = kept
     with HebbianIndex.open(directory / "fresh", embedder=KEPT["Letters"]()) as index:
-        index.add(KEPT["CHUNKS"])
-        index.delete(["gone"])
+        index.add([chunk for chunk in KEPT["CHUNKS"] if chunk["id"] != "gone"])
         unlearned = answers(index)
         assert index.import_feedback(directory / "feedback.jsonl") == expected["feedbacks"]
         assert answers(index) != unlearned

@@ -121,6 +121,29 @@ def test_each_point_is_the_index_that_knows_so_many_lessons() -> None:
     assert report.points[-1].mrr == pytest.approx(sum(1 / rank for rank in found) / len(NAMES))
 
 
+def test_what_came_next_is_asked_before_it_is_taught() -> None:
+    def found(index: HebbianIndex) -> float:
+        ranks = [
+            hit.rank
+            for name in NAMES
+            for hit in index.recall(asking(name, 1)).hits
+            if hit.chunk.id == f"log of {name}"
+        ]
+        return sum(1 / rank for rank in ranks) / len(ranks)
+
+    with opened() as index:
+        before = found(index)
+        teach(index, "log of {}", 0)
+        gain = found(index) - before
+        for time in (1, 0, 1):
+            teach(index, "log of {}", time)
+        report = index.lesson_report(k=1)
+    assert [one.asked_next for one in report.points] == [0, 3, 6, 12, 0]
+    assert report.points[3].next_mrr.mean == pytest.approx(gain)
+    assert gain > 0
+    assert "the next 12 questions after 12 lessons: R@1 +" in str(report)
+
+
 def test_nothing_is_written(tmp_path: Path) -> None:
     with opened(tmp_path) as index:
         teach(index, "log of {}", 0)
@@ -218,7 +241,8 @@ def test_what_the_caller_searches_with_is_asked_once(tmp_path: Path) -> None:
         teach(index, "log of {}", 1)
         asked.clear()
         report = index.lesson_report(k=1)
-    assert len(asked) == len(set(asked)) == report.asked == 12
+    on_the_way = sum(one.asked_next for one in report.points)
+    assert len(asked) == len(set(asked)) == report.asked + on_the_way == 22
     assert report.points[-1].mrr >= 0.5
 
 

@@ -307,7 +307,7 @@ def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
         with derived._refreshing:
             holds.set()
             assert let_go.wait(60)
-            with derived.lock:
+            with derived.lock.held():
                 pass
 
     def lost_meanwhile() -> int:

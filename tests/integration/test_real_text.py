@@ -27,8 +27,8 @@ def test_text_of_a_pdf_is_added_and_found(caplog: pytest.LogCaptureFixture) -> N
         assert len(chunk.text) == len(MOORING)  # positions in the text stay
         assert index.recall("What does the mooring cost?").hits[0].chunk.id == "m"
         assert [one.message for one in caplog.records if "characters" in one.message] == [
-            "characters that cannot be kept were replaced; chunks: 1, the first: 'm'. "
-            "add(strict=True) refuses such chunks"
+            "characters that cannot be kept were replaced; chunks: 1. add(strict=True) refuses "
+            "such chunks, and names the first"
         ]
         assert index.add([{"id": "m", "text": MOORING, "title": "Dues\x07"}]).unchanged == 1
 

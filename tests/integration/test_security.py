@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import pickle
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,10 +132,11 @@ def test_a_snapshot_with_an_object_in_it_runs_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make_index().close()
-    (snapshot,) = (tmp_path / "index" / "derived").glob("*/graph-*")
-    np.save(snapshot / "rows.npy", np.array([_Boom()], dtype=object), allow_pickle=True)
-    (snapshot / "manifest.json").write_bytes(pickle.dumps(_Boom()))
-    (snapshot.parent / "CURRENT").write_text("../../../elsewhere")
+    (snapshot,) = (tmp_path / "index" / "derived").glob("*/graph.arrays")
+    header = json.dumps({"facts": {"commit": [1, 1]}, "places": [["rows", "|O", [1], 0]]}).encode()
+    body = header.ljust(104) + pickle.dumps(_Boom())
+    numbers = np.array([6, len(header), zlib.crc32(body)], np.uint64)
+    snapshot.write_bytes(numbers.tobytes() + body)
     index = open_index()
     assert len(_ranked(index)) == 8
     assert not (tmp_path / "pwned").exists()

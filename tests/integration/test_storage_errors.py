@@ -23,11 +23,13 @@ from hebbgraph import (
     StorageError,
     errors,
     locks,
+    manifest,
 )
-from hebbgraph.derived import folder, lexical_stamp, snapshot
+from hebbgraph.artifacts import DamagedPartError
+from hebbgraph.derived import folder, snapshot
 from hebbgraph.derived import lexical as lexical_module
 from hebbgraph.derived.lexical import LexicalIndex
-from hebbgraph.derived.lexical_faults import LexicalDamageError, translated
+from hebbgraph.derived.tantivy_errors import translated
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -72,9 +74,9 @@ def _flip(path: Path, at: int | None = None) -> None:
         (ValueError("Os { code: 5, kind: Uncategorized, message: ..."), OSError, 5),
         (ValueError("Failed to open file: Too many open files (os error 24)"), OSError, 24),
         (ValueError("An index writer was killed.. A worker thread"), OSError, 5),
-        (ValueError("no such file (os error 2)"), LexicalDamageError, None),
-        (ValueError("Fst data is corrupted"), LexicalDamageError, None),
-        (PanicException("assertion failed: end <= range.end"), LexicalDamageError, None),
+        (ValueError("no such file (os error 2)"), DamagedPartError, None),
+        (ValueError("Fst data is corrupted"), DamagedPartError, None),
+        (PanicException("assertion failed: end <= range.end"), DamagedPartError, None),
         (errors.ParameterError("of whoever reads texts"), errors.ParameterError, None),
         (KeyboardInterrupt(), KeyboardInterrupt, None),
     ],
@@ -115,7 +117,7 @@ def test_a_panic_in_a_search_is_mended(
     index = make_index()
     before = _hits(index)
     chunk_id = before[0]
-    error = LexicalDamageError("it panicked")
+    error = DamagedPartError("it panicked")
     with _failing(monkeypatch, LexicalIndex, name, error, 1):
         assert _hits(index) == before
     assert any("panicked" in repair for repair in index.repairs)
@@ -134,7 +136,7 @@ def test_the_doctor_mends_what_panics(
 ) -> None:
     index = make_index()
     index.recall(QUESTION)
-    error = LexicalDamageError("it panicked")
+    error = DamagedPartError("it panicked")
     with _failing(monkeypatch, LexicalIndex, name, error, 1):
         report = index.doctor(repair=True)
     assert report.ok
@@ -145,10 +147,9 @@ def test_the_doctor_mends_what_panics(
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (lexical_module, "read_stamp"),
-        (lexical_stamp, "inventory"),
-        (lexical_stamp, "damaged_files"),
-        (snapshot, "file_checksum"),
+        (lexical_module, "_manifest_in"),
+        (manifest, "file_checksum"),
+        (snapshot, "read_arrays"),
     ],
 )
 def test_a_failing_disk_is_no_damage(
@@ -176,31 +177,24 @@ def test_a_failing_disk_does_not_keep_the_doctor_from_repairing(
 ) -> None:
     with HebbianIndex.open(place) as index:
         error = OSError(errno.EIO, "Input/output error")
-        with _failing(monkeypatch, snapshot, "file_checksum", error, 3):
+        with _failing(monkeypatch, snapshot, "read_arrays", error, 1):
             report = index.doctor(repair=True)
         assert report.findings
         assert report.ok
         assert index.doctor().findings == ()
 
 
-# -- lexical files -------------------------------------------------------------------------
-
-
-def test_a_damaged_file_of_any_size_is_found_before_it_answers(place: Path) -> None:
-    with HebbianIndex.open(place) as index:
-        before = _hits(index)
-    for suffix in ("idx", "term", "pos", "fast", "fieldnorm"):
-        (path,) = _lexical(place).glob(f"*.{suffix}")
-        _flip(path, 3)
-        with HebbianIndex.open(place) as index:
-            assert _hits(index) == before
-            assert any("checksum" in repair for repair in index.repairs), path
-        with HebbianIndex.open(place) as index:
-            assert _hits(index) == before
-            assert index.repairs == ()
-
-
 # -- the database --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("left", [1, 260, 511])
+def test_what_is_left_of_a_database_is_no_new_index(place: Path, left: int) -> None:
+    """SQLite takes a file of less than a page for an empty database."""
+    database = place / "truth.sqlite3"
+    database.write_bytes(database.read_bytes()[:left])
+    with pytest.raises(DamagedIndexError, match="restore a backup"):
+        HebbianIndex.open(place)
+    assert database.stat().st_size == left
 
 
 @pytest.mark.parametrize("removed", ["file", "folder", "log", "replaced"])
@@ -321,7 +315,7 @@ def test_too_many_open_files_do_not_make_it_read_only(
 def test_a_snapshot_is_on_the_disk_before_its_name(
     make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All files of it, then the name; so a power cut costs no rebuild."""
+    """Its content, then the name; so a power cut costs no rebuild."""
     index = make_index()
     index.recall(QUESTION)
     told: list[str] = []
@@ -340,16 +334,13 @@ def test_a_snapshot_is_on_the_disk_before_its_name(
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "replace", noted_replace)
     index.parts.derived.save()
-    folder = next(name for name in told if name.startswith("-> graph-"))
-    before = told[: told.index(folder)]
-    assert {"manifest.json", "rows.npy", "ids.npy"} & set(before) >= {"manifest.json", "rows.npy"}
-    named = told.index("-> CURRENT")
-    assert "CURRENT.partial" in told[:named]
-    assert told[named + 1 :], "the folder is synced after the name"
+    partial, named, *_ = told
+    assert partial.startswith(".graph.arrays.")
+    assert named == "-> graph.arrays"
 
 
 def test_every_error_here_is_of_our_tree() -> None:
-    assert issubclass(LexicalDamageError, HebbgraphError)
+    assert issubclass(DamagedPartError, HebbgraphError)
 
 
 def test_a_namespace_that_lost_its_row_is_no_new_one(

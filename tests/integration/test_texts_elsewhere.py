@@ -207,7 +207,7 @@ def test_down_in_the_middle_of_a_rebuild(
     index: HebbianIndex, store: Store, content: Callable[[HebbianIndex], Any]
 ) -> None:
     before = content(index)
-    index.parts.derived.start_over()
+    index.parts.derived.start_over("a test says so")
     store.down = True
     for _ in range(2):
         with pytest.raises(TextSourceError):

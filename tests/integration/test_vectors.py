@@ -192,7 +192,7 @@ def test_lists_are_kept_when_chunks_get_their_vectors_later(
 
 
 def _folder(index: HebbianIndex) -> Path:
-    folder = index.parts.derived._directory
+    folder = index.parts.derived.directory
     assert folder is not None
     return folder
 
@@ -201,7 +201,7 @@ def test_a_stamp_that_is_deleted_while_open(
     open_both: tuple[HebbianIndex, HebbianIndex], open_index: OpenIndex
 ) -> None:
     a, b = open_both
-    (_folder(a) / "vectors.stamp.json").unlink()
+    (_folder(a) / "vectors.manifest.json").unlink()
     b.add(_chunks(100))
     for index in (b, a, open_index(embedder=ByNumber())):
         assert _held(index) == 101
@@ -295,7 +295,7 @@ def _fails(monkeypatch: pytest.MonkeyPatch, at: int, number: int) -> Iterator[li
 
     with monkeypatch.context() as patch:
         patch.setattr(vector_file, "os", SimpleNamespace(fsync=failing(os.fsync)))
-        patch.setattr(vector_file, "replace_file", failing(vector_file.replace_file))
+        patch.setattr(VectorFile, "_record", failing(VectorFile._record))
         yield steps
 
 
@@ -362,7 +362,7 @@ def test_files_of_before_are_put_back_while_open(
 ) -> None:
     """An older stamp beside newer files: what others have mapped stays as it is."""
     a, b = open_both
-    stamp = _folder(a) / "vectors.stamp.json"
+    stamp = _folder(a) / "vectors.manifest.json"
     shutil.copy(stamp, tmp_path / "before")
     a.add(_chunks(*range(100, 120)))
     assert _held(b) == 120

@@ -11,13 +11,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 from hebbgraph_server import create_app
+from hebbgraph_server.commands import serve as serve_command
 from serving import Served
 
 from hebbgraph import HebbianIndex, IndexPool
+from hebbgraph.store.places import parse_url
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -65,6 +68,33 @@ def test_it_runs_without_rights_on_one_volume(steps: list[tuple[str, str]]) -> N
     assert all(path.startswith(f"{told['VOLUME']}/") for path in kept.values())
     assert set(kept) == {"HEBBGRAPH_DB", "HEBBGRAPH_CACHE_DIR"}
     assert json.loads(told["ENTRYPOINT"]) == ["hebbgraph", "serve", "--host", "0.0.0.0"]
+
+
+def test_its_base_does_not_move(steps: list[tuple[str, str]]) -> None:
+    assert steps[0][0] == "ARG"
+    assert re.fullmatch(r"PYTHON=\S+:3\.\d+-slim@sha256:[0-9a-f]{64}", steps[0][1])
+    assert {rest.split()[0] for name, rest in steps if name == "FROM"} == {"${PYTHON}"}
+    (wheel,) = (rest for name, rest in steps if name == "RUN" and "pip wheel" in rest)
+    assert "--constraint constraints.txt" in wheel
+
+
+def test_compose_speaks_of_options_that_there_are(steps: list[tuple[str, str]]) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text("utf-8"))["services"]
+    server, database = services["hebbgraph"], services["postgres"]
+    assert (REPOSITORY / server["build"]["dockerfile"]).exists()
+    alone = typer.Typer()
+    alone.command()(serve_command)
+    serve = typer.main.get_command(alone)
+    known = {one.envvar for one in serve.params} | {"HEBBGRAPH_TOKEN", "PGPASSWORD"}
+    assert set(server["environment"]) <= known
+    # Of every option but those that print something and exit.
+    printing = {"new_token", "install_completion", "show_completion"}
+    assert {one.name for one in serve.params if not one.envvar} <= printing
+    url = parse_url(server["environment"]["HEBBGRAPH_DB"])
+    assert (url.host, url.user) == ("postgres", database["environment"]["POSTGRES_USER"])
+    assert server["volumes"][0].endswith(f":{dict(steps)['VOLUME']}")
+    assert server["ports"][0].endswith(f":{dict(steps)['EXPOSE']}")
 
 
 def test_its_environment_opens_an_index(tmp_path: Path) -> None:

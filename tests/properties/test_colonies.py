@@ -81,7 +81,7 @@ def test_colonies_outlive_the_process(tmp_path: Path) -> None:
         after = _partition(index)
         assert {id_: after[id_] for id_ in before} == before
         assert after["new"] == before["30"]
-    (found,) = (tmp_path / "a.hebb").glob("derived/*/colonies.npz")
+    (found,) = (tmp_path / "a.hebb").glob("derived/*/colonies.arrays")
     found.write_bytes(b"broken")
     with HebbianIndex.open(tmp_path / "a.hebb") as index:
         assert index.stats().colonies == 0

@@ -52,7 +52,7 @@ chunks = st.builds(
     references=st.lists(st.sampled_from(LINKS), max_size=3).map(tuple),
     document_id=st.sampled_from([None, "d1", "d2"]),
     context=st.one_of(st.sampled_from([None, ""]), texts),
-)
+).filter(lambda chunk: bool(chunk.text or chunk.title))
 batches = st.lists(chunks, max_size=5, unique_by=lambda chunk: chunk.id)
 steps = st.one_of(
     st.tuples(st.just("add"), batches),

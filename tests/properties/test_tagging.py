@@ -1,9 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.testing.phrase_matcher import PhraseMatcher
 from hebbgraph.text import (
-    acronym_expansions,
     candidates,
     display,
     lexical_terms,
@@ -28,9 +26,6 @@ texts = st.one_of(
     st.text(max_size=40),
     st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=20),
 )
-words = st.sampled_from(["a", "b", "c", "d", "ab", "ba", "中", "国", "京"])
-token_lists = st.lists(words, max_size=14)
-phrases = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
 
 @given(texts)
@@ -110,51 +105,3 @@ def test_proposals_are_the_candidates_by_kind(text, title, tags):
     for key, kind in candidates(text, title, tags):
         by_kind.setdefault(kind, []).append(key)
     assert proposals(text, title, tags) == by_kind
-
-
-@given(texts)
-def test_acronym_pairs_are_keys(text):
-    for pair in acronym_expansions(f"{text} (NATO) {text} (ABC)"):
-        assert all(phrase_key(key) == key != "" for key in pair)
-
-
-def naive_spans(vocabulary, tokens):
-    found, at = [], 0
-    while at < len(tokens):
-        for length in range(len(tokens) - at, 0, -1):
-            key = " ".join(tokens[at : at + length])
-            if key in vocabulary:
-                found.append((at, at + length, vocabulary[key]))
-                at += length
-                break
-        else:
-            at += 1
-    return found
-
-
-@given(st.lists(phrases, max_size=12), token_lists)
-def test_matching_equals_a_naive_search(keys, tokens):
-    vocabulary = {key: number for number, key in enumerate(keys)}
-    matcher = PhraseMatcher()
-    for key, number in vocabulary.items():
-        matcher.add(key, number)
-    assert matcher.spans(tokens) == naive_spans(vocabulary, tokens)
-
-
-@given(st.lists(st.tuples(st.booleans(), phrases), max_size=30), token_lists)
-def test_history_leaves_no_trace(operations, tokens):
-    matcher, held = PhraseMatcher(), {}
-    for number, (adding, key) in enumerate(operations):
-        if adding:
-            matcher.add(key, number)
-            held[key] = number
-        else:
-            matcher.discard(key)
-            held.pop(key, None)
-    fresh = PhraseMatcher()
-    for key in sorted(held):
-        fresh.add(key, held[key])
-    assert matcher._root == fresh._root  # not even in its form
-    assert len(matcher) == len(held) == len(list(matcher))
-    assert {key: matcher.get(key) for key in matcher} == held
-    assert matcher.spans(tokens) == naive_spans(held, tokens)

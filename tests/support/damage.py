@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from kept_results import KeptResults
 
 from hebbgraph import HebbgraphError, HebbianIndex, Settings
+from hebbgraph.derived.snapshot import load_snapshot
 
 __all__ = ["Case", "Outcome", "cases_of", "examine", "in_child", "made", "table"]
 
@@ -202,9 +203,7 @@ def kind_of(file: str) -> str:
     """Return the row of the table that a file belongs to."""
     name = Path(file).name
     if "lexical" in file:
-        return "lexical index: stamp and lists" if name.endswith(".json") else "lexical index"
-    if "graph-" in file or name == "CURRENT":
-        return "graph"
+        return "lexical index: manifest and lists" if name.endswith(".json") else "lexical index"
     if name.startswith("vectors"):
         return "vectors"
     if name.startswith("truth"):
@@ -254,7 +253,7 @@ def whole_folders(made: Made) -> list[tuple[str, Callable[[Path], None]]]:
     old, other = _derived_of(made.old, "default"), _derived_of(made.new, "other")
     return [
         (f"{what} of {name}", put(what, of))
-        for what in ("lexical", "graph-*", "CURRENT", "colonies.npz")
+        for what in ("lexical", "graph.arrays", "colonies.arrays")
         for name, of in (("an earlier state", old), ("another namespace", other))
     ] + [
         (f"all derived parts of {name}", lambda place, of=of: _swap_all(place, of))
@@ -270,11 +269,13 @@ def _swap_all(place: Path, of: Path) -> None:
 
 def _derived_of(place: Path, namespace: str) -> Path:
     """Return the folder of a namespace: that of the other one has fewer generations."""
-    folders = sorted(
-        (place / "derived").iterdir(),
-        key=lambda folder: [int(p.name.split("-")[1]) for p in folder.glob("graph-*")] or [0],
-    )
+    folders = sorted((place / "derived").iterdir(), key=_generation_of)
     return folders[-1] if namespace == "default" else folders[0]
+
+
+def _generation_of(folder: Path) -> int:
+    graph = load_snapshot(folder)
+    return 0 if graph is None else graph.generation
 
 
 # -- verdicts ------------------------------------------------------------------------------

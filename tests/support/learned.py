@@ -10,7 +10,7 @@ __all__ = ["dump"]
 def dump(memory: Memory) -> dict[tuple[int, str, str | None], float]:
     """Return what was taught of each chunk for each question, by each actor."""
     lessons, amounts = memory.lessons, memory.amounts()
-    actors = list(memory.actors.numbers)
+    actors = list(memory.voices)
     found: dict[tuple[int, str, str | None], float] = {}
     for lesson, node, credit in zip(
         lessons.link_lesson.tolist(),

@@ -52,7 +52,6 @@ def fake_windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(shutil, "_use_fd_functions", False)
     monkeypatch.setattr("hebbgraph.locks.OPEN_FILES_MOVE", False)
     monkeypatch.setattr("hebbgraph.artifacts.sync", lambda path: None)
-    monkeypatch.setattr("hebbgraph.derived.snapshot.sync", lambda path: None)
     return refused
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +35,9 @@ def index() -> HebbianIndex:
         (lambda _: LearningSettings(require_actor="no"), "require_actor: .*got 'no'"),
         (lambda i: i.recall("x", where={"year": {"gte": 3}}), r"by '\$gte', got 'gte'"),
         (lambda i: i.recall("x", k="5"), "k is a whole number from 1 to 10000, got '5'"),
+        (lambda _: HebbianIndex("a.hebb"), r"HebbianIndex.open\('a.hebb'\)"),  # type: ignore[arg-type]
+        (lambda i: i.reinforce(i.recall("x"), [i.recall("x").hits[0]]), "hit.chunk.id; got Hit"),
+        (lambda i: i.add([SimpleNamespace(metadata={})]), "HebbianRetriever.from_documents"),
         (pickle.dumps, "neither pickled nor copied; hand its location on"),
         (copy.copy, "neither pickled nor copied"),
     ],
@@ -42,6 +47,13 @@ def test_misuse_gets_an_answer(
 ) -> None:
     with pytest.raises(HebbgraphError, match=says):
         misuse(index)
+
+
+def test_a_model_by_its_name_makes_no_index(tmp_path: Path) -> None:
+    model: Any = "all-MiniLM-L6-v2"
+    with pytest.raises(HebbgraphError, match="is SentenceTransformerEmbedder"):
+        HebbianIndex.open(tmp_path / "new", embedder=model)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_object_with_fields_named_like_operators_can_be_found(index: HebbianIndex) -> None:
@@ -57,7 +69,7 @@ def test_forgetting_what_was_never_known_says_so(
     assert index.forget(known) == 1
     assert not caplog.records
     assert index.forget("nope") == 0
-    assert "no feedback is known by ['nope']" in caplog.text
+    assert "no such feedback is known by ['nope']" in caplog.text
 
 
 def test_a_vector_without_an_embedder_is_noted(index: HebbianIndex) -> None:

@@ -89,9 +89,9 @@ def test_a_misspelt_field_is_answered_with_the_right_one() -> None:
         Settings(vector_search="usearch")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("settings", [{"language": "german"}, "save", 3])
+@pytest.mark.parametrize("settings", [["language"], "save", 3])
 def test_settings_of_another_type_are_refused(settings: object) -> None:
-    with pytest.raises(ParameterError, match='settings is a Settings, "saved" or None'):
+    with pytest.raises(ParameterError, match='settings is a Settings, a mapping, "saved" or None'):
         HebbianIndex.open(":memory:", settings=settings)  # type: ignore[arg-type]
 
 

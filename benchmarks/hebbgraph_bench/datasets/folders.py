@@ -83,9 +83,7 @@ def read_own_folder(folder: Path) -> Dataset:
         )
     reasons = {"no relevant chunk": skipped} if skipped else {}
     extractions = _read_extractions(folder / "tags.jsonl", corpus)
-    return Dataset(
-        folder.name, tuple(corpus.values()), tuple(queries.values()), reasons, extractions
-    )
+    return Dataset(folder.name, _worded(corpus), tuple(queries.values()), reasons, extractions)
 
 
 def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
@@ -114,7 +112,7 @@ def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
     )
     left = len(texts) - len(queries)
     reasons = {"not judged in this split": left} if left else {}
-    return Dataset(folder.name, tuple(corpus.values()), queries, reasons)
+    return Dataset(folder.name, _worded(corpus), queries, reasons)
 
 
 def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
@@ -141,6 +139,11 @@ def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
     if not corpus:
         raise DatasetError(f"{path}:1: expected at least one chunk, got an empty file")
     return corpus
+
+
+def _worded(corpus: Mapping[str, Chunk]) -> tuple[Chunk, ...]:
+    """Return the chunks that say something; others (cranfield has two) no index takes."""
+    return tuple(one for one in corpus.values() if one.text.strip() or one.title.strip())
 
 
 def _known(row: Row, name: str, corpus: Collection[str]) -> dict[str, int]:

@@ -1,161 +1,192 @@
-"""What wrong citations do to the questions that they are about, and what right ones bring.
+"""What hostile lessons do to the questions that they are about, beside honest people or alone.
 
-Each attack meets an index that has learned nothing, or in one case what is right. An attacker
-asks the questions that others will ask and cites, of the chunks that are shown, a wrong one:
+Each attack meets an index that has learned nothing. Then honest people come, none, as many as
+there are hostile names, or three times as many: each asks the attacked questions and as many
+others once, and cites what is right of what is shown; they reject poison. Hostile names
 
-- ``random``: any of them,
-- ``first``: the best, which often stands right below the right one,
-- ``last``: the lowest.
+- ``lie``: cite the best wrong chunk that is shown,
+- ``reject``: reject a right one, and cite nothing,
+- ``promote``: cite two poisoned documents for each question, which repeat it and say something
+  wrong,
+
+and ask easy questions of their own for each of these, whose first hit they cite.
 """
 
 from __future__ import annotations
 
+import io
+import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
+from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import LearningSettings
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.learning.learners import IndexLearner, Lab
-from hebbgraph_bench.learning.splits import Question, split
-from hebbgraph_bench.learning.teachers import Event, Gold, Shown, Teacher
+from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.learning.splits import Question
 from hebbgraph_bench.protocol import judge
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["AttackResult", "grid", "measure_attacks"]
+__all__ = ["ATTACKS", "Attack", "AttackResult", "grid", "measure_attacks"]
 
-Choice: TypeAlias = Literal["random", "first", "last"]
-_CHOICES: tuple[Choice, ...] = ("random", "first", "last")
-#: Wrong passes of the unnamed, questions of the single wrong citations, and rotating names.
-_PASSES, _SINGLE, _NAMES = 5, 30, 40
+_POISON = "poison:"
+_HONEST = (0, 1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Who attacks, and how.
+
+    Parameters
+    ----------
+    name : str
+    does : {"lie", "reject", "promote"}
+    names : int
+        How many hostile names there are.
+    each : bool
+        Whether each name attacks every question, or they take turns.
+    passes : int
+    easy : int
+        Easy questions of their own for each attack.
+    """
+
+    name: str
+    does: Literal["lie", "reject", "promote"] = "lie"
+    names: int = 1
+    each: bool = True
+    passes: int = 1
+    easy: int = 0
+
+
+ATTACKS = (
+    Attack("one new name lies, one pass"),
+    Attack("– three passes", passes=3),
+    Attack("– one pass, two easy questions a lie", easy=2),
+    Attack("– three passes, two easy questions a lie", passes=3, easy=2),
+    Attack("25 names in turn, one easy question a lie", names=25, each=False, easy=1),
+    Attack("ten names lie, two easy questions a lie", names=10, easy=2),
+    Attack("one name rejects what is right, two easy questions each", "reject", easy=2),
+    Attack("two poisoned documents a question", "promote", names=10, passes=0),
+    Attack("– and ten fans of them", "promote", names=10),
+    Attack("– who ask two easy questions each time", "promote", names=10, easy=2),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """The questions of one attack, before and after it, by metric; one value a question."""
+    """The attacked questions before, with honest lessons alone, and with the attack too.
+
+    By metric, one value a question; and how far hostile and honest names are believed, on average.
+    """
 
     name: str
+    honest: int
     questions: int
     before: Mapping[str, FloatArray]
+    alone: Mapping[str, FloatArray]
     after: Mapping[str, FloatArray]
+    believed: Mapping[str, float]
 
     def means(self) -> dict[str, Any]:
         """Return the means, as what JSON can hold."""
         return {
             "name": self.name,
+            "honest": self.honest,
             "questions": self.questions,
-            "before": {name: float(values.mean()) for name, values in self.before.items()},
-            "after": {name: float(values.mean()) for name, values in self.after.items()},
+            **{
+                when: {name: float(values.mean()) for name, values in getattr(self, when).items()}
+                for when in ("before", "alone", "after")
+            },
+            "believed": dict(self.believed),
         }
 
 
-class _Wrong:
-    """Cites one wrong chunk a question."""
-
-    def __init__(self, choice: Choice, actor: Callable[[int], str | None], *, seed: int) -> None:
-        self._choice = choice
-        self._actor = actor
-        self._rng = random.Random(seed)
-        self._times = 0
-
-    def events(
-        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
-    ) -> Iterator[Event]:
-        """Ask and judge."""
-        for question in questions:
-            shown = ask(question.text)
-            wrong = [id_ for id_ in shown.ids if id_ not in question.relevant]
-            if wrong:
-                at = {"random": self._rng.randrange(len(wrong)), "first": 0, "last": -1}
-                yield Event(shown, [wrong[at[self._choice]]], self._actor(self._times))
-                self._times += 1
-
-
-class _Named:
-    """Cites what is right, under names."""
-
-    def __init__(self, actor: Callable[[int], str | None]) -> None:
-        self._actor = actor
-
-    def events(
-        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
-    ) -> Iterator[Event]:
-        """Ask and judge."""
-        for number, event in enumerate(Gold().events(questions, ask)):
-            yield event._replace(actor=self._actor(number))
-
-
-class _Farming:
-    """Asks easy questions of its own and cites the first hit, some for each lie.
-
-    Parameters
-    ----------
-    easy : sequence of str
-        Questions whose first hit is right.
-    for_each : int
-        How many of them a lie.
-    inner : _Wrong or _Rejecting
-        Who lies.
-    actor : callable
-        The name of the n-th lie.
-    """
+class _World:
+    """A set whose first questions are attacked, and the index of it that is taught."""
 
     def __init__(
-        self,
-        easy: Sequence[str],
-        for_each: int,
-        inner: _Wrong | _Rejecting,
-        actor: Callable[[int], str | None],
+        self, dataset: Dataset, index: HebbianIndex, *, k: int, seed: int, at_most: int
     ) -> None:
-        self._easy = easy
-        self._for_each = for_each
-        self._inner = inner
-        self._actor = actor
+        rng = random.Random(seed)
+        queries = sorted(dataset.queries, key=lambda query: query.id)
+        drawn = [Question(q.id, q.text, q.relevant) for q in rng.sample(queries, len(queries))]
+        n = min(at_most, len(drawn) // 2)
+        self.attacked, self.others = drawn[:n], drawn[n : 2 * n]
+        chunks = rng.sample(list(dataset.corpus), min(6 * n, len(dataset.corpus)))
+        #: The beginnings of passages: what nobody can get wrong.
+        self.easy = [f"{chunk.title} {' '.join(chunk.text.split()[:8])}" for chunk in chunks]
+        self.index, self._k = index, k
 
-    def events(
-        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
-    ) -> Iterator[Event]:
-        """Ask and judge."""
-        for number, lie in enumerate(self._inner.events(questions, ask)):
-            first = number * self._for_each
-            for at in range(first, first + self._for_each):
-                shown = ask(self._easy[at % len(self._easy)])
-                if shown.ids:
-                    yield Event(shown, [shown.ids[0]], self._actor(number))
-            yield lie
+    def ask(self, question: str) -> Recall:
+        return self.index.recall(question, k=self._k)
 
+    def poison(self) -> list[Chunk]:
+        return [
+            Chunk(id=f"{_POISON}{one.id}:{at}", text=f"{one.text} {saying} {one.id[::-1]}.")
+            for one in self.attacked
+            for at, saying in enumerate(("It is well known to be", "Experts say that it is"))
+        ]
 
-class _Rejecting:
-    """Rejects what is right, and cites nothing."""
+    def strike(self, attack: Attack) -> None:
+        """Let the hostile names do what they do."""
+        easy = itertools.cycle(self.easy)
+        for _ in range(attack.passes):
+            said: list[tuple[Recall, list[str], list[str], Sequence[str]]] = []
+            for turn, question in enumerate(self.attacked):
+                who = range(attack.names) if attack.each else [turn % attack.names]
+                names = [f"eve-{number}" for number in who]
+                for _ in range(attack.easy):
+                    recall, right, wrong = self._shown(Question("", next(easy), {}))
+                    said.append((recall, wrong[:1], [], names))
+                recall, right, wrong = self._shown(question)
+                poison = [id_ for id_ in wrong if id_.startswith(f"{_POISON}{question.id}:")]
+                cited = {"lie": wrong[:1], "reject": [], "promote": poison}[attack.does]
+                said.append((recall, cited, right[:1] if attack.does == "reject" else [], names))
+            self._teach(said)
 
-    def __init__(self, actor: Callable[[int], str | None]) -> None:
-        self._actor = actor
+    def help(self, names: Sequence[str]) -> None:
+        """Let honest people say what is right, once of each question."""
+        said = []
+        for question in (*self.attacked, *self.others):
+            recall, right, wrong = self._shown(question)
+            said.append((recall, right, [id_ for id_ in wrong if id_.startswith(_POISON)], names))
+        self._teach(said)
 
-    def events(
-        self, questions: Sequence[Question], ask: Callable[[str], Shown], /
-    ) -> Iterator[Event]:
-        """Ask and judge."""
-        for number, event in enumerate(Gold().events(questions, ask)):
-            yield event._replace(cited=[], rejected=event.cited[:1], actor=self._actor(number))
+    def _shown(self, question: Question) -> tuple[Recall, list[str], list[str]]:
+        recall = self.ask(question.text)
+        ids = [hit.chunk.id for hit in recall.hits]
+        right = [id_ for id_ in ids if id_ in question.relevant]
+        return recall, right, [id_ for id_ in ids if id_ not in question.relevant]
 
+    def _teach(self, said: Iterable[tuple[Recall, list[str], list[str], Sequence[str]]]) -> None:
+        """Let the first name say it, and the others the same."""
+        copies = []
+        for recall, cited, rejected, names in said:
+            if names and (cited or rejected):
+                first = self.index.reinforce(recall, cited, rejected=rejected, actor=names[0])
+                for at, name in enumerate(names[1:]):
+                    other = {"id": f"{first.id[:56]}-{at}", "actor": name}
+                    copies.append(first.model_copy(update=other).model_dump_json())
+        self.index.log.import_(io.StringIO("\n".join(copies)), origin="copies")
 
-def _easy_questions(dataset: Dataset, n: int, seed: int) -> list[str]:
-    """Return the beginnings of passages: what nobody can get wrong."""
-    chunks = random.Random(seed).sample(list(dataset.corpus), min(n, len(dataset.corpus)))
-    return [f"{chunk.title} {' '.join(chunk.text.split()[:8])}" for chunk in chunks]
+    def judged(self) -> dict[str, FloatArray]:
+        ids = [[hit.chunk.id for hit in self.ask(one.text).hits] for one in self.attacked]
+        relevant = [one.relevant for one in self.attacked]
+        first = [bool(some) and some[0] in gold for some, gold in zip(ids, relevant, strict=True)]
+        return {"hit@1": np.array(first, np.float64)} | judge(ids, relevant, self._k)
 
-
-def _nobody(_: int) -> str | None:
-    return None
-
-
-def _one(_: int) -> str | None:
-    return "eve"
+    def believed(self) -> dict[str, float]:
+        weights: dict[str, list[float]] = {}
+        for lesson in self.index.lessons():
+            weights.setdefault((lesson.actor or "").split("-")[0], []).append(lesson.weight)
+        return {name: float(np.mean(some)) for name, some in weights.items()}
 
 
 def measure_attacks(
@@ -165,12 +196,11 @@ def measure_attacks(
     settings: LearningSettings | None = None,
     k: int = 10,
     seed: int = 0,
-    at_most: int = 100,
+    at_most: int = 50,
+    attacks: Sequence[Attack] = ATTACKS,
     on_arm: Callable[[str], object] | None = None,
 ) -> list[AttackResult]:
-    """Run every attack on one set, and right passes beside them.
-
-    Some attackers farm belief: they ask easy questions of their own for each lie.
+    """Run every attack on one set, beside none, as many and three times as many honest people.
 
     Parameters
     ----------
@@ -181,7 +211,8 @@ def measure_attacks(
         How many chunks each question is shown.
     seed : int
     at_most : int
-        Questions that are taught and asked, at most.
+        Questions that are attacked, at most.
+    attacks : sequence of Attack
     on_arm : callable, optional
         Told the name of each attack before it starts.
 
@@ -189,107 +220,64 @@ def measure_attacks(
     -------
     list of AttackResult
     """
-    questions = split(dataset, seed=seed).learn[:at_most]
-    results = []
-    with Lab(dataset, embedder) as lab:
-        with lab.unlearned() as ask:
-            before = [ask(one.text, k).ids for one in questions]
-        easy = _easy_questions(dataset, 2 * len(questions), seed)
-        for name, asked, passes in (*_attacks(questions, seed), *_farmed(questions, easy, seed)):
-            if on_arm is not None:
-                on_arm(name)
-            with lab.fresh(settings) as index:
-                learner = IndexLearner(index)
+    return list(_measured(dataset, embedder, settings, k, seed, at_most, attacks, on_arm))
 
-                def shown(text: str, learner: IndexLearner = learner) -> Shown:
-                    return learner.ask(text, k)
 
-                for teacher in passes:
-                    for event in teacher.events(asked, shown):
-                        learner.learn(event)
-                after = [learner.ask(one.text, k).ids for one in asked]
-            relevant = [one.relevant for one in asked]
-            results.append(
-                AttackResult(
-                    name,
-                    len(asked),
-                    _judged(before[: len(asked)], relevant, k),
-                    _judged(after, relevant, k),
+def _measured(
+    dataset: Dataset,
+    embedder: CachingEmbedder | None,
+    settings: LearningSettings | None,
+    k: int,
+    seed: int,
+    at_most: int,
+    attacks: Sequence[Attack],
+    on_arm: Callable[[str], object] | None,
+) -> Iterator[AttackResult]:
+    alone: dict[int, dict[str, FloatArray]] = {}
+    with Lab(dataset, embedder) as lab, lab.fresh(settings) as index:
+        world = _World(dataset, index, k=k, seed=seed, at_most=at_most)
+        for attack in sorted(attacks, key=lambda one: one.does == "promote"):
+            for times in _HONEST:
+                names = [f"reader-{number}" for number in range(times * attack.names)]
+                if on_arm is not None:
+                    on_arm(f"{attack.name}, {len(names)} honest")
+                if len(names) not in alone:
+                    world.help(names)
+                    alone[len(names)] = world.judged()
+                    index.forget(everything=True)
+                if attack.does == "promote":
+                    index.add(world.poison())
+                world.strike(attack)
+                world.help(names)
+                yield AttackResult(
+                    attack.name,
+                    len(names),
+                    len(world.attacked),
+                    alone[0],
+                    alone[len(names)],
+                    world.judged(),
+                    world.believed(),
                 )
-            )
-    return results
-
-
-def _attacks(
-    questions: Sequence[Question], seed: int
-) -> Iterator[tuple[str, Sequence[Question], Sequence[Teacher]]]:
-    right: list[_Wrong | _Named]
-    for who, actor in (("nobody", _nobody), ("one actor", _one), ("each another", "{}".format)):
-        yield f"one right pass by {who}", questions, [_Named(actor)]
-    for choice in _CHOICES:
-        passes: list[_Wrong | _Named] = [
-            _Wrong(choice, _nobody, seed=seed + number) for number in range(_PASSES)
-        ]
-        yield f"{_PASSES} wrong passes by nobody ({choice})", questions, passes
-    for choice in _CHOICES:
-        single: list[_Wrong | _Named] = [_Wrong(choice, _one, seed=seed)]
-        yield f"{_SINGLE} single wrong by one actor ({choice})", questions[:_SINGLE], single
-    for choice in _CHOICES:
-        names: list[_Wrong | _Named] = [
-            _Wrong(choice, lambda at: f"name-{at % _NAMES}", seed=seed + number)
-            for number in range(_PASSES)
-        ]
-        yield f"{_PASSES} wrong passes by {_NAMES} new names ({choice})", questions, names
-    for choice in _CHOICES:
-        right = [_Named(lambda at: f"reader-{at % 10}")]
-        right += [_Wrong(choice, lambda at: f"name-{at % _NAMES}", seed=seed)]
-        yield f"right pass by 10, wrong one by {_NAMES} new names ({choice})", questions, right
-
-
-def _farmed(
-    questions: Sequence[Question], easy: Sequence[str], seed: int
-) -> Iterator[tuple[str, Sequence[Question], Sequence[Teacher]]]:
-    def liar(names: int, for_each: int, pass_: int) -> _Farming:
-        def actor(at: int) -> str:
-            return f"name-{at % names}"
-
-        return _Farming(easy, for_each, _Wrong("first", actor, seed=seed + pass_), actor)
-
-    for passes in (1, 3):
-        lies = [liar(1, 2, at) for at in range(passes)]
-        yield f"one name, two easy questions a lie, {passes} wrong passes (first)", questions, lies
-    yield "25 names, one easy question a lie (first)", questions, [liar(25, 1, 0)]
-    yield (
-        "one name, two easy questions for each right chunk it rejects",
-        questions,
-        [_Farming(easy, 2, _Rejecting(_one), _one)],
-    )
-    yield (
-        "the ten names of two easy questions a lie (first), and a right pass by 10",
-        questions,
-        [liar(10, 2, 0), _Named(lambda at: f"reader-{at % 10}")],
-    )
-
-
-def _judged(
-    rankings: Sequence[Sequence[str]], relevant: Sequence[Mapping[str, int]], k: int
-) -> dict[str, FloatArray]:
-    first = [bool(ids) and ids[0] in gold for ids, gold in zip(rankings, relevant, strict=True)]
-    return {"hit@1": np.array(first, dtype=np.float64)} | judge(rankings, relevant, k)
+                index.forget(everything=True)
+                index.delete(ids=[chunk.id for chunk in world.poison()])
 
 
 def grid(name: str, results: Sequence[AttackResult], k: int = 10) -> Grid:
-    """Lay out one row an attack: means before and after."""
-    metrics = ("hit@1", "MRR", f"R@{min(5, k)}", f"nDCG@{min(10, k)}")
-    rows = [
-        (
-            result.name,
-            str(result.questions),
-            *(
-                f"{result.before[metric].mean():.3f} → {result.after[metric].mean():.3f}"
-                for metric in metrics
-            ),
+    """Lay out one row an attack: beside how many honest people, and what they lose by it."""
+    rows = []
+    for one in results:
+        before, alone, after = (
+            values["MRR"].mean() for values in (one.before, one.alone, one.after)
         )
-        for result in results
-    ]
-    return Grid(f"{name}: attacks and what is right", ("", "questions", *metrics), rows)
+        believed = [one.believed.get(who, float("nan")) for who in ("eve", "reader")]
+        rows.append(
+            (
+                one.name,
+                str(one.honest),
+                *(f"{value:.3f}" for value in (before, alone, after)),
+                f"{after - alone:+.3f}",
+                *("" if value != value else f"{value:.2f}" for value in believed),
+            )
+        )
+    headings = ("", "honest", "before", "honest alone", "attacked", "lost", "in them", "in honest")
+    return Grid(f"{name}: attacks on {results[0].questions} questions", headings, rows)

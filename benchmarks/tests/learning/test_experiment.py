@@ -119,13 +119,21 @@ def test_growth_tells_what_the_embedding_takes_apart(folder: Path) -> None:
     assert (embedding, ratio) == ("8.00", "1.10")
 
 
-def test_attacks_are_measured_beside_what_is_right(folder: Path, tmp_path: Path) -> None:
+def test_attacks_are_measured_beside_honest_people(folder: Path, tmp_path: Path) -> None:
     [found] = studies.bench_attacks([folder], k=4, json_path=tmp_path / "attacks.json")
-    named = {one.name: one for one in found}
-    right = named["one right pass by nobody"]
-    assert right.after["nDCG@4"].mean() >= right.before["nDCG@4"].mean()
-    wrong = named["5 wrong passes by nobody (last)"]
-    assert wrong.questions == 2
-    assert wrong.before["MRR"].tolist() == right.before["MRR"].tolist()
+    by = {(one.name, one.honest): one for one in found}
+    assert sorted({honest for _, honest in by}) == [0, 1, 3, 10, 25, 30, 75]
+    lies = by["one new name lies, one pass", 1]
+    assert (
+        lies.before["MRR"].tolist()
+        == by["two poisoned documents a question", 0].before["MRR"].tolist()
+    )
+    assert set(lies.believed) == {"eve", "reader"}
+    # Documents alone displace what is right; readers who reject them bring it back.
+    poisoned = [
+        by["two poisoned documents a question", honest].after["MRR"].mean() for honest in (0, 10)
+    ]
+    assert poisoned[0] < lies.before["MRR"].mean()
+    assert poisoned[0] < poisoned[1]
     written = json.loads((tmp_path / "attacks.json").read_text())
-    assert [one["name"] for one in written["sets"][0]["attacks"]] == list(named)
+    assert [one["name"] for one in written["sets"][0]["attacks"]] == [one.name for one in found]

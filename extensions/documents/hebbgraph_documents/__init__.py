@@ -9,6 +9,7 @@
 ``html_tree``         an HTML page to a tree, nested as a browser nests it
 ``outline``           titles, headings and front matter
 ``links``             anchors and links, resolved against the document's path
+``code``              source code: what it defines
 ``rst``               reStructuredText: its sections, labels and references
 ``split``             a Document to chunks along its outline
 ``cut``               a text too long for one chunk

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from hebbgraph.cli.shared import (
     EmbedderName,
     MaxTokens,
     Namespace,
+    SettingsFile,
     TaggerName,
     err,
     opened,
@@ -84,6 +86,7 @@ def index(
     base: Base = None,
     cache_dir: Cache = None,
     max_tokens: MaxTokens = None,
+    settings: SettingsFile = None,
     seconds_per_file: Annotated[
         float, typer.Option(help="Give up on a file after this time.")
     ] = CONVERSION_SECONDS,
@@ -110,29 +113,52 @@ def index(
         "limits": limits,
         "encoding": encoding,
     }
-    piped = _STANDARD_INPUT in paths
-    if piped != (name is not None) or (piped and (len(paths) > 1 or watch or prune)):
-        raise typer.BadParameter(
-            "standard input is indexed alone: hebbgraph index - --name NOTES.md"
-        )
-    with opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store:
-        if not store.settings.keep_text:
-            raise ParameterError(
-                f"{db} keeps its texts in another store; add documents with the program that "
-                "writes to that store"
-            )
+    _check_piped(paths, name, alone=not (watch or prune))
+    with opened(
+        db,
+        namespace,
+        embedder,
+        tagger=tagger,
+        create=True,
+        cache_dir=cache_dir,
+        settings=settings,
+    ) as store:
+        _check_takes_texts(store, db)
         if name is not None:
             report = _piped(name, store, options)
         else:
             report = _read(paths, include, exclude, store, options)
         _tell(report, as_json)
-        while watch:
-            time.sleep(_WATCH_SECONDS)
-            before, report = report, _read(paths, include, exclude, store, options)
-            if report.indexed or report.removed or report.failed != before.failed:
-                _tell(report, as_json)
+        if watch:
+            _watch(report, lambda: _read(paths, include, exclude, store, options), as_json)
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)
+
+
+def _check_piped(paths: list[Path], name: str | None, *, alone: bool) -> None:
+    piped = _STANDARD_INPUT in paths
+    if piped != (name is not None) or (piped and (len(paths) > 1 or not alone)):
+        raise typer.BadParameter(
+            "standard input is indexed alone: hebbgraph index - --name NOTES.md"
+        )
+
+
+def _check_takes_texts(store: HebbianIndex, db: str) -> None:
+    if not store.settings.keep_text:
+        raise ParameterError(
+            f"{db} keeps its texts in another store; add documents with the program that "
+            "writes to that store"
+        )
+
+
+def _watch(report: IngestReport, read: Callable[[], IngestReport], as_json: bool) -> None:
+    """Go on until the program is stopped; tell what has changed."""
+    while True:
+        time.sleep(_WATCH_SECONDS)
+        before, report = report, read()
+        changed = report.indexed or report.removed or report.gone != before.gone
+        if changed or report.failed != before.failed:
+            _tell(report, as_json)
 
 
 def _piped(name: str, store: HebbianIndex, options: dict[str, Any]) -> IngestReport:
@@ -183,6 +209,12 @@ def _tell(report: IngestReport, as_json: bool) -> None:
     if report.unsupported:
         kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
         err.print(f"ignored, by suffix: {harmless(kinds)}")
+    if report.gone:
+        err.print(
+            f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
+            "to delete what is gone, run this again with --prune",
+            soft_wrap=True,
+        )
     for path, reason in report.failed:
         err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
     for chunk_id, reason in report.untagged:

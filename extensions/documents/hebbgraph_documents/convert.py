@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
+from hebbgraph_documents.code import CODE, code_headings
 from hebbgraph_documents.formats import Converted, check_length, from_docx, from_html, from_pdf
 from hebbgraph_documents.links import Mark, markdown_marks, usable
 from hebbgraph_documents.outline import (
@@ -44,6 +45,7 @@ __all__ = [
 DEFAULT_MAX_BYTES = 100_000_000
 """Larger files are refused: 100 MB is some fifty thousand pages of prose."""
 
+_SOURCE = "text/x-code"
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MEDIA_TYPES = {
     ".txt": "text/plain",
@@ -56,14 +58,6 @@ MEDIA_TYPES = {
     ".docx": _DOCX,
 }
 """Supported suffixes, in lower case."""
-
-#: Suffixes of what programs read, where a line that begins with # is no heading.
-_CODE = frozenset({
-    ".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".js", ".jsx", ".ts", ".tsx", ".java",
-    ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs", ".rb", ".php", ".pl",
-    ".lua", ".r", ".jl", ".swift", ".sql", ".toml", ".ini", ".cfg", ".conf", ".yaml", ".yml",
-    ".json", ".xml", ".css", ".tex",
-})  # fmt: skip
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -129,7 +123,8 @@ def convert_bytes(
         elif media_type == "application/pdf":
             converted = from_pdf(data, max_characters=max_characters)
         else:
-            converted = Converted(_decode(data, encoding))
+            name = Path(path).name if media_type == _SOURCE else ""
+            converted = Converted(_decode(data, encoding), named=name)
         document = _finish(converted, media_type, Path(path).stem)
         check_length(len(document.text), max_characters)
     except MissingExtraError as error:
@@ -148,8 +143,12 @@ def convert_bytes(
     return document
 
 
+#: Suffixes of files that ``hebbgraph build`` takes.
+_OF_CHUNKS = frozenset({".jsonl", ".ndjson", ".parquet", ".pq"})
+
+
 def media_type_of(path: str | os.PathLike[str]) -> str:
-    """Return the media type of a file by its suffix.
+    """Return the media type of a file by its suffix, or by that before ``.gz``.
 
     Raises
     ------
@@ -157,7 +156,16 @@ def media_type_of(path: str | os.PathLike[str]) -> str:
         If the suffix is not in ``MEDIA_TYPES``.
     """
     suffix = Path(path).suffix.lower()
+    if suffix == ".gz":
+        suffix = Path(Path(path).stem).suffix.lower()
+    if suffix in CODE:
+        return _SOURCE
     if suffix not in MEDIA_TYPES:
+        if suffix in _OF_CHUNKS:
+            raise ConversionError(
+                f"{shown_path(path)}: holds chunks, not a document; `hebbgraph build` adds it, "
+                "unpacked"
+            )
         known = ", ".join(sorted(MEDIA_TYPES))
         raise ConversionError(f"{shown_path(path)}: unknown kind {suffix!r}; readable are {known}")
     return MEDIA_TYPES[suffix]
@@ -190,8 +198,8 @@ def text_document(text: str, *, path: str | os.PathLike[str], title: str = "") -
         return _finish(Converted(text, title), "text/x-rst", "")
     if suffix == ".ipynb":
         return markdown_document(_notebook(text), title=title)
-    if suffix in _CODE:
-        return _finish(Converted(text, named=title or Path(path).name), "text/x-code", "")
+    if suffix in CODE:
+        return _finish(Converted(text, named=title or Path(path).name), _SOURCE, "")
     return markdown_document(text, title=title)
 
 
@@ -220,8 +228,8 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
         if media_type == "text/x-rst":
             headings, marks = rst_headings(text), usable(rst_marks(text))
         else:
-            plain = media_type in ("text/plain", "text/x-code")
-            headings = () if plain else markdown_headings(text)
+            found = {"text/plain": lambda _: (), _SOURCE: code_headings}
+            headings = found.get(media_type, markdown_headings)(text)
     if media_type == "text/markdown":
         marks = markdown_marks(text)
     if not text.strip():
@@ -242,12 +250,13 @@ def _decode(data: bytes, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         raise ConversionError(
             f"is not {encoding.upper()} text ({error.reason} at byte {error.start}); "
-            "convert it to UTF-8, or name its encoding"
+            "convert it to UTF-8, or name its encoding (--encoding)"
         ) from error
     head = text[:100_000]
     if "\0" in head or sum(map(head.count, "\1\2\3\4\5\6\x0e\x0f\x10")) > len(head) // 20:
         raise ConversionError(
-            "looks binary, not text; if it is UTF-16 without byte order mark, name its encoding"
+            "looks binary, not text; if it is UTF-16 without byte order mark, name its encoding "
+            "(--encoding)"
         )
     return text
 

@@ -62,6 +62,8 @@ class IngestReport(BaseModel):
     ----------
     indexed, skipped, removed : tuple of str
         Document ids: added or updated, unchanged, deleted by ``prune``.
+    gone : tuple of str
+        Documents at or below the paths whose file is gone, and which ``prune`` would delete.
     failed : tuple of (path, reason)
         Chunks from an earlier run, if any, stay in the index.
     chunks : int
@@ -80,6 +82,7 @@ class IngestReport(BaseModel):
     indexed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     chunks: int = 0
     untagged: tuple[tuple[str, str], ...] = ()
@@ -182,17 +185,16 @@ def ingest(
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    removed = []
-    if prune:
-        present = {document_id for document_id, _ in files}
-        for document_id in sorted(set(known) - present):
-            if _is_gone(document_id, root, found):
-                index.delete(document_id=document_id)
-                removed.append(document_id)
+    present = {document_id for document_id, _ in files}
+    absent = sorted(known.keys() - present)
+    gone = tuple(document_id for document_id in absent if _is_gone(document_id, root, found))
+    for document_id in gone if prune else ():
+        index.delete(document_id=document_id)
     return IngestReport(
         indexed=tuple(indexed),
         skipped=tuple(skipped),
-        removed=tuple(removed),
+        removed=gone if prune else (),
+        gone=() if prune else gone,
         failed=tuple(failed),
         chunks=chunk_count,
         untagged=tuple(untagged),
@@ -316,4 +318,7 @@ def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
 
 def failure(error: Exception, file: FoundFile) -> tuple[str, str]:
     """Return the path of a file that failed, and the reason."""
-    return shown_path(file.path), str(error).removeprefix(f"{shown_path(file.real)}: ")
+    reason = str(error)
+    for named in (file.real, file.real.with_suffix("")):  # what is packed is named as unpacked
+        reason = reason.removeprefix(f"{shown_path(named)}: ")
+    return shown_path(file.path), reason

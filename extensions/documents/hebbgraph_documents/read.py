@@ -94,8 +94,8 @@ def convert_within(
     encoding: str | None = None,
 ) -> Document:
     """Convert the bytes of the file ``path``; see :func:`read_document`."""
-    data, path = _unpacked(data, Path(path), max_bytes)
     media_type = media_type_of(path)
+    data, path = _unpacked(data, Path(path), max_bytes)
     known_encoding(encoding)
     is_light = media_type == "text/plain" or (
         media_type == "text/markdown" and len(data) <= _SHORT_MARKDOWN

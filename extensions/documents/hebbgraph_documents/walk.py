@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from hebbgraph_documents.code import CODE
 from hebbgraph_documents.convert import MEDIA_TYPES, shown_path
 
 __all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
@@ -78,7 +79,8 @@ def discover(
         With the dot, in any case.
     include, exclude : collections of str
         Patterns like ``"guide/*"`` or ``"*.md"``, for the path of a file below its folder; ``*``
-        also crosses folders. Without ``include``, every file is taken that none excludes.
+        also crosses folders. Without ``include``, every file is taken that none excludes; source
+        code below a folder is taken only if it is included.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def discover(
     """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    wanted = frozenset(suffix.lower() for suffix in suffixes)
+    wanted = frozenset(suffix.lower() for suffix in suffixes) | (CODE if include else frozenset())
     found = Discovery()
     seen: set[Path] = set()
     for given in map(Path, paths):

@@ -89,10 +89,12 @@ def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
             case [int(level), str(text), int(start), int(stop)] if (
                 1 <= level <= _HIGHEST_LEVEL
                 and len(text) <= MAX_HEADING_CHARS
-                and last <= start < stop <= lines
+                and last <= start <= stop <= lines
+                and start < lines
             ):
                 headings.append(Heading(level, text, start, stop))
-                last = stop
+                # A definition in code is a heading and stays in the text.
+                last = max(stop, start + 1)
             case _:
                 raise ProtocolError("no heading of this text")
     return tuple(headings)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import itertools
 import os
 import sys
@@ -232,6 +233,7 @@ def bad_files(docx, pdf):
         "locked.pdf": (pdf([["text"]], encrypted=True), "password"),
         "noise.pdf": (b"%PDF-1.7\n" + os.urandom(2000), "damaged"),
         "sheet.xlsx": (b"x", "unknown kind '.xlsx'"),
+        "lines.jsonl.gz": (gzip.compress(b"{}"), "`hebbgraph build` adds it"),
         "none": (b"x", "unknown kind ''"),
     }
 

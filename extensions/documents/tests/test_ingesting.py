@@ -127,8 +127,12 @@ def test_prune_removes_what_is_gone_below_the_paths_only(folder, shelf, tmp_path
     ingest([folder, other], shelf)
     (folder / "deep/sleep.txt").unlink()
     (other / "a.md").unlink()
-    assert ingest([folder], shelf).removed == ()
-    removed = ingest([folder], shelf, prune=True).removed
+    report = ingest([folder], shelf)
+    assert report.removed == ()
+    assert [Path(document_id).name for document_id in report.gone] == ["sleep.txt"]
+    report = ingest([folder], shelf, prune=True)
+    removed = report.removed
+    assert report.gone == ()
     assert [Path(document_id).name for document_id in removed] == ["sleep.txt"]
     assert (other / "a.md").resolve().as_posix() in shelf.fingerprints
     # A path that does not exist may be a drive that is not mounted.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +27,8 @@ from typing import Any, Self
 import faiss
 import numpy as np
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.artifacts import Stamp, read_stamped, rows_checksum, write_stamped
+from hebbgraph.artifacts import DamagedPartError, remove, replace_file
+from hebbgraph.manifest import Manifest
 from numpy.typing import NDArray
 
 from hebbgraph_scale.directions import principal_directions
@@ -36,6 +38,7 @@ __all__ = ["InvertedListSearch"]
 logger = logging.getLogger(__name__)
 
 _FILE = "vectors.ivf"
+_MANIFEST, _VERSION = "vectors.ivf.manifest.json", 1
 #: The share of the squared length that codes keep; components come in multiples of the unit.
 _KEPT = 0.9
 _UNIT = 32
@@ -152,10 +155,12 @@ class InvertedListSearch:
 
     # -- on disk --------------------------------------------------------------------
 
-    def save(self, directory: Path, stamp: Stamp, rows: IntArray) -> None:
-        """Write the lists, which hold the vectors of the first of ``rows``; the stamp goes last."""
-        stamp = stamp | {"n": len(self), "rows": rows_checksum(rows[: len(self)])}
-        write_stamped(directory / _FILE, stamp, self._write)
+    def save(self, directory: Path, facts: dict[str, Any], rows: IntArray) -> None:
+        """Write the lists, which hold the vectors of the first of ``rows``."""
+        facts = facts | {"n": len(self), "rows": _checksum(rows[: len(self)])}
+        remove(directory / _MANIFEST)
+        replace_file(directory / _FILE, self._write)
+        Manifest.of(facts, [directory / _FILE]).write(directory / _MANIFEST, _VERSION)
 
     def _write(self, path: Path) -> None:
         try:
@@ -165,31 +170,37 @@ class InvertedListSearch:
 
     @classmethod
     def load(
-        cls, directory: Path, dimension: int, fits: Callable[[Stamp], bool], rows: IntArray
+        cls,
+        directory: Path,
+        dimension: int,
+        fits: Callable[[dict[str, Any]], bool],
+        rows: IntArray,
     ) -> Self | None:
         """Read what :meth:`save` wrote; None unless it holds the vectors of the first ``rows``.
 
-        ``fits`` judges the rest of the stamp. Vectors added since are missing.
+        ``fits`` judges the rest of the facts. Vectors added since are missing.
         """
-
-        def same_rows(stamp: Stamp) -> bool:
-            n = int(stamp["n"])
-            return n <= len(rows) and stamp["rows"] == rows_checksum(rows[:n]) and fits(stamp)
-
-        held = read_stamped(directory / _FILE, same_rows)
-        if held is None:
-            return None
-        n = held["n"]
         try:
+            manifest = Manifest.read(directory / _MANIFEST, _VERSION)
+            if manifest is None:
+                return None
+            n, expected = manifest.facts["n"], manifest.facts["rows"]
+            if n > len(rows) or expected != _checksum(rows[:n]) or not fits(manifest.facts):
+                return None
+            manifest.check(directory)
             index = faiss.read_index(str(directory / _FILE))
             if (index.ntotal, index.d) != (n, dimension):
                 raise ValueError(f"{index.ntotal} vectors of {index.d} numbers")
-        except (OSError, ValueError, RuntimeError) as error:
+        except (DamagedPartError, ValueError, RuntimeError) as error:
             logger.warning("%s in %s is damaged (%s): rebuilding", _FILE, directory, error)
             return None
         lists = object.__new__(cls)
         lists._index, lists._last_allowed = index, None
         return lists
+
+
+def _checksum(rows: IntArray) -> int:
+    return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hebbgraph.artifacts import remove
+from hebbgraph.artifacts import DamagedPartError, remove
 from hebbgraph.derived.folder import TRAINED_LAYER
 from hebbgraph.derived.snapshot import load_snapshot
 from hebbgraph.hebbian_index import HebbianIndex
@@ -143,7 +143,10 @@ def fetch(index: HebbianIndex, url: str) -> Fetched:
 
 def _generation_here(parts: Namespace) -> int | None:
     """Return the generation of the graph in the folder, if it is of this truth."""
-    graph = load_snapshot(folder_of(parts))
+    try:
+        graph = load_snapshot(folder_of(parts))
+    except DamagedPartError:  # what is damaged is replaced
+        return None
     if graph is None or not parts.truth.history.knows(Commit(graph.generation, graph.mark)):
         return None
     return graph.generation

@@ -188,7 +188,7 @@ def app(args: dict[str, str] | ServingConfig) -> Any:
             self._served = create_app(Indexes(self.pool), settings)
 
         def __serve_build_asgi_app__(self) -> Any:
-            return _Tenants(self._served, self)
+            return _Tenants(self._served, self, open_here=not settings.tokens)
 
         @serve.multiplexed(max_num_models_per_replica=most)  # type: ignore[untyped-decorator]
         async def tenant(self, namespace: str) -> str:
@@ -209,12 +209,19 @@ def app(args: dict[str, str] | ServingConfig) -> Any:
 
 
 class _Tenants:
-    """Tells Ray which tenants are open here, once a request of one was allowed and answered."""
+    """Tells Ray which tenants are open here, once a request of one was allowed and answered.
 
-    def __init__(self, app: Any, replica: Any) -> None:
-        self.app, self.replica = app, replica
+    Without tokens (``open_here``), only this machine is answered: where Ray's proxies listen is
+    Ray's to say under ``serve deploy``, and by default that is everywhere.
+    """
+
+    def __init__(self, app: Any, replica: Any, *, open_here: bool) -> None:
+        self.app, self.replica, self.open_here = app, replica, open_here
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.open_here and scope["type"] == "http" and not _is_from_here(scope):
+            await _refusal()(scope, receive, send)
+            return
         answered = []
 
         async def sending(message: Any) -> None:
@@ -227,6 +234,22 @@ class _Tenants:
             asked = parse_qs(scope["query_string"].decode("latin-1")).get("namespace")
             if scope["path"].startswith("/v1/") and asked:
                 await self.replica.tenant(asked[0])
+
+
+def _is_from_here(scope: Any) -> bool:
+    access = require("hebbgraph_server.settings", extra="serving", purpose="serving")
+    client = scope.get("client")
+    return bool(client) and bool(access.is_loopback(client[0]))
+
+
+def _refusal() -> Any:
+    """Return what a request over the network gets where there are no tokens."""
+    problems = require("hebbgraph_server.problems", extra="serving", purpose="serving")
+    detail = (
+        "without a token only the machine itself is answered, as everyone on the network could "
+        "read and write; name a file of tokens in the settings: tokens = FILE"
+    )
+    return problems.response(problems.problem(403, "AccessError", detail))
 
 
 def run(config: ServingConfig, *, address: str | None = None, blocking: bool = True) -> None:

@@ -42,9 +42,9 @@ __all__ = [
     "sealed",
 ]
 
-FORMAT = 1
+FORMAT = 2
 #: Names of files that are no part of what is derived.
-UNFINISHED = re.compile(r"\.(?:partial(?:\.\w+)?|lock)$|^lock$")
+UNFINISHED = re.compile(r"\.(?:partial|lock)$|^lock$")
 _SHA = re.compile(r"[0-9a-f]{64}")
 
 

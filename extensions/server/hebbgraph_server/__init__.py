@@ -9,8 +9,12 @@
 ``problems.py``           errors as RFC 9457 problems
 ``indexes.py``            the open namespaces
 ``threads.py``            the index's blocking calls, off the event loop
+``folders.py``            a folder that is read again
+``moving.py``             namespaces as a whole: delete, export, import
+``tasks.py``              work that goes on after its request was answered
 ``visit.py``              one request: who asks, of which namespace, in which thread
 ``bodies.py``             what requests and answers carry
+``fields.py``             kinds of fields that several requests have
 ``reading.py``            routes of the role ``read``
 ``answering.py``          a model that answers from passages
 ``teaching.py``           routes of the role ``teach``

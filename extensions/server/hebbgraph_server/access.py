@@ -98,6 +98,11 @@ class Token(BaseModel):
                 f"{self.name!r} has {self.role.name.lower()!r}"
             )
 
+    def check_unnamed(self) -> None:
+        """Raise AccessError for a token that acts as somebody: this is about all actors."""
+        if self.actor is not None:
+            raise AccessError(f"{self.name!r} acts as {self.actor!r}; it takes a token without one")
+
     def actor_of(self, given: str | None) -> str | None:
         """Return the actor to write down; raise AccessError for another's name."""
         if self.actor is None or given in (None, self.actor):

@@ -7,8 +7,9 @@ that no document can forge, and what its answer cites is read as everywhere else
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,9 @@ from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Chunk
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-__all__ = ["Answer", "AnswerRequest", "Model"]
+from hebbgraph_server.problems import problem_of
+
+__all__ = ["Answer", "AnswerPart", "AnswerRequest", "Model", "as_it_comes"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +39,14 @@ class AnswerRequest(BaseModel):
 
     recall_id: str = Field(max_length=MAX_ID)
     k: int = Field(default=10, ge=1, le=50)
+
+
+class AnswerPart(BaseModel):
+    """A line of a streamed answer, before the last: some more of the text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
 
 
 class Answer(BaseModel):
@@ -83,8 +94,13 @@ class Model:
         if not self.name:
             raise ParameterError("--llm takes --llm-model, too: the name of the model there")
 
-    async def answer(self, question: str, chunks: Sequence[Chunk]) -> Answer:
-        """Answer a question from passages.
+    async def answer(
+        self,
+        question: str,
+        chunks: Sequence[Chunk],
+        tell: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Answer a question from passages; ``tell`` is called with parts of the text as they come.
 
         Raises
         ------
@@ -96,7 +112,7 @@ class Model:
             {"role": "system", "content": CITATION_INSTRUCTION},
             {"role": "user", "content": f"{rendered.text}\n\nQuestion: {question}"},
         ]
-        text = await self._completed(messages)
+        text = await self._completed(messages, tell)
         cited = read_citations(text, rendered, question=question)
         return Answer(
             text=text,
@@ -105,15 +121,23 @@ class Model:
             keys=dict(rendered.keys),
         )
 
-    async def _completed(self, messages: list[dict[str, str]]) -> str:
+    async def _completed(
+        self, messages: list[dict[str, str]], tell: Callable[[str], None] | None
+    ) -> str:
         headers = {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else {}
+        body = {"model": self.name, "messages": messages}
         try:
-            async with asyncio.timeout(self.seconds), httpx.AsyncClient(timeout=None) as client:
-                response = await client.post(
+            async with (
+                asyncio.timeout(self.seconds),
+                httpx.AsyncClient(timeout=None) as client,
+                client.stream(
+                    "POST",
                     f"{self.url.rstrip('/')}/chat/completions",
                     headers=headers,
-                    json={"model": self.name, "messages": messages},
-                )
+                    json=body if tell is None else {**body, "stream": True},
+                ) as response,
+            ):
+                said = await self._read(response, tell)
         except TimeoutError:
             raise ModelError(
                 f"the model {self.name!r} gave no answer within {self.seconds:g} s; ask again, or "
@@ -124,7 +148,19 @@ class Model:
                 f"the model {self.name!r} cannot be reached ({type(error).__name__}); does its "
                 "server run?"
             ) from error
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ModelError(
+                "the model's server did not answer as OpenAI's chat completions do; is the URL "
+                "that of the API, such as http://localhost:11434/v1?"
+            ) from error
+        if not isinstance(said, str) or not said.strip():
+            raise ModelError(f"the model {self.name!r} answered without a word")
+        return said[:MAX_ANSWER_CHARACTERS]
+
+    async def _read(self, response: httpx.Response, tell: Callable[[str], None] | None) -> Any:
+        """Return what the model said, whether its server streams or not."""
         if response.status_code != httpx.codes.OK:
+            await response.aread()
             said_there = response.text  # which may quote the key: for the log alone
             if self.key is not None:
                 said_there = said_there.replace(self.key.get_secret_value(), "***")
@@ -133,13 +169,43 @@ class Model:
                 f"the model's server answered {response.status_code}; the log of this server says "
                 "why"
             )
+        if tell is None or "text/event-stream" not in response.headers.get("content-type", ""):
+            await response.aread()
+            return response.json()["choices"][0]["message"]["content"]
+        said = ""
+        async for line in response.aiter_lines():
+            if not line.startswith("data:"):  # a comment, or the name of an event
+                continue
+            data = line.removeprefix("data:").strip()
+            if data == "[DONE]" or len(said) > MAX_ANSWER_CHARACTERS:
+                break
+            if not data:
+                continue
+            for choice in json.loads(data)["choices"][:1]:  # none with what it cost
+                if part := choice["delta"].get("content"):
+                    said += part
+                    tell(part)
+        return said
+
+
+async def as_it_comes(
+    answering: Callable[[Callable[[str], None]], Awaitable[Answer]],
+) -> AsyncIterator[bytes]:
+    """Yield the lines of a streamed answer; whoever leaves ends it."""
+    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def tell(part: str) -> None:
+        lines.put_nowait(AnswerPart(text=part).model_dump_json().encode())
+
+    answer = asyncio.ensure_future(answering(tell))
+    answer.add_done_callback(lambda _: lines.put_nowait(None))
+    try:
+        while (line := await lines.get()) is not None:
+            yield line + b"\n"
         try:
-            said: Any = response.json()["choices"][0]["message"]["content"]
-        except (ValueError, LookupError, TypeError) as error:
-            raise ModelError(
-                "the model's server did not answer as OpenAI's chat completions do; is the URL "
-                "that of the API, such as http://localhost:11434/v1?"
-            ) from error
-        if not isinstance(said, str) or not said.strip():
-            raise ModelError(f"the model {self.name!r} answered without a word")
-        return said[:MAX_ANSWER_CHARACTERS]
+            last = {"answer": answer.result().model_dump()}
+        except Exception as error:
+            last = {"problem": problem_of(error).model_dump()}
+        yield json.dumps(last).encode() + b"\n"
+    finally:
+        answer.cancel()

@@ -67,7 +67,11 @@ def create_app(
     indexes = index if isinstance(index, Indexes) else Indexes(index)
     settings.check()
     service = Service(
-        settings, indexes, Threads(settings.readers, settings.writers), settings.model
+        settings,
+        indexes,
+        Threads(settings.readers, settings.writers),
+        settings.model,
+        answering=asyncio.Semaphore(settings.answers_at_once),
     )
     metrics = Metrics()
     mcp = served_mcp(service)
@@ -90,6 +94,7 @@ def create_app(
             await asyncio.to_thread(service.threads.close)
             await asyncio.to_thread(indexes.close)
 
+    takes = methods() | {_DOCUMENT: ("GET", "HEAD")}
     app = FastAPI(
         title="hebbgraph",
         version=__version__,
@@ -98,12 +103,8 @@ def create_app(
         lifespan=life,
         exception_handlers=handlers(),
         middleware=[
-            Middleware(Observed, metrics=metrics),
-            Middleware(
-                Guard,
-                settings=settings,
-                methods=methods() | {_DOCUMENT: ("GET", "HEAD")},
-            ),
+            Middleware(Observed, metrics=metrics, paths=[*takes, "/mcp", "/docs"]),
+            Middleware(Guard, settings=settings, methods=takes),
             Middleware(Direct),
         ],
     )
@@ -148,6 +149,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     components["schemas"] = models["$defs"] | components.get("schemas", {})
+    most = app.state.service.settings.max_k  # of this server; the models know those of any
+    components["schemas"]["RecallRequest"]["properties"]["k"]["maximum"] = most
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}, {}]
     return document

@@ -6,8 +6,7 @@ has one field.
 
 from __future__ import annotations
 
-import base64
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from hebbgraph.inspection import TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS, MAX_TAG
@@ -24,14 +23,9 @@ from hebbgraph.records import (
     Recall,
     TagCorrection,
 )
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SkipValidation,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+
+from hebbgraph_server.fields import Base64, Id, Ids, Tag, Turns, Where
 
 __all__ = [
     "AddRequest",
@@ -84,28 +78,6 @@ __all__ = [
     "UndoForgetRequest",
     "UndoTagCorrectionRequest",
     "Undone",
-]
-
-Id = Annotated[str, Field(max_length=MAX_ID)]
-Where = Annotated[
-    dict[str, Any] | None, Field(description="a metadata filter, such as {'lang': 'en'}")
-]
-Turns = Annotated[SkipValidation[list[str]], Field(description="earlier turns, oldest first")]
-#: As many as a request has room for. The index checks them itself, and says what is wrong.
-Ids = Annotated[SkipValidation[list[str]], Field(description="ids")]
-
-
-def _decoded(content: object) -> bytes:
-    """Decode base64; unlike pydantic's own type, refuse other characters."""
-    if not isinstance(content, str):
-        raise ValueError("the bytes of a file are a string of base64")
-    return base64.b64decode(content, validate=True)
-
-
-Base64 = Annotated[
-    bytes,
-    BeforeValidator(_decoded),
-    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
 ]
 
 
@@ -220,8 +192,8 @@ class CorrectTagsRequest(_Body):
     """See ``HebbianIndex.correct_tags``."""
 
     kind: CorrectionKind
-    tags: str | list[str]
-    into: str | None = None
+    tags: Tag | list[Tag]
+    into: Tag | None = None
     chunks: Ids | None = None
     actor: Id | None = None
 
@@ -393,9 +365,13 @@ class Namespaces(_Body):
 
 
 class Forgotten(_Body):
-    """How many records of feedback were removed or changed, or after a dry run, would be."""
+    """How many records of feedback were removed or changed, or after a dry run, would be.
+
+    ``unknown`` are the ids that were given and are none of feedback.
+    """
 
     forgotten: int | None = None
+    unknown: list[str] = []
     preview: ForgetPreview | None = None
 
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import logging
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
     from hebbgraph.ingest import OnProgress
 
 __all__ = ["HebbianClient"]
+
+logger = logging.getLogger(__name__)
 
 _Read: TypeAlias = Callable[[bytes], Any]
 
@@ -260,6 +264,8 @@ def _maybe(kind: type[BaseModel], name: str) -> _Read:
 
 def _forgotten(content: bytes) -> int | ForgetPreview:
     told = json.loads(content)
+    if unknown := told.get("unknown"):
+        logger.warning("forget: no such feedback is known by %s", reprlib.repr(unknown))
     forgotten: int = told["forgotten"]
     return forgotten if told["preview"] is None else ForgetPreview.model_validate(told["preview"])
 

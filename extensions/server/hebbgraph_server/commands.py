@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from hebbgraph.cli.shared import (
+    Base,
     Cache,
     Db,
     EmbedderName,
@@ -61,6 +62,25 @@ _LlmSeconds = Annotated[
     float,
     typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="How long an answer may take."),
 ]
+_LlmAtOnce = Annotated[
+    int,
+    typer.Option(
+        envvar="HEBBGRAPH_LLM_AT_ONCE",
+        min=1,
+        help="Questions that the model is asked at the same time; more are told to wait.",
+    ),
+]
+
+
+class _LogFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+_LogAs = Annotated[
+    _LogFormat,
+    typer.Option(envvar="HEBBGRAPH_LOG_FORMAT", help="json writes a line for each event."),
+]
 _Logging = Annotated[
     _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
 ]
@@ -70,14 +90,20 @@ def mcp(
     db: Db,
     namespace: Namespace = "default",
     role: Annotated[
-        _Role, typer.Option(help="read: recall, explain. teach: cite too. write: remember, forget.")
+        _Role,
+        typer.Option(
+            envvar="HEBBGRAPH_ROLE",
+            help="read: recall, explain. teach: cite too. write: remember, forget.",
+        ),
     ] = _Role.write,
     actor: Annotated[
-        str | None, typer.Option(help="Who cites. [default: each session by itself]")
+        str | None,
+        typer.Option(envvar="HEBBGRAPH_ACTOR", help="Who cites. [default: each session by itself]"),
     ] = None,
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
     cache_dir: Cache = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Serve an index to one agent over standard input and output (MCP)."""
     from hebbgraph.pool import IndexPool
@@ -85,7 +111,7 @@ def mcp(
     from hebbgraph_server import Role
     from hebbgraph_server.mcp_tools import run_stdio
 
-    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir)
+    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir, settings=settings_file)
     with IndexPool(db, **options) as pool:
         run_stdio(pool, namespace, role=Role[role.upper()], actor=actor)
 
@@ -129,41 +155,79 @@ def _model(url: str | None, name: str, seconds: float) -> Model | None:
     return Model(url, name, SecretStr(key) if key else None, seconds)
 
 
+_First = Annotated[
+    str, typer.Option(envvar="HEBBGRAPH_NAMESPACE", help="Namespace to open at once.")
+]
+_Host = Annotated[
+    str,
+    typer.Option(
+        envvar="HEBBGRAPH_HOST",
+        help="Address to listen on; any but the loopback takes a token.",
+    ),
+]
+_Port = Annotated[
+    int, typer.Option(envvar="HEBBGRAPH_PORT", min=0, max=65535, help="0 is any that is free.")
+]
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="HEBBGRAPH_TOKENS", help=f"TOML file of tokens. [or one, in {_TOKEN_VARIABLE}]"
+    ),
+]
+_Hosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="HEBBGRAPH_ALLOWED_HOST",
+        help="Name by which clients may address it; repeatable.",
+    ),
+]
+_Origins = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="HEBBGRAPH_ALLOWED_ORIGIN", help="Web origin that may call it; repeatable."
+    ),
+]
+_Folder = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="HEBBGRAPH_FOLDER",
+        exists=True,
+        file_okay=False,
+        help="Folder that was indexed into --namespace: the page reads it again. "
+        "Without --base, documents of files that are gone are deleted.",
+    ),
+]
+_Storing = Annotated[
+    bool,
+    typer.Option(
+        "--store-queries",
+        envvar="HEBBGRAPH_STORE_QUERIES",
+        help="Keep questions with lessons, so that the page shows what was asked.",
+    ),
+]
+
+
 def serve(
     db: Db,
-    namespace: Annotated[str, typer.Option(help="Namespace to open at once.")] = "default",
-    host: Annotated[
-        str,
-        typer.Option(
-            envvar="HEBBGRAPH_HOST",
-            help="Address to listen on; any but the loopback takes a token.",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(envvar="HEBBGRAPH_PORT", min=0, max=65535, help="0 is any that is free.")
-    ] = 4321,
-    tokens: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="HEBBGRAPH_TOKENS", help=f"TOML file of tokens. [or one, in {_TOKEN_VARIABLE}]"
-        ),
-    ] = None,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(help="Name by which clients may address it; repeatable."),
-    ] = None,
-    allowed_origin: Annotated[
-        list[str] | None,
-        typer.Option(help="Web origin that may call it; repeatable."),
-    ] = None,
+    namespace: _First = "default",
+    host: _Host = "127.0.0.1",
+    port: _Port = 4321,
+    tokens: _TokenFile = None,
+    allowed_host: _Hosts = None,
+    allowed_origin: _Origins = None,
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
     cache_dir: Cache = None,
     settings_file: SettingsFile = None,
+    folder: _Folder = None,
+    base: Base = None,
+    store_queries: _Storing = False,
     llm: _Llm = None,
     llm_model: _LlmModel = "",
     llm_seconds: _LlmSeconds = 60.0,
+    llm_at_once: _LlmAtOnce = 8,
     log_level: _Logging = _LogLevel.warning,
+    log_format: _LogAs = _LogFormat.text,
     new_token: _NewToken = False,
 ) -> None:
     """Serve an index, made if there is none: a page at /, an API under /v1, MCP at /mcp."""
@@ -172,6 +236,7 @@ def serve(
     from hebbgraph_server import ServerSettings, create_app
     from hebbgraph_server.indexes import Indexes
     from hebbgraph_server.running import run
+    from hebbgraph_server.settings import Folder
 
     settings = ServerSettings(
         host=host,
@@ -180,12 +245,20 @@ def serve(
         allowed_hosts=frozenset(allowed_host or ()),
         allowed_origins=frozenset(allowed_origin or ()),
         model=_model(llm, llm_model, llm_seconds),
+        folder=folder and Folder(path=folder, base=base, namespace=namespace),
+        answers_at_once=llm_at_once,
     )
     settings.check()
     pool = IndexPool(
         db,
         max_open=settings.open_namespaces,
-        **open_options(embedder, tagger=tagger, cache_dir=cache_dir, settings=settings_file),
+        **open_options(
+            embedder,
+            tagger=tagger,
+            cache_dir=cache_dir,
+            settings=settings_file,
+            store_queries=store_queries,
+        ),
     )
     with pool:
         app = create_app(Indexes(pool, namespace), settings)
@@ -194,5 +267,6 @@ def serve(
             app,
             settings,
             log_level=log_level,
+            log_format=log_format.value,
             tell=lambda url: err.print(f"serving {escape(place)} on {url}", soft_wrap=True),
         )

@@ -203,7 +203,8 @@ class Guard:
             )
         # A form can send plain text across sites, but not JSON.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if scope["method"] == "POST" and kind != "application/json":
+        lines = kind == "application/x-ndjson" and scope["path"] == "/v1/import"
+        if scope["method"] == "POST" and kind != "application/json" and not lines:
             detail = f"a body is application/json, got {kind or 'none'!r:.80}"
             return problem(415, "ParameterError", detail)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from hebbgraph.errors import NamespaceNotFoundError
+from hebbgraph.errors import NamespaceNotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.pool import IndexPool
 
@@ -35,7 +35,7 @@ class Indexes:
             if isinstance(source, IndexPool)
             else source
         )
-        self._known = {self._first.namespace}  # those seen to exist; none ever ceases to
+        self._known = {self._first.namespace}  # those seen to exist
 
     @contextmanager
     def borrowed(self, namespace: str, *, create: bool = False) -> Iterator[HebbianIndex]:
@@ -61,6 +61,18 @@ class Indexes:
     def names(self) -> list[str]:
         """Return the namespaces that it serves, sorted."""
         return [self._first.namespace] if self._pool is None else self._first.namespaces()
+
+    def check_spare(self, namespace: str) -> None:
+        """Raise ParameterError if a namespace must stay: the server holds it open."""
+        if namespace == self._first.namespace:
+            raise ParameterError(
+                f"{namespace!r} is open as long as this server runs; stop it, or start it with "
+                "another --namespace"
+            )
+
+    def forget(self, namespace: str) -> None:
+        """Note that a namespace was deleted."""
+        self._known.discard(namespace)
 
     def check(self) -> None:
         """Raise StorageError if the index does not answer."""

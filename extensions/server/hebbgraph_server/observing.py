@@ -1,12 +1,15 @@
-"""Prometheus metrics. FastAPI itself makes OpenTelemetry spans, once an SDK is configured.
+"""Prometheus metrics, and a line of the log a request.
 
-Neither holds a question, a text, an id or a secret: routes, namespaces, numbers.
+Neither holds a question, a text, an id or a secret: routes, names of tokens, numbers. FastAPI
+itself makes OpenTelemetry spans, once an SDK is configured.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections.abc import Collection
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,6 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["Metrics", "Observed", "metrics"]
 
+logger = logging.getLogger(__name__)
+
 _LAG_INTERVAL_SECONDS = 0.1
 _LAGS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -35,8 +40,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         self.requests = Counter(
             "hebbgraph_requests",
-            "Requests by route and status.",
-            ("route", "status"),
+            "Requests by route, status, and the token's name.",
+            ("route", "status", "token"),
             registry=self.registry,
         )
         self.seconds = Histogram(
@@ -71,11 +76,20 @@ async def metrics(request: Request) -> Response:
 
 
 class Observed:
-    """ASGI middleware that counts and times requests."""
+    """ASGI middleware that counts and times requests.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    Parameters
+    ----------
+    app : ASGI application
+    metrics : Metrics
+    paths : collection of str
+        Those that are counted by themselves. Others may be made up, and count together.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
         self._app = app
         self._metrics = metrics
+        self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note what became of it."""
@@ -95,13 +109,13 @@ class Observed:
             try:
                 await self._app(scope, receive, noting)
             finally:
-                route = _route(scope)
-                self._metrics.requests.labels(route, str(status)).inc()
-                self._metrics.seconds.labels(route).observe(time.perf_counter() - started)
-
-
-def _route(scope: Scope) -> str:
-    """Return the route of a request as a label: never a path that somebody made up."""
-    route = scope.get("route")
-    path = getattr(route, "path", None)
-    return path if isinstance(path, str) and path else "other"
+                route = path if (path := scope["path"]) in self._paths else "other"
+                caller = scope.get("state", {}).get("caller")
+                token = "" if caller is None else caller.name
+                took = time.perf_counter() - started
+                self._metrics.requests.labels(route, str(status), token).inc()
+                self._metrics.seconds.labels(route).observe(took)
+                if logger.isEnabledFor(logging.INFO):
+                    told = {"route": route, "status": status, "token": token}
+                    told["milliseconds"] = round(1000 * took, 1)
+                    logger.info("request", extra={"fields": told})

@@ -27,6 +27,7 @@ from hebbgraph.errors import (
     SettingsMismatchError,
     StorageError,
     TextSourceError,
+    TooManyRequestsError,
 )
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -49,6 +50,7 @@ _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (EmbeddingError, 502),
     (ModelError, 502),
     (TextSourceError, 502),
+    (TooManyRequestsError, 429),
     (ClosedIndexError, 503),
     (IndexLockedError, 503),
     (ConnectionLostError, 503),

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError, TooManyRequestsError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Chunk
 from pydantic import BaseModel, Field
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
-from hebbgraph_server.answering import AnswerRequest
+from hebbgraph_server.answering import Answer, AnswerRequest, as_it_comes
 from hebbgraph_server.health import Examiner
 from hebbgraph_server.spans import retrieval
-from hebbgraph_server.visit import Service, Visit, as_response
+from hebbgraph_server.tasks import TasksFound
+from hebbgraph_server.visit import NDJSON, Service, Visit, as_response
 
 
 async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
@@ -32,7 +34,11 @@ async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
 
 
 async def answer(body: AnswerRequest, visit: Visit) -> Response:
-    """Have a model answer the question of a recall from its passages, with citations."""
+    """Have a model answer the question of a recall from its passages, with citations.
+
+    With ``Accept: application/x-ndjson``, it is streamed: lines with parts of the text, then one
+    with the answer, or with the problem that ended it.
+    """
     if (model := visit.service.model) is None:
         raise ParameterError("no model answers here; start the server with --llm URL")
 
@@ -46,7 +52,20 @@ async def answer(body: AnswerRequest, visit: Visit) -> Response:
     question, chunks = await visit.run(work)
     if not chunks:
         raise ParameterError("the recall has no passages to answer from")
-    return as_response(await model.answer(question, chunks))
+    at_once = visit.service.answering
+    if at_once.locked():
+        raise TooManyRequestsError(
+            f"the model answers {visit.service.settings.answers_at_once} questions already, as "
+            "many as this server asks it at once; ask again in a moment"
+        )
+
+    async def answering(tell: Callable[[str], None] | None) -> Answer:
+        async with at_once:
+            return await model.answer(question, chunks, tell)
+
+    if NDJSON in visit.accepts:
+        return StreamingResponse(as_it_comes(answering), media_type=NDJSON)
+    return as_response(await answering(None))
 
 
 async def in_full(body: bodies.InFullRequest, visit: Visit) -> Response:
@@ -137,6 +156,12 @@ async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
     )
 
 
+async def tasks(visit: Visit) -> Response:
+    """List the tasks of a namespace: the token's own, or with the role write, all."""
+    whose = None if visit.caller.role is Role.WRITE else visit.caller.name
+    return as_response(TasksFound(tasks=visit.service.tasks.of(visit.namespace, whose)))
+
+
 async def learned(visit: Visit) -> Response:
     """Return the parameters of the corpus that citations have moved."""
     return await visit.answer(lambda index: bodies.Learned(learned=list(index.inspect.learned())))
@@ -168,13 +193,15 @@ class Access(BaseModel):
     role: Literal["read", "teach", "write"]
     actor: str | None = None
     answers: bool = Field(default=False, description="whether a model answers questions")
+    folder: bool = Field(default=False, description="whether there is a folder to read again")
 
 
 async def access(visit: Visit) -> Response:
     """Tell what the token may do here, and as whom it acts."""
     role = visit.caller.role.name.lower()
     told = {"role": role, "actor": visit.caller.actor, "answers": bool(visit.service.model)}
-    return as_response(Access.model_validate(told))
+    folder = visit.service.settings.folder_of(visit.namespace)
+    return as_response(Access.model_validate(told | {"folder": folder is not None}))
 
 
 async def namespaces(request: Request) -> Response:

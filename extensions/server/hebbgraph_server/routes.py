@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
 from fastapi import APIRouter
@@ -32,15 +32,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hebbgraph_server import bodies, reading, teaching, writing
+from hebbgraph_server import bodies, moving, reading, teaching, writing
 from hebbgraph_server.access import Role
-from hebbgraph_server.answering import Answer
+from hebbgraph_server.answering import Answer, AnswerPart
+from hebbgraph_server.folders import FolderReport, read_folder
 from hebbgraph_server.observing import metrics
 from hebbgraph_server.problems import PROBLEM_JSON, Problem, answer_of
+from hebbgraph_server.tasks import PREFER, Task, TasksFound
 from hebbgraph_server.threads import Pool
 from hebbgraph_server.visit import (
     DEFAULT_NAMESPACE,
     MAX_NAMESPACE,
+    NDJSON,
+    Visit,
+    as_response,
     body_of,
     visit_of,
 )
@@ -63,6 +68,8 @@ class Route:
         None for what every valid token may ask, of no namespace.
     streams : type, optional
         The lines of a streamed answer, if asked for.
+    is_long : bool
+        Whether it may become a task; see :mod:`hebbgraph_server.tasks`.
     """
 
     method: str
@@ -71,6 +78,7 @@ class Route:
     answer: type[BaseModel] | None
     role: Role | None
     streams: type[BaseModel] | None = None
+    is_long: bool = False
 
     @property
     def takes(self) -> type[BaseModel] | None:
@@ -90,13 +98,17 @@ def _write(name: str, answer: type[BaseModel], **more: Any) -> Route:
     return Route("POST", f"/{name}", getattr(writing, name), answer, Role.WRITE, **more)
 
 
+def _long(name: str, answer: type[BaseModel], **more: Any) -> Route:
+    return _write(name, answer, is_long=True, **more)
+
+
 ROUTES = (
     Route("GET", "/health", reading.health, bodies.Health, None),
     Route("GET", "/metrics", metrics, None, None),
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
     _read("access", reading.Access, "GET"),
     _read("recall", Recall),
-    _read("answer", Answer),
+    Route("POST", "/answer", reading.answer, Answer, Role.READ, streams=AnswerPart),
     _read("in_full", bodies.Question),
     _read("find_recall", bodies.FoundRecall),
     _read("explain", Explanation),
@@ -108,7 +120,8 @@ ROUTES = (
     _read("stats", Stats, "GET"),
     _read("learned", bodies.Learned, "GET"),
     _read("properties", bodies.Properties, "GET"),
-    _read("colonies", bodies.Colonies),
+    Route("POST", "/colonies", reading.colonies, bodies.Colonies, Role.READ, is_long=True),
+    _read("tasks", TasksFound, "GET"),
     _read("trace", Trace),
     _read("tags", bodies.Tags),
     _read("neighborhood", Neighborhood),
@@ -122,18 +135,24 @@ ROUTES = (
     _teach("find_answer", bodies.FoundAnswer),
     _teach("earlier_recalls", bodies.Recalls),
     _teach("lessons", bodies.Lessons),
-    Route("POST", "/lesson_report", teaching.lesson_report, LessonReport, Role.WRITE),
-    _write("add", AddReport, streams=bodies.Progress),
-    _write("refresh", AddReport),
-    _write("put_document", AddReport),
+    Route("POST", "/lesson_report", teaching.lesson_report, LessonReport, Role.WRITE, is_long=True),
+    _long("add", AddReport, streams=bodies.Progress),
+    _long("refresh", AddReport),
+    _long("put_document", AddReport),
     _write("make_namespace", bodies.Made),
-    _write("put_file", AddReport),
-    _write("delete", bodies.Deleted),
+    _long("put_file", AddReport),
+    Route(
+        "POST", "/drop_namespace", moving.drop_namespace, moving.Dropped, Role.WRITE, is_long=True
+    ),
+    Route("GET", "/export", moving.export, None, Role.WRITE, streams=moving.Line),
+    Route("POST", "/import", moving.import_lines, moving.Imported, Role.WRITE, is_long=True),
+    Route("POST", "/read_folder", read_folder, FolderReport, Role.WRITE, is_long=True),
+    _long("delete", bodies.Deleted),
     _write("correct_tags", TagCorrection),
     _write("undo_tag_correction", bodies.Undone),
-    _write("prune", PruneReport),
-    _write("doctor", DoctorReport),
-    _write("compact", bodies.Compacted),
+    _long("prune", PruneReport),
+    _long("doctor", DoctorReport),
+    _long("compact", bodies.Compacted),
 )
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -155,6 +174,15 @@ _NAMESPACE = {
         "maxLength": MAX_NAMESPACE,
         "default": DEFAULT_NAMESPACE,
     },
+}
+
+
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "respond-async makes it a task; GET /v1/tasks says how it stands",
+    "schema": {"type": "string", "enum": [PREFER]},
 }
 
 
@@ -200,15 +228,24 @@ def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
 
     async def answer(request: Request) -> Response:
         visit = visit_of(request, role)
-        found: Response
-        if takes is None:
-            found = await route.endpoint(visit)
-        else:
-            found = await route.endpoint(await body_of(request, takes, visit, pool), visit)
+        given = () if takes is None else (await body_of(request, takes, visit, pool),)
+        if route.is_long and PREFER in request.headers.get("prefer", ""):
+            return _begun(visit, request.url.path, route.endpoint, given)
+        found: Response = await route.endpoint(*given, visit)
         return found
 
     answer.__name__ = route.endpoint.__name__
     return answer
+
+
+def _begun(visit: Visit, path: str, endpoint: Callable[..., Any], given: Any) -> Response:
+    """Start a task, and answer with its record."""
+    task = visit.service.tasks.begin(path, visit.namespace, visit.caller.name)
+    response = as_response(task)
+    visit.service.tasks.run(task, endpoint(*given, replace(visit, accepts="", task=task)))
+    response.status_code = 202
+    response.headers["Preference-Applied"] = PREFER
+    return response
 
 
 class Direct:
@@ -248,6 +285,8 @@ def _asked(route: Route) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if route.role is not None:
         told["parameters"] = [_NAMESPACE]
+    if route.is_long:
+        told["parameters"] = [*told["parameters"], _PREFER]
     if route.takes is not None:
         schema = {"$ref": f"#/components/schemas/{route.takes.__name__}"}
         content = {"application/json": {"schema": schema}}
@@ -256,10 +295,14 @@ def _asked(route: Route) -> dict[str, Any]:
 
 
 def _streamed(route: Route) -> dict[int | str, dict[str, Any]]:
-    if route.streams is None:
-        return {}
-    schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}
-    return {200: {"content": {writing.NDJSON: {"schema": schema}}}}
+    """Describe the answers of a route that are not what it returns."""
+    more: dict[int | str, dict[str, Any]] = {}
+    if route.is_long:
+        more[202] = {"model": Task, "description": "The task that it became"}
+    if route.streams is not None:
+        schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}
+        more[200] = {"content": {NDJSON: {"schema": schema}}}
+    return more
 
 
 def own_schemas() -> list[type[BaseModel]]:

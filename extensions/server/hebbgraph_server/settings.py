@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from pathlib import Path
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_K
@@ -12,9 +13,28 @@ from pydantic import BaseModel, ConfigDict, Field
 from hebbgraph_server.access import Token
 from hebbgraph_server.answering import Model
 
-__all__ = ["DEFAULT_PORT", "ServerSettings", "is_loopback"]
+__all__ = ["DEFAULT_PORT", "Folder", "ServerSettings", "is_loopback"]
 
 DEFAULT_PORT = 4321
+
+
+class Folder(BaseModel):
+    """A folder on this machine that is read into a namespace, as ``hebbgraph index`` does it.
+
+    Attributes
+    ----------
+    path : Path
+    base : Path, optional
+        Documents are named by their paths relative to it; else by their whole paths.
+    namespace : str
+        No other namespace sees a file of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Path
+    base: Path | None = None
+    namespace: str = "default"
 
 
 class ServerSettings(BaseModel):
@@ -43,6 +63,10 @@ class ServerSettings(BaseModel):
         Kept open at the same time; the one not used for longest is closed.
     model : Model, optional
         Answers questions from passages; see ``hebbgraph serve --llm``.
+    folder : Folder, optional
+        Files that ``read_folder`` reads again; see ``hebbgraph serve --folder``.
+    answers_at_once : int
+        Questions that the model is asked at the same time; more are told to wait (429).
     readers, writers : int
         Threads that answer and that write.
     """
@@ -60,9 +84,16 @@ class ServerSettings(BaseModel):
     max_k: int = Field(default=1_000, ge=1, le=MAX_K)
     open_namespaces: int = Field(default=32, ge=1)
     model: Model | None = None
+    folder: Folder | None = None
+    answers_at_once: int = Field(default=8, ge=1)
     # More threads than processors would only make the event loop wait for the interpreter's lock.
     readers: int = Field(default_factory=lambda: max(2, os.cpu_count() or 1), ge=1)
     writers: int = Field(default=2, ge=1)
+
+    def folder_of(self, namespace: str) -> Folder | None:
+        """Return the folder that is read into a namespace."""
+        mine = self.folder is not None and self.folder.namespace == namespace
+        return self.folder if mine else None
 
     def check(self) -> None:
         """Raise ParameterError if it would listen to the network without a token."""

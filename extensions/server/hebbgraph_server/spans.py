@@ -1,5 +1,7 @@
 """A recall as a span of OpenTelemetry, as its conventions for generative AI describe a retrieval.
 
+Each stage of the recall is a span in it: models, question, spread with search in it, rank, hits.
+
 By the API alone: without an SDK, a span costs a few microseconds and goes nowhere.
 """
 
@@ -8,9 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 from hebbgraph._version import __version__
 from hebbgraph.records import Recall
+from hebbgraph.stages import WATCHER
 from opentelemetry import trace
 
 __all__ = ["retrieval"]
@@ -20,6 +25,10 @@ _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 _tracer = trace.get_tracer("hebbgraph", __version__, schema_url=_SCHEMA)
+
+
+def _stage(name: str) -> AbstractContextManager[Any]:
+    return _tracer.start_as_current_span(f"hebbgraph {name}")
 
 
 def retrieval(namespace: str, k: int, recalling: Callable[[], Recall]) -> Recall:
@@ -34,7 +43,12 @@ def retrieval(namespace: str, k: int, recalling: Callable[[], Recall]) -> Recall
         "gen_ai.request.top_k": k,
     }
     with _tracer.start_as_current_span(f"retrieval {namespace}", attributes=attributes) as span:
-        found = recalling()
+        watched = WATCHER.set(_stage) if span.is_recording() else None
+        try:
+            found = recalling()
+        finally:
+            if watched is not None:
+                WATCHER.reset(watched)
         if span.is_recording():
             hits = [{"id": hit.chunk.id, "score": hit.score} for hit in found.hits]
             span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))

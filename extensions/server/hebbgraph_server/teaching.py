@@ -75,11 +75,23 @@ async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
         visit.caller.check(Role.WRITE, visit.namespace)
 
     def work(index: HebbianIndex) -> bodies.Forgotten:
+        unknown = _unknown(index, body.feedback, visit.caller.actor)
         if body.dry_run:
-            return bodies.Forgotten(preview=index.forget(**criteria, dry_run=True))
-        return bodies.Forgotten(forgotten=index.forget(**criteria, erase=body.erase))
+            preview = index.forget(**criteria, dry_run=True)
+            return bodies.Forgotten(preview=preview, unknown=unknown)
+        forgotten = index.forget(**criteria, erase=body.erase)
+        return bodies.Forgotten(forgotten=forgotten, unknown=unknown)
 
     return await visit.answer(work, pool="long")
+
+
+def _unknown(index: HebbianIndex, feedback: object, actor: str | None) -> list[str]:
+    """Return which ids are of no feedback that this actor may know of."""
+    ids = [feedback] if isinstance(feedback, str) else feedback
+    if not isinstance(ids, list) or not ids:
+        return []
+    known = {one.id for one in index.find_feedback(ids) if actor in (None, one.actor)}
+    return [one for one in ids if one not in known]
 
 
 def _may_undo(visit: Visit, one: Forgetting) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError
@@ -18,11 +19,13 @@ from hebbgraph_server.access import Role, Token
 from hebbgraph_server.answering import Model
 from hebbgraph_server.indexes import Indexes
 from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.tasks import Task, Tasks
 from hebbgraph_server.threads import Pool, Threads
 
 __all__ = [
     "DEFAULT_NAMESPACE",
     "MAX_NAMESPACE",
+    "NDJSON",
     "Service",
     "Visit",
     "as_json",
@@ -37,18 +40,23 @@ MAX_NAMESPACE = 256
 #: Bytes of a body that is parsed in less time than a thread takes to wake up.
 _PARSED_AT_ONCE = 16_384
 
+#: Lines of JSON.
+NDJSON = "application/x-ndjson"
+
 _T = TypeVar("_T")
 _Body = TypeVar("_Body", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Service:
-    """What all requests share."""
+    """What all requests share; ``answering`` counts what the model is asked at the same time."""
 
     settings: ServerSettings
     indexes: Indexes
     threads: Threads
     model: Model | None = None
+    tasks: Tasks = field(default_factory=Tasks)
+    answering: asyncio.Semaphore = field(default_factory=asyncio.Semaphore)
 
 
 @dataclass(frozen=True)
@@ -62,12 +70,20 @@ class Visit:
     namespace : str
     accepts : str
         The media types that the caller takes.
+    task : Task, optional
+        The task that it became.
     """
 
     service: Service
     caller: Token
     namespace: str
     accepts: str = ""
+    task: Task | None = None
+
+    def tell(self, done: int, total: int | None) -> None:
+        """Note in the task, if it is one, how far it is."""
+        if self.task is not None:
+            self.task.done, self.task.total = done, total
 
     async def run(
         self,
@@ -161,9 +177,15 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
 
     def parse() -> _Body:
         try:
-            return kind.model_validate(json.loads(content))
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            if request.headers.get("content-type", "").startswith(NDJSON):
+                given = {
+                    "lines": [json.loads(line) for line in content.splitlines() if line.strip()]
+                }
+            else:
+                given = json.loads(content)
+        except (ValueError, RecursionError) as error:  # also of a number with too many digits
             raise ParameterError(f"the body is no JSON: {error}") from error
+        return kind.model_validate(given)
 
     if len(content) <= _PARSED_AT_ONCE:
         return parse()

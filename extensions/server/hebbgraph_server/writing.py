@@ -15,9 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
 from hebbgraph_server.problems import problem_of
-from hebbgraph_server.visit import Visit, as_json
-
-NDJSON = "application/x-ndjson"
+from hebbgraph_server.visit import NDJSON, Visit, as_json
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +31,9 @@ async def add(body: bodies.AddRequest, visit: Visit) -> Response:
     """
     if NDJSON in visit.accepts:
         return StreamingResponse(_told(*_started(body, visit)), media_type=NDJSON)
-    return await visit.answer(lambda index: _add(index, body), pool="write", create=True)
+    return await visit.answer(
+        lambda index: _add(index, body, on_progress=visit.tell), pool="write", create=True
+    )
 
 
 def _add(index: HebbianIndex, body: bodies.AddRequest, **more: Any) -> AddReport:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., TestClient]
 
+#: A program for another version of the SDK, which a test runs.
+collect_ignore = ["mcp1_client.py"]
+
 
 # The same examples in every run.
 settings.register_profile("deterministic", derandomize=True, deadline=None)

@@ -34,6 +34,9 @@ BODIES: dict[str, Any] = {
     "/make_namespace": {},
     "/put_document": {"document_id": "d", "chunks": []},
     "/documents": {},
+    "/read_folder": {},
+    "/drop_namespace": {"name": "n"},
+    "/import": {"lines": []},
     "/put_file": {"name": "d.md", "content": "SXQgbGFzdHMu"},
     "/delete": {"ids": []},
     "/colonies": {},
@@ -152,7 +155,9 @@ def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:
     bobs = post("TEACH-all", "reinforce", recall=recall["id"], cited=[first], actor="bob")["id"]
     post("eve", "reinforce", recall=recall["id"], cited=[second])
     # Eve takes back her own, whatever she asks for.
-    assert post("eve", "forget", feedback=bobs, dry_run=False) == {"forgotten": 0, "preview": None}
+    told = post("eve", "forget", feedback=[bobs, "none"], dry_run=False)
+    assert told == {"forgotten": 0, "preview": None, "unknown": [bobs, "none"]}
+    assert post("TEACH-all", "forget", feedback=[bobs, "none"])["unknown"] == ["none"]
     assert post("eve", "forget", actor="bob") == 403
     assert post("eve", "forget", unnamed=True) == post("eve", "lessons", unnamed=True) == 403
     assert len(post("eve", "forget", everything=True)["preview"]["feedback"]) == 1

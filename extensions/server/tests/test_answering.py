@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+import httpx
 from hebbgraph.errors import ParameterError
 from model_stub import Stub
 from pydantic import SecretStr
@@ -37,6 +40,27 @@ def test_an_answer_cites_passages_and_teaches_when_it_is_accepted(serve: Serve, 
     assert QUESTION in body["messages"][1]["content"]
     lesson = {"recall": recall["id"], "cited": told["cited"], "shown": told["shown"]}
     assert api.post("/v1/reinforce", json=lesson).json()["cited"] == [first["id"]]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_an_answer_comes_as_it_is_written(serve: Serve, stub: Stub, streams: bool) -> None:
+    stub.streams = streams  # a server that cannot answers at once
+    api = serve(model=Model(stub.url, "owl"))
+    recall = api.post("/v1/recall", json={"query": QUESTION, "k": 3}).json()
+    lines = {"Accept": "application/x-ndjson"}
+    asked = {"recall_id": recall["id"]}
+    answer = api.post("/v1/answer", json=asked, headers=lines)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    *parts, last = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["text"] for one in parts] == (
+        ["It was ", "built there ", "[1]."] if streams else []
+    )
+    assert last["answer"] == api.post("/v1/answer", json=asked).json()
+    assert last["answer"]["text"] == "It was built there [1]."
+    assert [body.get("stream") for _, body, _ in stub.asked] == [True, None]
+    stub.status, stub.reply = 500, "out of memory"
+    (last,) = api.post("/v1/answer", json=asked, headers=lines).text.splitlines()
+    assert json.loads(last)["problem"]["error"] == "ModelError"
 
 
 def test_a_model_is_asked_with_the_earlier_turns(serve: Serve, stub: Stub) -> None:
@@ -71,6 +95,25 @@ def test_what_goes_wrong_with_the_model_is_told(
     assert "within 0.5 s" in refused()
     stub.stop()
     assert "cannot be reached" in refused()
+
+
+def test_only_so_many_answers_are_made_at_once(serve: Serve, stub: Stub) -> None:
+    api = serve(model=Model(stub.url, "owl"), answers_at_once=1)
+    recall = api.post("/v1/recall", json={"query": QUESTION}).json()
+    stub.hold.clear()
+
+    def ask() -> httpx.Response:
+        return api.post("/v1/answer", json={"recall_id": recall["id"]})
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(ask)
+        while not stub.asked and not first.done():
+            time.sleep(0.01)
+        second = ask()
+        stub.hold.set()
+    assert (second.status_code, second.headers["Retry-After"]) == (429, "1")
+    assert second.json()["error"] == "TooManyRequestsError"
+    assert first.result().status_code == ask().status_code == 200
 
 
 def test_without_a_model_nothing_changes(api: TestClient) -> None:

@@ -125,16 +125,31 @@ def test_errors_are_problems_with_our_messages(api: TestClient) -> None:
     assert problem("explain", {"recall": "gone", "chunk_id": "moss"})[0] == 404
     assert problem("reinforce", {"recall": "gone", "cited": ["moss"]})[1] == "NotFoundError"
     assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "InvalidChunkError")
+    assert problem("add", {"chunks": [{"text": " "}]})[:2] == (422, "InvalidChunkError")
     assert problem("nothing", {})[0] == 404
 
 
 def test_metrics_name_routes_and_no_content(api: TestClient) -> None:
     ask(api, "recall", query="Who kept the very secret yard?")
     api.get("/v1/made/up/path")
+    api.post("/mcp", json={})
     told = api.get("/v1/metrics").text
-    assert 'hebbgraph_requests_total{route="/v1/recall",status="200"} 1.0' in told
+    assert 'hebbgraph_requests_total{route="/v1/recall",status="200",token="local"} 1.0' in told
+    assert 'route="/mcp"' in told
     assert "secret" not in told
     assert "made" not in told
+
+
+def test_a_refused_request_counts_under_its_route(serve: Callable[..., TestClient]) -> None:
+    from hebbgraph_server.access import token_of
+
+    api = serve(tokens=(token_of("a-secret-of-some-length", name="desk", role="read"),))
+    assert api.get("/v1/stats").status_code == 401
+    right = {"Authorization": "Bearer a-secret-of-some-length"}
+    api.get("/v1/stats", headers=right)
+    told = api.get("/v1/metrics", headers=right).text
+    for status, token in ((401, ""), (200, "desk")):
+        assert f'_total{{route="/v1/stats",status="{status}",token="{token}"}} 1.0' in told
 
 
 def test_requests_are_spans_once_an_sdk_is_configured(
@@ -165,6 +180,11 @@ def test_requests_are_spans_once_an_sdk_is_configured(
         "gen_ai.data_source.id": "default",
         "gen_ai.request.top_k": 3,
     }
+    within = [span for span in kept.get_finished_spans() if span.name.startswith("hebbgraph ")]
+    stages = ["models", "question", "search", "spread", "rank", "hits", "finish"]
+    assert [span.name for span in within] == [f"hebbgraph {name}" for name in stages]
+    parents = dict.fromkeys(stages, recall.context.span_id) | {"search": within[3].context.span_id}
+    assert [span.parent.span_id for span in within] == list(parents.values())
     assert "private" not in "".join(span.to_json() for span in spans.values())
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
     ask(api, "recall", query=question)
@@ -181,3 +201,9 @@ def test_the_page_is_there_under_a_strict_policy(api: TestClient) -> None:
     assert answer.status_code == 200
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
+
+
+def test_a_number_with_too_many_digits_is_a_fault_of_the_request(api: TestClient) -> None:
+    body = b'{"query": "Who built the Petrel?", "k": ' + 5_000 * b"9" + b"}"
+    refused = api.post("/v1/recall", content=body, headers={"Content-Type": "application/json"})
+    assert (refused.status_code, refused.json()["error"]) == (422, "ParameterError")

@@ -126,7 +126,7 @@ def test_errors_are_those_of_the_index(connect: Connect) -> None:
             client.explain("gone", "bay")
         with pytest.raises(TypeError, match="kk"):
             client.recall("Who?", kk=3)  # type: ignore[call-arg]
-        with pytest.raises(ParameterError, match="a function, which JSON cannot say"):
+        with pytest.raises(ParameterError, match="of type function, which JSON cannot say"):
             client.recall("Who?", where=lambda chunk: True)
         with pytest.raises(ParameterError, match="backup is not served"):
             client.backup("somewhere")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +81,24 @@ async def test_over_http(connect: Connect, mode: Any) -> None:
     with connect() as served:
         async with Client(f"{served._http.url}/mcp", mode=mode) as client:
             await use_all(client)
+
+
+async def test_clients_of_the_sdk_before_this_one(connect: Connect) -> None:
+    """Takes the Python of an environment with ``mcp<2``; both cannot be in one."""
+    if not (python := os.environ.get("HEBBGRAPH_MCP1")):
+        pytest.skip("HEBBGRAPH_MCP1 names no Python that has mcp<2")
+    url = f"{connect()._http.url}/mcp"
+    script = Path(__file__).parent / "mcp1_client.py"
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [python, script, url],
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 async def test_over_standard_input(location: Path) -> None:

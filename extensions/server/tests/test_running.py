@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ from hebbgraph.errors import ParameterError
 from typer.testing import CliRunner
 
 from hebbgraph_server.client import HebbianClient
+from hebbgraph_server.running import JsonLines
 
 SECRET = "a-secret-that-no-log-shows"
 
@@ -75,17 +77,29 @@ def test_new_tokens_differ() -> None:
 
 def test_it_says_where_it_listens_once_it_does(location: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text("[learning]\nstore_queries = true\n")
+    file.write_text("[learning]\nhalf_life_events = 100.0\n")
     command = [sys.executable, "-m", "hebbgraph", "serve", "--port", "0", "--settings", str(file)]
-    path = {"PYTHONPATH": os.pathsep.join(sys.path), "HEBBGRAPH_DB": str(location)}
+    path = {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "HEBBGRAPH_DB": str(location),
+        "HEBBGRAPH_STORE_QUERIES": "1",
+        "HEBBGRAPH_ALLOWED_HOST": "wiki.example.org ships.example.org",
+        "HEBBGRAPH_LOG_FORMAT": "json",
+        "HEBBGRAPH_LOG_LEVEL": "info",
+    }
     server = subprocess.Popen(command, env=os.environ | path, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None
-        url = server.stderr.readline().split(" on ")[1].strip()
+        lines = []
+        while not (line := server.stderr.readline()).startswith("serving"):
+            lines.append(line)
+        url = line.split(" on ")[1].strip()
         with HebbianClient(url) as client:
             recall = client.recall("Who built the Petrel?")
             client.reinforce(recall, cited=[recall.hits[0].chunk.id])
             assert client.lessons()[-1].question == "Who built the Petrel?"
+        elsewhere = urllib.request.Request(f"{url}v1/health", headers={"Host": "ships.example.org"})
+        assert urllib.request.urlopen(elsewhere).status == 200
         taken = subprocess.run(
             [*command[:5], url.rstrip("/").rpartition(":")[2]],
             env=os.environ | path,
@@ -97,4 +111,22 @@ def test_it_says_where_it_listens_once_it_does(location: Path, tmp_path: Path) -
         assert "serving" not in taken.stderr
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=30)
+        lines += server.communicate(timeout=30)[1].splitlines()
+    events = [json.loads(line) for line in lines]
+    assert {"time", "level", "logger", "event"} <= set.intersection(*map(set, events))
+    (recall,) = (one for one in events if one.get("route") == "/v1/recall")
+    assert (recall["event"], recall["status"], recall["token"]) == ("request", 200, "local")
+    assert "Petrel" not in "".join(lines)
+
+
+def test_an_event_is_one_line_whatever_it_holds() -> None:
+    record = logging.LogRecord("a", logging.ERROR, "", 0, "two\nlines of %r", ("x\ny",), None)
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told["event"] == "two\nlines of 'x\\ny'"
+    assert told["exception"].endswith("ValueError: first\nsecond")

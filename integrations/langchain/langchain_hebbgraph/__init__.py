@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +42,6 @@ _LAZY = {
     "CitingMiddleware": "langchain_hebbgraph.middleware",
     "HebbianStore": "langchain_hebbgraph.store",
 }
-#: What stood here before, and where it is now.
-_MOVED = {
-    "CITATION_INSTRUCTION": "hebbgraph.citations",
-    "CitedAnswer": "langchain_hebbgraph.prompts",
-    "Formatter": "hebbgraph.citations",
-    "LangSmithFeedback": "langchain_hebbgraph.langsmith",
-    "search_result_blocks": "langchain_hebbgraph.prompts",
-    "texts_of": "langchain_hebbgraph.texts",
-    "to_chunk": "langchain_hebbgraph.conversion",
-    "to_document": "langchain_hebbgraph.conversion",
-}
 
 
 def __dir__() -> list[str]:
@@ -63,11 +51,4 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    if name in _MOVED:
-        warnings.warn(
-            f"import {name} from {_MOVED[name]}; langchain_hebbgraph.{name} goes with 0.3",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(import_module(_MOVED[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

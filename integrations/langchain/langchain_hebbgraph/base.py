@@ -41,6 +41,7 @@ from langchain_hebbgraph.options import (
     AT_CALL,
     FIELDS_AT_CALL,
     INSTEAD,
+    OF_RECALL,
     SearchOptions,
     check_query,
     check_read,
@@ -188,7 +189,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     def _steps(self, query: str, run_manager: Any, options: dict[str, Any]) -> Steps[Any]:
         asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
         if wrapped is not None:
-            about = (query, asked.history)
+            about = (query, asked.options["history"])
             full = yield partial(asked.index.in_full, *about), partial(asked.index.ain_full, *about)
             asked.found = yield from wrapped.search(full, run_manager)
             asked.vectors = wrapped.vectors
@@ -208,20 +209,20 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         given = {name: value for name, value in options.items() if value is not None}
         check_search(given)
         check_read(given, given.get("search_type", self.search_type))
-        strategy = given.pop("strategy", self.options.strategy)
         index = self._index_of(given.pop("namespace", None))
         own = {name: given.get(name, getattr(self, name)) for name in FIELDS_AT_CALL}
         own |= {name: value for name, value in _DEFAULTS.items() if own[name] is None}
+        own["history"] = turns_of(own["history"])
         check_query(query)
+        of_recall = {name: own.pop(name) for name in OF_RECALL}
+        if "strategy" in given:
+            of_recall["strategy"] = given["strategy"]
         return Asked(
             index=index,
             query=query,
-            id=str(run_id),
             where=self._where(given.get("filter")),
-            history=turns_of(own.pop("history")),
-            strategy=strategy,
+            options={"id": str(run_id), **self.options.for_recall, **of_recall},
             follow=self.options.grow,
-            options=self.options,
             **own,
         )
 

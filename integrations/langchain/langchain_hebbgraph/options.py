@@ -29,6 +29,7 @@ __all__ = [
     "FIELDS_AT_CALL",
     "INSTEAD",
     "INSTEAD_OVER_STORES",
+    "OF_RECALL",
     "Fields",
     "IndexOptions",
     "NewOptions",
@@ -56,8 +57,9 @@ AT_CALL = (
     "score_key",
     "include_path",
 )
-#: Of these, what is a field of the retriever itself.
+#: Of these, what is a field of the retriever itself, and what a recall takes as it is.
 FIELDS_AT_CALL = tuple(name for name in AT_CALL if name not in ("filter", "strategy", "namespace"))
+OF_RECALL = ("history", "as_of")
 INSTEAD = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
 INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
     ("embedder", "embedding", "embeddings"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from typing import Any, Literal, TypeAlias
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
 from hebbgraph.calling import in_thread
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
-from hebbgraph.recall.search_options import CommonSearchOptions
-from hebbgraph.recall.strategies import Strategy, StrategyName
 from langchain_core.documents import Document
 
 from langchain_hebbgraph.conversion import TRAIL, to_document
@@ -36,12 +33,9 @@ class Asked:
 
     index: HebbianIndex
     query: str
-    id: str
     k: int
     where: Mapping[str, Any] | Callable[[Chunk], bool] | None
-    strategy: StrategyName | Strategy
-    history: Sequence[str]
-    as_of: datetime | date | str | None
+    options: dict[str, Any]  # what the recall takes beside
     search_type: SearchType
     score_threshold: float | None
     lambda_mult: float
@@ -49,7 +43,6 @@ class Asked:
     score_key: str | None
     include_path: bool
     follow: bool
-    options: CommonSearchOptions
     found: Found | None = None
     vectors: VectorSource | None = None
 
@@ -120,7 +113,7 @@ aanswer = in_thread(answer)
 def follow(index: HebbianIndex, fields: Sequence[dict[str, Any]]) -> None:
     """Add what a store brought up; a failure is logged, since the question was another one."""
     try:
-        index.add(fields)
+        index.add(fields, on_error="skip")
     except HebbgraphError as error:
         logger.warning("%d documents were not added to the graph: %s", len(fields), error)
 
@@ -132,16 +125,10 @@ def _recall(asked: Asked, where: Any) -> Recall:
         asked.query,
         k=k,
         where=where,
-        strategy=asked.strategy,
-        id=asked.id,
         seeds=None if found is None else found.scores,
         vector=None if found is None else found.vector,
         vectors=asked.vectors if found is not None and found.vector is not None else None,
-        history=asked.history,
-        as_of=asked.as_of,
-        per_colony=asked.options.per_colony,
-        steps=asked.options.steps,
-        min_score=asked.options.min_score,
+        **asked.options,
     )
 
 

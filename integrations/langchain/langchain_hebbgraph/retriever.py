@@ -5,8 +5,7 @@ Here it is made, and its documents live; :mod:`.base` answers questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -123,6 +122,11 @@ class HebbianRetriever(RecallingRetriever):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(map(str, first["loc"]))
+            if first["type"] == "missing":
+                raise ParameterError(
+                    f"{type(self).__name__} takes {field}=; from_documents and from_texts make "
+                    "one of what is to be found"
+                ) from error
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
         self._owns_index = opened is not None
         over = self.options
@@ -366,15 +370,6 @@ class HebbianRetriever(RecallingRetriever):
     adelete = in_thread(delete)
 
     arefresh = in_thread(refresh)
-
-    @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
-        """Close what was opened for a retriever that nobody will get."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
 
 def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,9 @@ from typing import Any, Self
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
+from hebbgraph.ingest import is_blank
 from hebbgraph.protocols import Embedder
+from hebbgraph.records import storable
 
 from langchain_hebbgraph.base import announce_here
 from langchain_hebbgraph.options import open_index
@@ -51,6 +53,8 @@ _PATH, _WITHIN, _KEY, _VALUE = "namespace", "within", "key", "value"
 _CREATED, _UPDATED, _TTL, _EXPIRES = "created_at", "updated_at", "ttl_minutes", "expires_at"
 #: A read prolongs an item only after this share of its time, so that few reads write.
 _WORTH_PROLONGING = 0.05
+#: Text of an item that is not searched: no word, as a chunk without text is refused.
+_NO_TEXT = "-"
 
 
 class HebbianStore(Closing, BaseStore):
@@ -224,12 +228,14 @@ class HebbianStore(Closing, BaseStore):
         return {"id": id_, "text": self._text(value, op.index), "metadata": metadata}
 
     def _text(self, value: dict[str, Any], index: Sequence[str] | bool | None) -> str:
-        if index is False:
-            return ""
         paths = index if isinstance(index, list | tuple) else self.fields
+        if index is False:
+            paths = []
         if paths is None:
-            return "\n".join(_strings(value))
-        return "\n".join(text for path in paths for text in get_text_at_path(value, path))
+            text = "\n".join(_strings(value))
+        else:
+            text = "\n".join(text for path in paths for text in get_text_at_path(value, path))
+        return _NO_TEXT if is_blank(storable(text)) else text
 
     # -- what expires -----------------------------------------------------------------
 
@@ -249,7 +255,8 @@ class HebbianStore(Closing, BaseStore):
             seconds = _number(chunk, _TTL) * 60
             if now + seconds - _number(chunk, _EXPIRES) > _WORTH_PROLONGING * seconds:
                 metadata = {**chunk.metadata, _EXPIRES: now + seconds}
-                late.append(chunk.model_copy(update={"metadata": metadata}))
+                text = _NO_TEXT if is_blank(chunk.text) else chunk.text
+                late.append(chunk.model_copy(update={"metadata": metadata, "text": text}))
         if late:
             self.index.add(late)
 

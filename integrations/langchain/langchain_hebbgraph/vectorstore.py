@@ -30,12 +30,11 @@ from langchain_hebbgraph.conversion import (
     Filter,
     chunk_filter,
     documents_of_texts,
-    fields_of,
     to_chunk,
     to_document,
 )
-from langchain_hebbgraph.options import check_read, open_index
-from langchain_hebbgraph.writing import with_ids
+from langchain_hebbgraph.options import OF_RECALL, check_read, open_index
+from langchain_hebbgraph.writing import with_ids, write
 
 __all__ = ["HebbianVectorStore"]
 
@@ -132,18 +131,18 @@ class HebbianVectorStore(VectorStore):
         ----------
         documents : list of Document
             They stay as they are. Where there is no id, one is made of content and
-            metadata.
+            metadata. Those without text and title are skipped, with a warning.
         ids : list of str, optional
             They go before the documents' own.
 
         Returns
         -------
         list of str
-            The ids, in order.
+            The ids, in order, also of those skipped.
         """
         check_names(kwargs.keys() - _PASSED_OVER, ("documents", "ids"), of="add_documents")
         own = with_ids(documents, ids)
-        self.index.add([fields_of(document) for document in _last_of_each(own)])
+        write(self.index, own)
         return [document.id or "" for document in own]
 
     def add_texts(
@@ -348,7 +347,7 @@ class HebbianVectorStore(VectorStore):
             )
 
     def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
-        check_names(given, ("k", "filter", "strategy", "history", "as_of"), of="a search")
+        check_names(given, ("k", "filter", "strategy", *OF_RECALL), of="a search")
         run = _run.get()
         return {
             "k": k,
@@ -356,8 +355,8 @@ class HebbianVectorStore(VectorStore):
             if isinstance(where, tuple)
             else chunk_filter(where),
             "strategy": given.get("strategy", self.strategy),
+            **{name: given[name] for name in OF_RECALL if name in given},
             "history": turns_of(given.get("history") or ()),
-            "as_of": given.get("as_of"),
             "id": str(uuid.uuid4() if run is None else run.run_id),
         }
 
@@ -431,11 +430,6 @@ def relevance(score: float) -> float:
 
 def _documents(recall: Recall) -> Scored:
     return [(to_document(hit.chunk), hit.score) for hit in recall.hits]
-
-
-def _last_of_each(documents: Iterable[Document]) -> Iterable[Document]:
-    """Keep the last of several documents with one id, as adding one by one would."""
-    return {document.id: document for document in documents}.values()
 
 
 def _without_threshold(kwargs: dict[str, Any]) -> dict[str, Any]:

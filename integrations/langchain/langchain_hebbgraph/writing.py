@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, ParameterError
@@ -25,7 +25,7 @@ def write(
     on_error: OnError = "raise",
     strict: bool = False,
 ) -> AddReport:
-    """Add documents; of several with one id, the last.
+    """Add documents; of several with one id, the last. Those without text and title are skipped.
 
     Parameters
     ----------
@@ -41,8 +41,9 @@ def write(
     on_error, strict
         As for ``HebbianIndex.add``.
     """
-    intake = Intake(on_error=on_error, strict=strict)
-    taken = {chunk.id: (at, chunk) for at, chunk in intake.take(map(fields_of, documents))}
+    fields = [fields_of(document) for document in documents]
+    intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
+    taken = {chunk.id: (at, chunk) for at, chunk in intake.take(fields)}
     if wrapped is not None:
         wrapped.add([documents[at] for at, _ in taken.values()])
     chunks = [chunk for _, chunk in taken.values()]
@@ -50,16 +51,22 @@ def write(
     if not refresh:
         report = index.add(chunks)
     else:
-        gone = [] if wrapped is None else _gone(index, chunks, delete_missing)
-        report = index.refresh(chunks, delete_missing=delete_missing)
-        if wrapped is not None and gone:
-            wrapped.delete(gone)
+        emptied = [fields[failed.position] for failed in intake.failed]
+        sources = {one["document_id"] for one in emptied if one["document_id"]}
+        lost = sorted({one["id"] for one in emptied} - taken.keys())
+        gone = [] if wrapped is None else _gone(index, chunks, sources, delete_missing)
+        report = index.refresh(chunks, document_ids=sources, delete_missing=delete_missing)
+        report += AddReport(deleted=index.delete(lost))
+        if wrapped is not None and (gone or lost):
+            wrapped.delete([*gone, *lost])
     return report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
 
 
-def _gone(index: HebbianIndex, chunks: Sequence[Chunk], delete_missing: bool) -> list[str]:
+def _gone(
+    index: HebbianIndex, chunks: Sequence[Chunk], emptied: Set[str], delete_missing: bool
+) -> list[str]:
     """Return which ids a refresh with these chunks deletes."""
-    named = sorted({chunk.document_id for chunk in chunks if chunk.document_id})
+    named = sorted({*emptied, *(chunk.document_id for chunk in chunks if chunk.document_id)})
     kept = {chunk.id for chunk in chunks}
     where = None if delete_missing else {"$document_id": {"$in": named}}
     return [id_ for id_ in index.ids(where) if id_ not in kept] if delete_missing or named else []
@@ -81,14 +88,16 @@ def write_current(index: HebbianIndex, wrapped: Wrapped) -> AddReport:
     ids = index.ids()
     current = wrapped.current(ids)
     every = not index.settings.keep_text  # then it cannot tell what has changed
-    report = index.add(
-        [
-            as_now(chunk, current[chunk.id])
-            for chunk in index.get(current)
-            if every or changed(chunk, current[chunk.id])
-        ]
-    )
-    gone = [id_ for id_ in ids if id_ not in current]
+    now = [
+        as_now(chunk, current[chunk.id])
+        for chunk in index.get(current)
+        if every or changed(chunk, current[chunk.id])
+    ]
+    intake = Intake(skip_empty=True)
+    report = index.add([chunk for _, chunk in intake.take(now)])
+    intake.tell()
+    emptied = {now[failed.position]["id"] for failed in intake.failed}
+    gone = [id_ for id_ in ids if id_ not in current or id_ in emptied]
     return report.model_copy(update={"deleted": index.delete(gone) if gone else 0})
 
 

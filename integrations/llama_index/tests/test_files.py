@@ -73,6 +73,14 @@ def test_settings_of_the_framework_are_respected() -> None:
     Settings.node_parser = SentenceSplitter()  # as everything that asks for it leaves it
     with HebbianGraphIndex.from_documents([document]) as own:
         assert small > 5 * own.index.stats().chunks
+    # Our own parser takes the size: as many nodes hold as much text as the framework's.
+    assert HebbianNodeParser().chunk_tokens == (512, 1024)
+    Settings.chunk_size = 64
+    parser = HebbianNodeParser()
+    Settings.node_parser = SentenceSplitter()
+    lengths = [len(node.get_content()) for node in parser([document])]
+    assert min(lengths) >= 128
+    assert max(lengths) <= 256
 
 
 def test_nodes_go_into_stores_that_take_no_lists() -> None:

@@ -106,6 +106,19 @@ def test_a_document_that_lost_all_its_text_is_gone() -> None:
     assert retriever.index.ids({"$document_id": "ferry.md"}) == []
 
 
+def test_blank_pages_are_skipped_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    page = TextNode(id_="p1", text="The Petrel was built in Dunmore.", metadata={"page": 1})
+    blank = TextNode(id_="p2", text=" \n\x00", metadata={"page": 2})
+    with HebbianRetriever.from_documents([BREAD, Document(id_="scan.pdf", text=" ")]) as retriever:
+        assert "chunks were skipped: 1; the first: chunk 'scan.pdf': it has neither" in caplog.text
+        assert [one.id for one in retriever.add([page, blank]).failed] == ["p2"]
+        retriever.refresh([page.model_copy(update={"text": ""})])
+        assert retriever.index.get(["p1", "p2"]) == []
+    store = HebbianVectorStore.open(":memory:")
+    assert store.add([blank, page]) == ["p2", "p1"]
+    assert HebbianGraphIndex([blank, page]).index.ids() == store.index.ids() == ["p1"]
+
+
 async def test_the_same_without_blocking() -> None:
     async with HebbianRetriever.from_documents([BREAD]) as retriever:
         assert (await retriever.aadd([ferry("seven")])).added == 1

@@ -59,26 +59,17 @@ def test_all_is_there() -> None:
     assert len(hebbgraph.__all__) <= 12
 
 
-@pytest.mark.parametrize(
-    "name", ["CITATION_INSTRUCTION", "ConversationBundle", "RecallEvent", "texts_of"]
-)
-def test_names_that_moved_a_level_down_say_so(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"hebbgraph.*import {name}; here the name goes"):
-        assert getattr(hebbgraph, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'Hebian'"):
-        _ = hebbgraph.Hebian
-
-
 def test_the_core_knows_no_framework() -> None:
     code = "import hebbgraph, sys; print([m for m in sys.modules if m.startswith('llama_index')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_depends_on_the_core_its_documents_and_llama_index_core_alone() -> None:
+def test_depends_on_the_core_its_documents_and_llama_index_alone() -> None:
     needed = PYPROJECT["project"]["dependencies"]
     assert needed == [
         "hebbgraph>=0.1,<0.2",
         "hebbgraph-documents>=0.1,<1",
         "llama-index-core>=0.14,<0.15",
+        "llama-index-workflows>=2.16,<3",
     ]

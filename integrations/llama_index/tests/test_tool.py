@@ -6,7 +6,7 @@ import pytest
 from conftest import RecordingIndex
 from fakes import QUESTION, ToolLLM
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.tools import ToolOutput
+from llama_index.core.tools import RetrieverTool, ToolOutput
 
 from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever, citing_tool
 from llama_index.retrievers.hebbgraph.prompts import CITATION_INSTRUCTION
@@ -43,6 +43,14 @@ async def test_the_question_is_what_the_model_says(
     tool = citing_tool(retriever)
     output: ToolOutput = await tool.acall(**given) if asynchronous else tool.call(**given)
     assert output.raw_input == {"input": QUESTION}
+    assert output.content.count("\n[") == 4
+
+
+async def test_it_needs_no_method_that_early_versions_lack(
+    retriever: HebbianRetriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(RetrieverTool, "_async_apply_node_postprocessors", raising=False)
+    output = await citing_tool(retriever).acall(input=QUESTION)
     assert output.content.count("\n[") == 4
 
 

@@ -63,7 +63,6 @@ from hebbgraph.citations.cited import (
 )
 from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import (
-    LastingIndex,
     Lesson,
     Recalled,
     TeachableIndex,
@@ -91,7 +90,6 @@ __all__ = [
     "FrameworkLearner",
     "Journal",
     "Judge",
-    "LastingIndex",
     "Learner",
     "LearnerOptions",
     "Lesson",

@@ -6,19 +6,17 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from hebbgraph.citations.credit import (
-    LastingIndex,
-    Lesson,
-    Recalled,
-    TeachableIndex,
-    namespace_of,
-)
+from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex
 from hebbgraph.records import AnswerRecord, Credit, Feedback
 
-__all__ = ["Answered", "Label"]
+__all__ = ["Answered", "Kept", "Label"]
 
 logger = logging.getLogger(__name__)
+
+#: An answer as indexes keep it: each has its own part.
+Kept: TypeAlias = Sequence[tuple[TeachableIndex, AnswerRecord]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +55,19 @@ class Answered:
         self.label = label or Label()
         self.request = request
         self._verdict: bool | None = None
-        self._given: list[tuple[TeachableIndex, Feedback]] = []
-        self._numbers: dict[int, int | None] = {}
+        self._taught: list[tuple[TeachableIndex, Feedback]] = []
+        self._rows: dict[int, int | None] = {}  # their numbers, by the identity of the index
         self._outcome = ""
         self._lock = threading.Lock()
 
     @property
     def _recalls(self) -> list[Recalled]:
         return [*self.label.recalls, *(lesson.recalled for lesson in self.lessons)]
+
+    @property
+    def indexes(self) -> list[TeachableIndex]:
+        """The indexes that were asked for it, and keep it."""
+        return list({id(asked.index): asked.index for asked in self._recalls}.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,17 +77,11 @@ class Answered:
     @property
     def namespaces(self) -> frozenset[str]:
         """The namespaces that its recalls searched."""
-        return frozenset(namespace_of(one.index) for one in self._recalls)
-
-    @property
-    def lasting(self) -> list[LastingIndex]:
-        """The indexes that keep it."""
-        own = {id(one.index): one.index for one in self._recalls}
-        return [index for index in own.values() if isinstance(index, LastingIndex)]
+        return frozenset(index.namespace for index in self.indexes)
 
     def teach(self, tell: Callable[[Feedback], None]) -> tuple[list[Feedback], list[Exception]]:
         """Teach what is not taught yet; return the records of it, and the errors."""
-        before = len(self._given)
+        before = len(self._taught)
         feedback, errors = self.judge(True, tell)
         return feedback[before:], errors
 
@@ -92,49 +89,46 @@ class Answered:
         """Add what another answer to the same request teaches: a verdict is about all of them."""
         with self._lock:
             self.lessons += tuple(lessons)
+            recalls = {asked.recall.id: asked for asked in (*self._recalls, *label.recalls)}
             self.label = replace(
                 self.label,
                 names=tuple(dict.fromkeys((*self.label.names, *label.names))),
-                recalls=tuple(
-                    {one.recall.id: one for one in (*self._recalls, *label.recalls)}.values()
-                ),
+                recalls=tuple(recalls.values()),
             )
 
     def replaces(self, other: Answered) -> bool:
         """Return whether it takes over the names of an earlier answer: its indexes are the same."""
-        return {id(one.index) for one in self._recalls} == {id(one.index) for one in other._recalls}
+        return set(map(id, self.indexes)) == set(map(id, other.indexes))
 
-    def is_among(self, kept: Sequence[tuple[LastingIndex, AnswerRecord]]) -> bool:
+    def is_among(self, kept: Kept) -> bool:
         """Return whether these records are its own."""
         return any(record.names == self.names for _, record in kept)
 
-    def is_as_kept(self, kept: Sequence[tuple[LastingIndex, AnswerRecord]]) -> bool:
+    def is_as_kept(self, kept: Kept) -> bool:
         """Return whether nobody else has judged it since this process kept it."""
         return all(
-            (self._numbers.get(id(index)), self._outcome) == (record.number, record.outcome)
+            (self._rows.get(id(index)), self._outcome) == (record.number, record.outcome)
             for index, record in kept
         )
 
     def settle(self) -> None:
         """Look up what the log still has of it, after it was forgotten or has become too old."""
         with self._lock:
-            given = [
+            still = [
                 (index, feedback)
-                for index, feedback in self._given
-                if not isinstance(index, LastingIndex) or index.find_feedback([feedback.id])
+                for index, feedback in self._taught
+                if index.find_feedback([feedback.id])
             ]
-            if len(given) < len(self._given):
-                self._given, self._verdict = given, None
+            if len(still) < len(self._taught):
+                self._taught, self._verdict = still, None
 
     @classmethod
-    def recollected(
-        cls, kept: Sequence[tuple[LastingIndex, AnswerRecord]], known: Answered | None = None
-    ) -> Answered:
+    def recollected(cls, kept: Kept, known: Answered | None = None) -> Answered:
         """Return an answer as indexes have kept it, perhaps for another process.
 
         Recalls of ``known`` take the place of those that were kept, which lack the question.
         """
-        whole = {} if known is None else {one.recall.id: one for one in known._recalls}
+        whole = {} if known is None else {asked.recall.id: asked for asked in known._recalls}
         recalls = {
             recall.id: whole.get(recall.id) or Recalled(index, recall)
             for index, record in kept
@@ -142,32 +136,35 @@ class Answered:
         }
         lessons = [
             Lesson(
-                recalls[one.recall_id], one.cited, one.shown, actor=one.actor, trusted=one.trusted
+                recalls[credit.recall_id],
+                credit.cited,
+                credit.shown,
+                actor=credit.actor,
+                trusted=credit.trusted,
             )
             for _, record in kept
-            for one in record.credits
-            if one.recall_id in recalls
+            for credit in record.credits
+            if credit.recall_id in recalls
         ]
-        _, first = kept[0]
-        found = cls(lessons, Label(first.names, first.conversation, tuple(recalls.values())))
-        found._numbers = {id(index): record.number for index, record in kept}
-        # What it has taught is what the log says, whoever was killed while noting it.
-        taught = {good: found._in_logs(kept, good) for good in (True, False)}
-        found._given = [*taught[True], *taught[False]]
-        signs = [good for good, given in taught.items() if given]
-        if len(signs) == 1 and len(found._given) == len(found.lessons):
-            [found._verdict] = signs
-        return found
-
-    @staticmethod
-    def _in_logs(
-        kept: Sequence[tuple[LastingIndex, AnswerRecord]], good: bool
-    ) -> list[tuple[TeachableIndex, Feedback]]:
-        return [
-            (index, feedback)
-            for index, record in kept
-            for feedback in index.find_feedback([one.teaches(good=good) for one in record.credits])
-        ]
+        first = kept[0][1]
+        answered = cls(lessons, Label(first.names, first.conversation, tuple(recalls.values())))
+        answered._rows = {id(index): record.number for index, record in kept}
+        # What it has taught is what the log says, even if the process died while recording it.
+        by_verdict = {
+            good: [
+                (index, feedback)
+                for index, record in kept
+                for feedback in index.find_feedback(
+                    [it.teaches(good=good) for it in record.credits]
+                )
+            ]
+            for good in (True, False)
+        }
+        answered._taught = [*by_verdict[True], *by_verdict[False]]
+        verdicts = [good for good, taught in by_verdict.items() if taught]
+        if len(verdicts) == 1 and len(answered._taught) == len(answered.lessons):
+            [answered._verdict] = verdicts
+        return answered
 
     def judge(
         self,
@@ -184,22 +181,22 @@ class Answered:
         errors: list[Exception] = []
         with self._lock:
             if actor is not None or trusted:
-                self.lessons = tuple(_as_judged(one, actor, trusted) for one in self.lessons)
+                self.lessons = tuple(_as_judged(lesson, actor, trusted) for lesson in self.lessons)
             if self._verdict is not good or (
-                trusted and not all(feedback.trusted for _, feedback in self._given)
+                trusted and not all(feedback.trusted for _, feedback in self._taught)
             ):
                 self._take_back()
-            for lesson in self.lessons[len(self._given) :]:
+            for lesson in self.lessons[len(self._taught) :]:
                 try:
                     feedback = (lesson if good else lesson.as_rejection()).teach()
                 except Exception as error:  # the other lessons are as good as ever
                     errors.append(error)
                 else:
-                    self._given.append((lesson.recalled.index, feedback))
+                    self._taught.append((lesson.recalled.index, feedback))
                     tell(feedback)
             # What failed may be tried again.
             self._verdict = None if errors else good
-            return [feedback for _, feedback in self._given], errors
+            return [feedback for _, feedback in self._taught], errors
 
     def undo(self) -> int:
         """Take back what was taught; return how much that was."""
@@ -208,31 +205,29 @@ class Answered:
             return self._take_back()
 
     def _take_back(self) -> int:
-        given, self._given = self._given, []
-        for index, feedback in given:
+        taught, self._taught = self._taught, []
+        for index, feedback in taught:
             index.forget(feedback=feedback.id)
-        return len(given)
+        return len(taught)
 
     def keep(self, outcome: str) -> None:
         """Let the indexes keep it for later verdicts and turns; what fails is logged."""
         self._outcome = outcome
-        everything = self._recalls
         # Without lessons or later turns, nobody will ask for its recalls.
         lasts = bool(self.lessons) or self.label.conversation is not None
-        for index in {id(one.index): one.index for one in everything}.values():
-            if not isinstance(index, LastingIndex):
-                continue
-            own = {one.recall.id: one.recall for one in everything if one.index is index}
+        for index in self.indexes:
+            recalls = {one.recall.id: one.recall for one in self._recalls if one.index is index}
+            lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
             record = AnswerRecord(
                 outcome=outcome,
                 names=self.label.names,
                 conversation=self.label.conversation,
-                recalls=tuple(own.values()) if lasts else (),
-                credits=tuple(_credit(one) for one in self.lessons if one.recalled.index is index),
-                number=self._numbers.get(id(index)),
+                recalls=tuple(recalls.values()) if lasts else (),
+                credits=tuple(map(_credit, lessons)),
+                number=self._rows.get(id(index)),
             )
             try:
-                self._numbers[id(index)] = index.keep_answer(record).number
+                self._rows[id(index)] = index.keep_answer(record).number
             except Exception as error:
                 logger.warning("an answer is not kept for later verdicts: %s", error)
 

@@ -19,10 +19,6 @@ MAX_RECALLS = 8
 class Conversations:
     """The latest recalls of each conversation, bounded. Thread-safe.
 
-    Parameters
-    ----------
-    max_conversations, max_recalls : int, at least 1
-
     Examples
     --------
     >>> from hebbgraph import Recall
@@ -33,11 +29,7 @@ class Conversations:
     ['r1']
     """
 
-    def __init__(
-        self, *, max_conversations: int = MAX_CONVERSATIONS, max_recalls: int = MAX_RECALLS
-    ) -> None:
-        self._max_conversations = max_conversations
-        self._max_recalls = max_recalls
+    def __init__(self) -> None:
         self._recalls: OrderedDict[tuple[str, str], list[Recalled]] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -54,9 +46,9 @@ class Conversations:
                 held = self._recalls.setdefault((conversation, _tenant(one)), [])
                 if all(one.recall.id != other.recall.id for other in held):
                     held.append(one)
-                    del held[: -self._max_recalls]
+                    del held[:-MAX_RECALLS]
                 self._recalls.move_to_end((conversation, _tenant(one)))
-            while len(self._recalls) > self._max_conversations:
+            while len(self._recalls) > MAX_CONVERSATIONS:
                 self._recalls.popitem(last=False)
 
     def earlier(

@@ -10,7 +10,6 @@ from hebbgraph.limits import MANY_SHOWN, MAX_K
 from hebbgraph.records import AnswerRecord, Feedback, Recall
 
 __all__ = [
-    "LastingIndex",
     "Lesson",
     "Recalled",
     "TeachableIndex",
@@ -26,8 +25,14 @@ __all__ = [
 _APART = "\0"
 
 
+@runtime_checkable
 class TeachableIndex(Protocol):
-    """What learning from citations needs of an index."""
+    """What learning from citations needs of an index; see :class:`hebbgraph.HebbianIndex`."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it reads and writes."""
+        ...
 
     def reinforce(
         self,
@@ -39,49 +44,39 @@ class TeachableIndex(Protocol):
         actor: str | None = None,
         trusted: bool = False,
     ) -> Feedback:
-        """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
+        """Learn from one answer."""
         ...
 
     def forget(self, feedback: str) -> int:
-        """See :meth:`hebbgraph.HebbianIndex.forget`."""
-        ...
-
-    def find_recall(self, recall_id: str) -> Recall | None:
-        """See :meth:`hebbgraph.HebbianIndex.find_recall`."""
-        ...
-
-
-@runtime_checkable
-class LastingIndex(TeachableIndex, Protocol):
-    """An index that also keeps what links answers to lessons, for other processes."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that it reads and writes."""
-        ...
-
-    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
-        """See :meth:`hebbgraph.HebbianIndex.keep_answer`."""
-        ...
-
-    def keep_recalls(self) -> None:
-        """See :meth:`hebbgraph.HebbianIndex.keep_recalls`."""
-        ...
-
-    def find_answer(self, name: str) -> AnswerRecord | None:
-        """See :meth:`hebbgraph.HebbianIndex.find_answer`."""
-        ...
-
-    def earlier_recalls(self, conversation: str) -> list[Recall]:
-        """See :meth:`hebbgraph.HebbianIndex.earlier_recalls`."""
-        ...
-
-    def holds(self, ids: Iterable[str]) -> set[str]:
-        """See :meth:`hebbgraph.HebbianIndex.holds`."""
+        """Take a lesson back."""
         ...
 
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
-        """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
+        """Return what the log has of these."""
+        ...
+
+    def holds(self, ids: Iterable[str]) -> set[str]:
+        """Return which of these chunks are held."""
+        ...
+
+    def find_recall(self, recall_id: str) -> Recall | None:
+        """Return a recall that is kept."""
+        ...
+
+    def earlier_recalls(self, conversation: str) -> list[Recall]:
+        """Return what a conversation has recalled."""
+        ...
+
+    def keep_recalls(self) -> None:
+        """Keep recalls from now on, for late feedback."""
+        ...
+
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
+        """Keep what links an answer to its lessons, for other processes."""
+        ...
+
+    def find_answer(self, name: str) -> AnswerRecord | None:
+        """Return an answer that is kept."""
         ...
 
 
@@ -89,7 +84,7 @@ class LastingIndex(TeachableIndex, Protocol):
 class TeachablePool(Protocol):
     """Indexes by the names of their namespaces; an :class:`hebbgraph.IndexPool` is one."""
 
-    def __getitem__(self, namespace: str) -> LastingIndex:
+    def __getitem__(self, namespace: str) -> TeachableIndex:
         """Return the index of a namespace."""
         ...
 

@@ -16,7 +16,6 @@ from hebbgraph.citations.cited import (
     read_citations,
 )
 from hebbgraph.citations.credit import (
-    LastingIndex,
     Recalled,
     chunk_of,
     names_of,
@@ -230,8 +229,7 @@ class Exchange:
         wanted = [one.id for one in self.foreign if one.id and one.id not in found]
         beside: dict[str, Recalled] = {}
         for one in self.recalls if wanted else ():
-            if isinstance(one.index, LastingIndex):
-                beside |= dict.fromkeys(one.index.holds(wanted), one)
+            beside |= dict.fromkeys(one.index.holds(wanted), one)
         return beside
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from hebbgraph.arguments import agreed_namespace
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations.cited import Judge
-from hebbgraph.citations.credit import LastingIndex, TeachablePool, pool_of
+from hebbgraph.citations.credit import TeachableIndex, TeachablePool, pool_of
 from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted
 from hebbgraph.citations.outcomes import Outcome
 from hebbgraph.errors import NotFoundError, ParameterError
@@ -21,16 +21,21 @@ __all__ = ["FrameworkLearner", "LearnerOptions"]
 _T = TypeVar("_T")
 
 
-class LearnerOptions(TypedDict, total=False):
-    """What every learner takes beside its index, for type checkers."""
+class AnswerOptions(TypedDict, total=False):
+    """What a learner takes that says what becomes of answers, for type checkers."""
 
-    actor: Actor | str | None
-    trusted: Trusted
     judge: Judge | None
     learn_on: Literal["citation", "approval"]
     remember: int
     on_lesson: Callable[[Feedback], object] | None
     on_answer: Callable[[Outcome], object] | None
+
+
+class LearnerOptions(AnswerOptions, total=False):
+    """What every learner takes beside its index."""
+
+    actor: Actor | str | None
+    trusted: Trusted
 
 
 class FrameworkLearner(Closing):
@@ -66,26 +71,14 @@ class FrameworkLearner(Closing):
         *,
         actor: Actor | str | None = None,
         trusted: Trusted = False,
-        judge: Judge | None = None,
-        learn_on: Literal["citation", "approval"] = "citation",
-        remember: int = 1_000,
-        on_lesson: Callable[[Feedback], object] | None = None,
-        on_answer: Callable[[Outcome], object] | None = None,
+        **options: Unpack[AnswerOptions],
     ) -> None:
         home, self._namespace = _home_of(index)
         self.pool: Any = home if isinstance(home, TeachablePool) else None
         self.index: Any = None if self.pool is not None else home
         self.actor = actor_by(actor)
         self.trusted = check_trusted(trusted)
-        self._learner = Learner(
-            learn_on=learn_on,
-            remember=remember,
-            index=home,
-            on_lesson=on_lesson,
-            on_answer=on_answer,
-            expects_actor=actor is None,
-            judge=judge,
-        )
+        self._learner = Learner(index=home, expects_actor=actor is None, **options)
 
     @abstractmethod
     def uninstall(self) -> None:
@@ -236,13 +229,13 @@ class FrameworkLearner(Closing):
 
 def _home_of(given: Any) -> tuple[Any, str | None]:
     """Return the index or the pool of what has one, and the namespace of its requests."""
-    if given is None or isinstance(given, LastingIndex | TeachablePool):
+    if given is None or isinstance(given, TeachableIndex | TeachablePool):
         return given, None
     retriever = getattr(given, "vectorstore", given)
     if (pool := pool_of(retriever)) is not None:
         return pool, retriever.namespace
     index = getattr(retriever, "index", None)
-    if not isinstance(index, LastingIndex):
+    if not isinstance(index, TeachableIndex):
         raise ParameterError(
             "index is a HebbianIndex, an IndexPool, or a retriever or vector store over one; "
             f"got {given!r:.80}"

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from hebbgraph.citations.answered import Answered
-from hebbgraph.citations.credit import LastingIndex, TeachablePool, pool_of
+from hebbgraph.citations.answered import Answered, Kept
+from hebbgraph.citations.credit import TeachableIndex, TeachablePool, pool_of
 from hebbgraph.errors import ClosedIndexError, ParameterError
 from hebbgraph.records import AnswerRecord
 
@@ -24,7 +24,6 @@ _T = TypeVar("_T")
 
 #: Ids that nobody guesses: those of runs, recalls and messages. Of all tenants, one has them.
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-_Kept = tuple[LastingIndex, AnswerRecord]
 
 
 class KnownAnswers:
@@ -34,11 +33,11 @@ class KnownAnswers:
     ----------
     remember : int
         How many of this process; indexes keep more.
-    home : LastingIndex or TeachablePool, optional
+    home : TeachableIndex or TeachablePool, optional
         Where answers of other processes may be kept, before the first answer comes from it.
     """
 
-    def __init__(self, remember: int, home: LastingIndex | TeachablePool | None = None) -> None:
+    def __init__(self, remember: int, home: TeachableIndex | TeachablePool | None = None) -> None:
         self.remember = remember
         self.home = home
         self._lock = threading.RLock()
@@ -46,7 +45,7 @@ class KnownAnswers:
         self._order: deque[Answered] = deque()
         #: Names and namespaces of the latest answers that cited nothing.
         self._uncited: deque[tuple[str, frozenset[str]]] = deque(maxlen=remember)
-        self._indexes: weakref.WeakSet[LastingIndex] = weakref.WeakSet()
+        self._indexes: weakref.WeakSet[TeachableIndex] = weakref.WeakSet()
         self._pools: weakref.WeakSet[Any] = weakref.WeakSet()
         self._tenants: set[str] = set()
         if isinstance(home, TeachablePool):
@@ -58,9 +57,9 @@ class KnownAnswers:
         """Return how many indexes are known."""
         return len(self._indexes)
 
-    def meet(self, index: object) -> None:
+    def meet(self, index: TeachableIndex | None) -> None:
         """Take note of an index that was asked, and have it keep recalls for later verdicts."""
-        if isinstance(index, LastingIndex) and index not in self._indexes:
+        if index is not None and index not in self._indexes:
             self._indexes.add(index)
             if (pool := pool_of(index)) is not None:
                 self._pools.add(pool)
@@ -105,7 +104,7 @@ class KnownAnswers:
         with self._lock:
             held = [one.names for one in self._answers.get(own, ()) if answered.replaces(one)]
         if not held:
-            kept = (reading(index.find_answer, own) for index in answered.lasting)
+            kept = (reading(index.find_answer, own) for index in answered.indexes)
             held = [record.names for record in kept if record is not None]
         others = [name for names in held if names != answered.names for name in names]
         return next((name for name in others if name not in answered.names), None)
@@ -123,13 +122,13 @@ class KnownAnswers:
 
     # -- where answers are kept -----------------------------------------------------------
 
-    def index_of(self, namespace: str | None) -> LastingIndex | None:
+    def index_of(self, namespace: str | None) -> TeachableIndex | None:
         """Return the learner's own index, or that of a namespace of its pool."""
         if not isinstance(self.home, TeachablePool):
             return self.home
         return None if namespace is None else self.home[namespace]
 
-    def indexes(self, namespaces: Iterable[str] | None = None) -> list[LastingIndex]:
+    def indexes(self, namespaces: Iterable[str] | None = None) -> list[TeachableIndex]:
         """Return the indexes to look in.
 
         Parameters
@@ -169,7 +168,7 @@ class KnownAnswers:
                 if namespace is None or namespace in one.namespaces
             ]
         places = self.indexes(None if namespace is None else [namespace])
-        places += [index for one in known for index in one.lasting]
+        places += [index for one in known for index in one.indexes]
         answers: list[Answered] = []
         for group in _kept_by(places, name):
             if namespace is None or any(index.namespace == namespace for index, _ in group):
@@ -178,7 +177,7 @@ class KnownAnswers:
                 answers.append(same if same and current else Answered.recollected(group, same))
                 # What an index keeps under the name took the place of what it kept before.
                 here = {id(index) for index, _ in group}
-                known = [one for one in known if {id(it) for it in one.lasting} - here]
+                known = [one for one in known if {id(it) for it in one.indexes} - here]
         for one in known:
             one.settle()
         answers += known
@@ -198,14 +197,14 @@ class KnownAnswers:
         """Return whether a verdict without a namespace might be about another tenant's answer."""
         if not (len(self._tenants) > 1 or isinstance(self.home, TeachablePool)):
             return False
-        pooled = [index for one in answers for index in one.lasting if pool_of(index) is not None]
+        pooled = [index for one in answers for index in one.indexes if pool_of(index) is not None]
         foreign = not answers or any(index is not self.home for index in pooled)
         return foreign and _RANDOM.search(name) is None
 
 
-def _kept_by(indexes: Iterable[LastingIndex], name: str) -> list[list[_Kept]]:
+def _kept_by(indexes: Iterable[TeachableIndex], name: str) -> list[Kept]:
     """Return what indexes keep under a name, answer by answer: all its parts have its names."""
-    groups: dict[object, list[_Kept]] = {}
+    groups: dict[object, list[tuple[TeachableIndex, AnswerRecord]]] = {}
     for index in {id(one): one for one in indexes}.values():
         record = reading(index.find_answer, name)
         if record is None:

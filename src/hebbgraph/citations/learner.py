@@ -13,7 +13,6 @@ from hebbgraph.citations.answered import Answered, Label
 from hebbgraph.citations.cited import Judge
 from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import (
-    LastingIndex,
     Recalled,
     TeachableIndex,
     TeachablePool,
@@ -99,7 +98,7 @@ class Learner:
     ----------
     learn_on, remember, on_lesson, on_answer, judge
         As for :class:`~hebbgraph.citations.FrameworkLearner`.
-    index : LastingIndex or pool of them, optional
+    index : HebbianIndex or pool of them, optional
         Where answers of other processes may be kept, before the first answer comes from it.
     expects_actor : bool
         Whether to say once that an answer had no actor.
@@ -129,7 +128,7 @@ class Learner:
         *,
         learn_on: Literal["citation", "approval"] = "citation",
         remember: int = 1_000,
-        index: LastingIndex | TeachablePool | None = None,
+        index: TeachableIndex | TeachablePool | None = None,
         on_lesson: Callable[[Feedback], object] | None = None,
         on_answer: Callable[[Outcome], object] | None = None,
         expects_actor: bool = False,

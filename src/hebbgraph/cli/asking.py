@@ -14,6 +14,7 @@ from hebbgraph.cli.shared import (
     Db,
     EmbedderName,
     Namespace,
+    SettingsFile,
     err,
     opened,
     out,
@@ -30,7 +31,9 @@ app = typer.Typer()
 
 @app.command()
 def query(
-    question: Annotated[str, typer.Argument(help="Question in plain language.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="QUESTION", help="Question in plain language.")
+    ],
     db: Db,
     k: Annotated[int, typer.Option("-k", help="Number of chunks to return.", min=1)] = 5,
     namespace: Namespace = "default",
@@ -56,6 +59,7 @@ def query(
         typer.Option(help="Prefer at most this many chunks from one colony.", min=1),
     ] = None,
     cache_dir: Cache = None,
+    settings: SettingsFile = None,
     explain: Annotated[bool, typer.Option(help="Show how each chunk was reached.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -64,10 +68,10 @@ def query(
         check_strategy(strategy)
     except ParameterError as error:
         raise typer.BadParameter(f"--strategy: {error}") from error
-    with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
+    with opened(db, namespace, embedder, cache_dir=cache_dir, settings=settings) as index:
         index.keep_recalls()  # for hebbgraph cite
         recall = index.recall(
-            question,
+            " ".join(words),
             k=k,
             where=_filter(where),
             strategy=strategy,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,11 +17,14 @@ _NAMED = 3
 _MOST = 1_000_000
 
 
-def find_document(index: HebbianIndex, name: str) -> str:
+def find_document(
+    index: HebbianIndex, name: str, known: Callable[[], Sequence[str]] | None = None
+) -> str:
     """Return the id of the document that is called so.
 
     That is the document of this id, or of the file at this path, or the only one whose path ends
-    so: ``moss.txt`` for ``/notes/people/moss.txt``.
+    so: ``moss.txt`` for ``/notes/people/moss.txt``. ``known`` lists the ids of all documents, for
+    whoever asks more than once.
 
     Raises
     ------
@@ -31,14 +35,14 @@ def find_document(index: HebbianIndex, name: str) -> str:
     for exact in (name, resolved):
         if index.ids({"$document_id": exact}) or exact in index.document_fingerprints():
             return exact
-    known = [one.id for one in index.inspect.documents(limit=_MOST).documents]
+    all_ids = _document_ids(index) if known is None else known()
     end = _parts(name)
-    found = [one for one in known if end and _parts(one)[-len(end) :] == end]
+    found = [one for one in all_ids if end and _parts(one)[-len(end) :] == end]
     if len(found) == 1:
         return found[0]
     if found:
         raise NotFoundError(f"{len(found)} documents are called {name!r:.200}: {_listed(found)}")
-    ends = {one.rpartition("/")[2]: one for one in known}
+    ends = {one.rpartition("/")[2]: one for one in all_ids}
     near = get_close_matches(end[-1] if end else name, ends, n=_NAMED)
     hint = f"; there is {_listed([ends[one] for one in near])}" if near else ""
     raise NotFoundError(f"there is no document {name!r:.200}{hint}")
@@ -48,17 +52,22 @@ def missing_chunks(index: HebbianIndex, ids: Iterable[str]) -> list[str]:
     """Return a line for each chunk that is not there; it says if a document is called so."""
     wanted = list(dict.fromkeys(ids))
     there = set(index.holds(wanted))
+    known = functools.cache(lambda: _document_ids(index))
     told = []
     for one in wanted:
         if one in there:
             continue
         try:
-            document = find_document(index, one)
+            document = find_document(index, one, known)
         except NotFoundError:
             told.append(f"there is no chunk {one!r:.200}; `hebbgraph query` prints ids")
         else:
             told.append(f"there is no chunk {one!r:.200}; for the document: --document {document}")
     return told
+
+
+def _document_ids(index: HebbianIndex) -> list[str]:
+    return [one.id for one in index.inspect.documents(limit=_MOST).documents]
 
 
 def _parts(name: str) -> list[str]:

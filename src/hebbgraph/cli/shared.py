@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
 from hebbgraph.cli.terminal import as_json, harmless
@@ -19,6 +18,7 @@ from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.settings import Settings
+from hebbgraph.store.database import DATABASE_NAME
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 __all__ = [
@@ -56,7 +56,7 @@ SettingsFile = Annotated[
         "--settings",
         metavar="FILE",
         envvar="HEBBGRAPH_SETTINGS",
-        help="TOML file of Settings, such as [learning] store_queries = true. "
+        help="TOML file of Settings, such as \\[learning] store_queries = true. "
         "[default: how the index was built]",
     ),
 ]
@@ -71,19 +71,28 @@ Cache = Annotated[
 ]
 EmbedderName = Annotated[
     str | None,
-    typer.Option("--embedder", help="sentence-transformers model, by name or path."),
+    typer.Option(
+        "--embedder",
+        envvar="HEBBGRAPH_EMBEDDER",
+        help="sentence-transformers model, by name or path.",
+    ),
 ]
 TaggerName = Annotated[
     str | None,
     typer.Option(
         "--tagger",
+        envvar="HEBBGRAPH_TAGGER",
         help="Source of additional tags: keyphrases (needs --embedder), spacy:PIPELINE, "
         "gliner:MODEL, or your own MODULE:ATTRIBUTE.",
     ),
 ]
 Base = Annotated[
     Path | None,
-    typer.Option("--base", help="Name documents by their path relative to this folder."),
+    typer.Option(
+        "--base",
+        envvar="HEBBGRAPH_BASE",
+        help="Name documents by their path relative to this folder.",
+    ),
 ]
 MaxTokens = Annotated[
     int | None,
@@ -91,14 +100,16 @@ MaxTokens = Annotated[
         "--max-tokens", help="Maximum chunk length in tokens, of documents. [default: 400]", min=1
     ),
 ]
-Namespace = Annotated[str, typer.Option(help="Namespace (tenant) of the index.")]
+Namespace = Annotated[
+    str, typer.Option(envvar="HEBBGRAPH_NAMESPACE", help="Namespace (tenant) of the index.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _is_missing(db: str) -> bool:
     """Tell whether opening would create a new database, as SQLite does for any path."""
     if not is_url(db):
-        return not as_directory(db, "--db").exists()
+        return not (as_directory(db, "--db") / DATABASE_NAME).exists()
     url = parse_url(db)
     file = url.database or ":memory:"
     return url.backend == "sqlite" and file != ":memory:" and not Path(file).exists()
@@ -113,6 +124,7 @@ def opened(
     tagger: str | None = None,
     create: bool = False,
     cache_dir: Path | None = None,
+    settings: Path | None = None,
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
     if not create and _is_missing(db):
@@ -120,7 +132,7 @@ def opened(
         raise NotAnIndexError(
             f"there is no index at {place}; create one: hebbgraph index PATH --db {place}"
         )
-    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir)
+    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir, settings=settings)
     with HebbianIndex.open(db, namespace=namespace, **options) as index:
         yield index
 
@@ -131,36 +143,41 @@ def open_options(
     tagger: str | None = None,
     cache_dir: Path | None = None,
     settings: Path | None = None,
+    store_queries: bool = False,
 ) -> dict[str, Any]:
     """Return what ``HebbianIndex.open`` is given for these options of a command."""
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
     named = None
     if tagger is not None:
         named = load_tagger(tagger, model)
-
+    changed = {} if settings is None else read_settings(settings)
+    if store_queries:
+        changed["learning"] = {**changed.get("learning", {}), "store_queries": True}
     return {
         "embedder": model,
         "tagger": named,
-        "settings": "saved" if settings is None else read_settings(settings),
+        "settings": changed or "saved",
         "cache_dir": cache_dir,
     }
 
 
-def read_settings(file: Path) -> Settings:
-    """Read settings from a TOML file: the fields of ``Settings``, a table for each that has some.
+def read_settings(file: Path) -> dict[str, Any]:
+    """Read settings from a TOML file: fields of ``Settings``, a table for each that has some.
+
+    Build settings that it leaves out are those of the index.
 
     Raises
     ------
     ParameterError
     """
     try:
-        return Settings.model_validate(tomllib.loads(file.read_text("utf-8")))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ParameterError(f"{file}: {where}: {first['msg']}") from None
+        read = tomllib.loads(file.read_text("utf-8"))
+        Settings(**read)
+    except ParameterError as error:
+        raise ParameterError(f"{file}: {error}") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{file} is no TOML file of settings: {error}") from error
+    return read
 
 
 def fail_with(problems: Iterable[str]) -> None:

@@ -8,7 +8,17 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
+from hebbgraph.cli.shared import (
+    AsJson,
+    Cache,
+    Db,
+    Namespace,
+    SettingsFile,
+    fail_with,
+    opened,
+    out,
+    print_json,
+)
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
@@ -32,6 +42,7 @@ def cite(
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
+    settings: SettingsFile = None,
     reject: Annotated[
         list[str] | None, typer.Option(help="Chunk that was wrong; repeatable.")
     ] = None,
@@ -49,7 +60,7 @@ def cite(
     as_json: AsJson = False,
 ) -> None:
     """Record which chunks an answer cited, so that they rank higher."""
-    with opened(db, namespace, cache_dir=cache_dir) as index:
+    with opened(db, namespace, cache_dir=cache_dir, settings=settings) as index:
         if index.find_recall(recall_id) is None:
             raise NotFoundError(
                 f"no recall {recall_id!r:.200} is kept in the namespace {namespace!r}; ask again "

@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.array_file import read_arrays, write_arrays
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import WatchedFile
 from hebbgraph.formulas.adjacency import LinkKind
@@ -45,8 +47,9 @@ logger = logging.getLogger(__name__)
 NONE = -1
 """The colony of a chunk without edges."""
 
-_FILE = "colonies.npz"
-_FORMAT = 3
+_FILE = "colonies.arrays"
+#: Raised when the arrays, or how colonies are found, change.
+_VERSION = 4
 #: With a larger share of new chunks, Louvain costs less than moving each.
 _MOSTLY_NEW = 0.5
 _TAGS, _IN_NAME = 10, 3
@@ -139,9 +142,9 @@ class Colonies:
         with self._lock:
             if (path := self._file.path) is not None and path.exists():
                 try:
-                    _loaded(path)
-                except Exception as error:  # as in _read
-                    yield f"{path.name} cannot be read: {error}"
+                    read_arrays(path, _VERSION)
+                except OSError as error:
+                    yield str(error)
 
     def start_over(self) -> None:
         """Drop the colonies, on disk too; the next request finds them again."""
@@ -346,13 +349,12 @@ class Colonies:
         return max(states, key=lambda state: state.generation, default=None)
 
     def _save(self, state: ColonyState) -> None:
-        def write(path: Path) -> None:
-            with path.open("wb") as file:  # np.savez would add a suffix to a path
-                np.savez(file, format=_FORMAT, **vars(state))
-
+        fields = vars(state)
+        facts = {name: fields[name] for name in ("generation", "mark", "found_by")}
+        arrays = {name: array for name, array in fields.items() if name not in facts}
         if self._writable:
             try:
-                self._file.replace(state, write)
+                self._file.replace(state, lambda to: write_arrays(to, _VERSION, facts, arrays))
             except OSError as error:
                 logger.warning("colonies were not saved: %s", error)
 
@@ -363,22 +365,14 @@ def _commit(of: TagGraph | ColonyState) -> Commit:
 
 def _read(path: Path) -> ColonyState | None:
     try:
-        return _loaded(path)
-    except Exception as error:  # zipfile and NumPy raise many kinds
-        logger.warning("%s cannot be read (%s): finding colonies again", path, error)
+        file = read_arrays(path, _VERSION)
+    except OSError as error:
+        logger.warning("%s: finding colonies again", error)
         return None
-
-
-def _loaded(path: Path) -> ColonyState | None:
-    """Read a file; None if it is of another version."""
-    # Opened here, as NumPy leaves an unreadable file open.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-        if int(held["format"]) != _FORMAT:
-            return None
-        fields = {name: held[name] for name in held.files if name != "format"}
-    commit = int(fields.pop("generation")), int(fields.pop("mark"))
-    found_by = str(fields.pop("found_by"))
-    return ColonyState(*commit, **fields, found_by=found_by)
+    if file is None:
+        return None
+    fields: dict[str, Any] = {**file.facts, **file.arrays}
+    return ColonyState(**fields)
 
 
 def _similarity(graph: TagGraph, vectors: VectorTable | None) -> SimilarityOf | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import threading
 import weakref
@@ -16,6 +17,8 @@ from hebbgraph.locks import lock_file
 from hebbgraph.store.database import translate_os
 
 __all__ = ["TRAINED_LAYER", "Folder", "FolderLockedError", "derived_directory"]
+
+logger = logging.getLogger(__name__)
 
 #: What hebbgraph-papers trains; it takes hours, so it is kept when all else is rebuilt.
 TRAINED_LAYER = "neural.safetensors"
@@ -42,7 +45,9 @@ class Folder:
     ----------
     shared : Path or None
     directory : Path or None
-        The same, if it may be written.
+        The same, if it may be written and has room.
+    is_full : bool
+        Whether the disk had no room for what is derived.
     was_blocked : bool
         Whether something else lay in its place, and was removed.
     """
@@ -53,7 +58,7 @@ class Folder:
         self.shared = shared
         self.directory = shared if writable else None
         self.place = str(shared or place)
-        self.was_blocked = False
+        self.was_blocked = self.is_full = False
         self._wait_seconds = wait_seconds
         #: The locked file, for the thread that has locked it.
         self._locked = threading.local()
@@ -87,21 +92,31 @@ class Folder:
                 raise translate_os(error, self.place) from error
             raise
 
+    @property
+    def read_only(self) -> Path | None:
+        """The folder, if what lies in it may be read alone."""
+        return self.shared if self.directory is None and not self.is_full else None
+
+    def leave(self) -> None:
+        """Keep in memory what is derived from now on: there is no room for it."""
+        told = "%s: no space left, so derived parts are kept in memory until the index is reopened"
+        logger.warning(told, self.place)
+        self.directory, self.is_full = None, True
+
     def _is_locked_here(self) -> bool:
         """Return whether this thread has locked it: no count of blocks, which could go wrong."""
         reference = getattr(self._locked, "file", None)
         file = None if reference is None else reference()
         return file is not None and not file.closed
 
-    def replace(self, older: Path | None) -> bool:
-        """Remove an older version's folder, all but its trained layer; False if there is none."""
+    def replace(self, older: Path | None) -> None:
+        """Remove an older version's folder, all but its trained layer."""
         if self.directory is None or older is None or not older.is_dir():
-            return False
+            return
         with contextlib.suppress(OSError):
             self.directory.mkdir(parents=True, exist_ok=True)
             os.replace(older / TRAINED_LAYER, self.directory / TRAINED_LAYER)
         remove(older)
-        return True
 
 
 def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:

@@ -2,15 +2,15 @@
 
 Terms come from :func:`hebbgraph.text.lexical_terms`, and facts, which filters look up, from
 :mod:`hebbgraph.store.facts`; Tantivy only splits them at spaces, and no query syntax is
-parsed. A stamp names the commit of the truth and all files of that state. It is written after
+parsed. A manifest names the commit of the truth and all files of that state. It is written after
 Tantivy's own commit: if a process dies in between, or files of two states are mixed, they do
-not match the stamp, and the index is rebuilt.
+not match the manifest, and the index is rebuilt.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
+import json
 import os
 import shutil
 import tempfile
@@ -24,31 +24,33 @@ import tantivy
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import is_missing, make_way, remove
-from hebbgraph.derived.lexical_faults import LexicalDamageError, is_panic, translated
-from hebbgraph.derived.lexical_stamp import (
-    STAMP_NAME,
-    LexicalStamp,
-    check_files,
-    has_segments,
-    lists_segments,
-    read_stamp,
-    write_stamp,
-)
-from hebbgraph.derived.segments import inventory, join_segments
+from hebbgraph.artifacts import DamagedPartError, file_checksum, is_missing, make_way, remove
+from hebbgraph.derived.tantivy_errors import is_panic, translated
 from hebbgraph.errors import StorageError
+from hebbgraph.formulas.length import B, LengthTrial, held_back
+from hebbgraph.manifest import Manifest
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LexicalIndex", "LexicalRow", "lexical_schema"]
-
-logger = logging.getLogger(__name__)
+__all__ = [
+    "LexicalIndex",
+    "LexicalRow",
+    "check_segments",
+    "lexical_schema",
+    "record_segments",
+    "segment_files",
+]
 
 #: Tantivy writes a segment whenever it holds so much. Each search looks for its best in each
 #: segment, so the fewer there are, the better; only what arrives in one update takes memory.
 _HEAP_BYTES = 256_000_000
 #: So many terms, and their frequencies, are held: questions share most of their words.
 _MOST_HELD = 65_536
+_MANIFEST = "manifest.json"
+_VERSION = 4
+_FORMER = "hebbgraph.json"  # of versions up to 3
+#: Tantivy's list of segments.
+_META = "meta.json"
 
 
 class LexicalRow(NamedTuple):
@@ -60,18 +62,21 @@ class LexicalRow(NamedTuple):
 
 
 def lexical_schema(*, positions: bool) -> tantivy.Schema:
-    """Return the fields of a row: its number, terms and facts."""
+    """Return the fields of a row: its number, how many terms, terms and facts."""
     option: Literal["position", "freq"] = "position" if positions else "freq"
     builder = tantivy.SchemaBuilder()
     # Signed: deleting by a term of an unsigned field finds nothing, without an error.
     builder.add_integer_field("row", indexed=True, fast=True)
+    builder.add_integer_field("length", fast=True)
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
     builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
     return builder.build()
 
 
 class LexicalIndex:
-    """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document per row.
+    """BM25 (k1 = 1.2) over space-joined terms, one document per row.
+
+    b is .75, or more where the corpus says so itself: see :mod:`hebbgraph.formulas.length`.
 
     Parameters
     ----------
@@ -87,15 +92,16 @@ class LexicalIndex:
         self._schema = lexical_schema(positions=positions)
         self._directory = directory
         # Asked for at each recall, and joining paths takes longer than asking.
-        self._stamp_name = None if directory is None else str(directory / STAMP_NAME)
+        self._manifest_name = None if directory is None else str(directory / _MANIFEST)
         #: The commit of the truth that it represents.
         self.commit = NOTHING
+        #: What is known of its long passages.
+        self.lengths = LengthTrial()
         #: Why the index found there was discarded, if it was.
-        self.damage: str | None = None
-        if directory is None:
-            self._index = tantivy.Index(self._schema)
-        else:
-            self._index = self._open(directory)
+        self.damage = None if directory is None else self._prepared(directory)
+        with translated(directory, writing=True):
+            path = None if directory is None else str(directory)
+            self._index = tantivy.Index(self._schema, path=path)
         # Manually, as a thread watching the directory may read a file while it is removed.
         with translated(directory):
             self._index.config_reader(reload_policy="manual")
@@ -108,47 +114,27 @@ class LexicalIndex:
         #: How many rows have a term, by that searcher.
         self._frequencies: tuple[tantivy.Searcher, dict[str, int]] = self._searcher, {}
 
-    def _open(self, directory: Path) -> tantivy.Index:
-        make_way(directory / STAMP_NAME)
-        stamp = read_stamp(directory)
-        if stamp is not None:
-            try:
-                check_files(directory, stamp.inventory)
-                with translated(directory):
-                    return tantivy.Index(self._schema, path=str(directory))
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                if isinstance(error, OSError) and not (
-                    is_missing(error) or isinstance(error, LexicalDamageError)
-                ):
-                    raise  # the file system fails, and the files may be whole
-                logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
-                self.damage = str(error)
-        elif has_segments(directory):
-            self.damage = "it does not say of which commit it is"
+    @staticmethod
+    def _prepared(directory: Path) -> str | None:
+        """Clear a folder unless it is what its manifest says; return what is wrong with it."""
+        make_way(directory / _MANIFEST)
+        damage = None
+        try:
+            if (manifest := _manifest_in(directory)) is not None:
+                manifest.check(directory)
+                return None
+            if any(directory.glob("*.idx")) and not (directory / _FORMER).exists():
+                damage = f"{directory} has no manifest of this version"
+        except DamagedPartError as error:
+            damage = str(error)
         remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        with translated(directory, writing=True):
-            return tantivy.Index(self._schema, path=str(directory))
+        return damage
 
     @staticmethod
     def discard(directory: Path) -> None:
         """Let the next process that opens it start from nothing."""
-        remove(directory / STAMP_NAME)
-
-    @classmethod
-    def joined(
-        cls, directory: Path, parts: Sequence[Path], commit: Commit, *, positions: bool
-    ) -> LexicalIndex:
-        """Make an index of the segments of several, in place of what is there.
-
-        The caller holds the lock on the folder.
-        """
-        cls.discard(directory)
-        remove(directory)
-        directory.mkdir(parents=True)
-        join_segments(parts, directory)
-        write_stamp(directory, LexicalStamp(commit, inventory(directory)))
-        return cls(directory, positions=positions)
+        remove(directory / _MANIFEST)
 
     @classmethod
     def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:
@@ -176,7 +162,7 @@ class LexicalIndex:
     @property
     def is_there(self) -> bool:
         """Whether its folder still exists; open files can be read without it."""
-        return self._stamp_name is None or os.path.exists(self._stamp_name)
+        return self._manifest_name is None or os.path.exists(self._manifest_name)
 
     def refresh(self, *, alone: bool = False) -> Commit:
         """Read what other processes have committed; return the commit of the truth.
@@ -185,21 +171,23 @@ class LexicalIndex:
         ----------
         alone : bool
             Whether the caller holds the lock on the folder. Nobody writes then, so if the
-            files do not match the stamp, they are of no commit (NEVER), and an update has
+            files do not match the manifest, they are of no commit (NEVER), and an update has
             to replace everything.
         """
-        if self._directory is not None:
-            stamp = read_stamp(self._directory)
-            commit = NOTHING if stamp is None else stamp.commit
-            if commit != self.commit or (alone and stamp is None):
-                with translated(self._directory):
-                    self._reload()
-            self.commit = commit
-            if alone and stamp is None:
-                return NEVER if len(self) else NOTHING
-            if alone and stamp is not None and not lists_segments(stamp.inventory, self._directory):
-                return NEVER
-        return self.commit
+        if self._directory is None:
+            return self.commit
+        manifest = _manifest_in(self._directory)
+        commit = NOTHING if manifest is None else Commit(*manifest.facts["commit"])
+        self.lengths = LengthTrial(*(() if manifest is None else manifest.facts["lengths"]))
+        if commit != self.commit or (alone and manifest is None):
+            with translated(self._directory):
+                self._reload()
+        self.commit = commit
+        if alone and manifest is None:
+            return NEVER if len(self) else NOTHING
+        if alone and manifest is not None and not _lists(self._directory, manifest):
+            return NEVER
+        return commit
 
     def update(
         self,
@@ -210,7 +198,7 @@ class LexicalIndex:
         rewrite: bool = False,
         heap_bytes: int = _HEAP_BYTES,
     ) -> None:
-        """Remove and add rows, and stamp the result; an error changes nothing.
+        """Remove and add rows, and record the result; an error changes nothing.
 
         Parameters
         ----------
@@ -243,7 +231,7 @@ class LexicalIndex:
         heap_bytes: int,
     ) -> None:
         writer = self._index.writer(heap_bytes, 1)
-        # A row may exist already, left by an update that was killed before its stamp.
+        # A row may exist already, left by an update that was killed before its manifest.
         may_exist = len(self) > 0 and not rewrite
         try:
             if self._directory is not None:
@@ -258,15 +246,16 @@ class LexicalIndex:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
+                document.add_integer("length", terms.count(" ") + 1)
                 document.add_text("terms", terms)
                 if facts:
                     document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
             # Merging may take long, and a kill meanwhile must not cost the whole index. If a
-            # merge ends right now, the files change; the stamp below records that.
+            # merge ends right now, the files change; the manifest below records that.
             with contextlib.suppress(OSError, ValueError):
-                self._stamp(commit)
+                self._record(commit)
             if rewrite:
                 self._reload()  # releases the former files
                 writer.garbage_collect_files()
@@ -279,12 +268,17 @@ class LexicalIndex:
                         raise
             raise
         writer.wait_merging_threads()
-        self._stamp(commit)
+        self._record(commit)
         self._reload()
 
-    def _stamp(self, commit: Commit) -> None:
+    def _record(self, commit: Commit) -> None:
         if self._directory is not None:
-            write_stamp(self._directory, LexicalStamp(commit, inventory(self._directory)))
+            record_segments(self._directory, commit, self.lengths)
+
+    def note_lengths(self, lengths: LengthTrial) -> None:
+        """Keep what was measured of long passages; the caller holds the lock on the folder."""
+        self.lengths = lengths
+        self._record(self.commit)
 
     def search(
         self,
@@ -319,10 +313,10 @@ class LexicalIndex:
         if facts is not None:
             query = self._among(query, "facts", list(facts))
         with translated(self._directory):
-            return self._rows(query, limit)
+            return self._rows(query, limit, b=self.lengths.b)
 
     def _rows(
-        self, query: tantivy.Query, limit: int | None = None
+        self, query: tantivy.Query, limit: int | None = None, *, b: float = B
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows of the best hits and their scores; all of them by default."""
         searcher = self._searcher
@@ -330,8 +324,14 @@ class LexicalIndex:
         if not hits:
             return np.empty(0, np.int64), np.empty(0)
         scores, addresses = zip(*hits, strict=True)
-        rows = searcher.fast_field_values("row", list(addresses))
-        return np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64)
+        rows = np.array(searcher.fast_field_values("row", list(addresses)), dtype=np.int64)
+        bm25 = np.array(scores, dtype=np.float64)
+        if b == B:
+            return rows, bm25
+        lengths = np.array(searcher.fast_field_values("length", list(addresses)), np.float64)
+        changed = np.asarray(held_back(bm25, lengths, self.lengths.average, b), np.float64)
+        order = np.argsort(-changed, kind="stable")
+        return rows[order], changed[order]
 
     def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
         """Restrict a query to documents with one of some values, keeping scores."""
@@ -392,3 +392,43 @@ class LexicalIndex:
 
     def __len__(self) -> int:
         return self._searcher.num_docs
+
+
+def record_segments(directory: Path, commit: Commit, lengths: Sequence[float] = ()) -> None:
+    """Write the manifest of an index; files of segments never change."""
+    try:
+        before = _manifest_in(directory)
+    except DamagedPartError:
+        before = None
+    known = {} if before is None else before.files
+    known.pop(_META, None)
+    facts = {"commit": list(commit), "lengths": list(lengths)}
+    Manifest.of(facts, segment_files(directory), known).write(directory / _MANIFEST, _VERSION)
+
+
+def segment_files(directory: Path) -> list[Path]:
+    """Return Tantivy's list of segments and the files of these."""
+    segments = json.loads((directory / _META).read_bytes())["segments"]
+    prefixes = {segment["segment_id"].replace("-", "") for segment in segments}
+    files = [path for path in sorted(directory.iterdir()) if path.name.split(".")[0] in prefixes]
+    return [directory / _META, *files]
+
+
+def check_segments(directory: Path) -> None:
+    """Raise DamagedPartError unless an index is what its manifest says."""
+    if directory.is_dir() and (manifest := _manifest_in(directory)) is not None:
+        manifest.check(directory)
+
+
+def _manifest_in(directory: Path) -> Manifest | None:
+    return Manifest.read(directory / _MANIFEST, _VERSION)
+
+
+def _lists(directory: Path, manifest: Manifest) -> bool:
+    """Return whether Tantivy's list of segments is that of a manifest."""
+    try:
+        return file_checksum(directory / _META) == manifest.files[_META][1]
+    except OSError as error:
+        if not is_missing(error):
+            raise
+        return False

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray
-from hebbgraph.filters import MISSING, Cover, Predicate
+from hebbgraph.filter_operators import MISSING, Predicate
+from hebbgraph.filters import Cover
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.nesting import read_metadata
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain

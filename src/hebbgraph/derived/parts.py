@@ -14,23 +14,29 @@ import errno
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.artifacts import DamagedPartError
+from hebbgraph.derived.corrected import CorrectedView
 from hebbgraph.derived.folder import Folder, FolderLockedError
-from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
-from hebbgraph.derived.lexical_faults import DerivedDamageError, LexicalDamageError
-from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
+from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.derived.snapshot import discard_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
-from hebbgraph.errors import DamagedIndexError, DiskFullError, HebbgraphError, StorageError
-from hebbgraph.graph.corrections import CorrectedGraph
+from hebbgraph.errors import (
+    DamagedIndexError,
+    DiskFullError,
+    HebbgraphError,
+    IndexLockedError,
+    StorageError,
+)
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.locks import LendableLock
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.records import TagCorrection
 from hebbgraph.store.database import is_full, translate_os, translated_os
@@ -53,28 +59,6 @@ _R = TypeVar("_R")
 _MOST_REBUILDS = 2
 #: How often a refresh starts over when files that were open are gone or broken.
 _ATTEMPTS = 3
-
-
-class _Rebuilds:
-    """How often parts were built anew at one commit."""
-
-    def __init__(self) -> None:
-        self._commit, self._times = NEVER, 0
-
-    def may_help(self, commit: Commit) -> bool:
-        """Count one more; False if at this commit so many have not helped."""
-        self._times = self._times + 1 if commit == self._commit else 1
-        self._commit = commit
-        return self._times <= _MOST_REBUILDS
-
-
-class _Corrected(NamedTuple):
-    """A corrected graph, and what it was made from."""
-
-    base: TagGraph
-    generation: int
-    corrections: tuple[TagCorrection, ...]
-    graph: CorrectedGraph
 
 
 class Derived:
@@ -112,52 +96,47 @@ class Derived:
         self._truth = truth
         if with_vectors:
             search_factory(vector_search)  # so that a missing library raises at once
-        self._with_vectors, self._wait_seconds = with_vectors, wait_seconds
+        self._with_vectors = with_vectors
         #: The model of the vectors in the truth, and the state of its feedback log, as of the
         #: last refresh.
         self.embedding: EmbeddingState | None = None
         self.feedback = FeedbackState()
         #: What was found broken and rebuilt.
         self.repairs: list[str] = []
-        place = truth.database.place
-        folder = Folder(directory, writable=writable, wait_seconds=wait_seconds, place=place)
-        if folder.was_blocked:
-            self.repairs.append("something else lay where derived parts belong")
-        self._shared, self._directory = folder.shared, folder.directory
-        #: Whether the disk had no room for what is derived.
-        self._is_crowded_out = False
+        self._folder = Folder(
+            directory, writable=writable, wait_seconds=wait_seconds, place=truth.database.place
+        )
         #: Returns the lock that keeps other processes from working on the folder.
-        self.locked: Callable[[], AbstractContextManager[object]] = folder.locked
+        self.locked = self._folder.locked
         #: The folder of the parts, if there is one.
         self.directory = directory
         #: Where the parts lie, for messages.
-        self.place = folder.place
-        self._replaced_older = folder.replace(older)
+        self.place = self._folder.place
+        if self._folder.was_blocked:
+            self._repaired("something else lay where derived parts belong")
+        self._folder.replace(older)
         #: Held while arrays are read or changed; never for long.
-        self.lock = threading.RLock()
+        self.lock = LendableLock(wait_seconds)
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
-        #: Corrections to tags, as of the last refresh, and the rows of the chunks they name.
-        self.corrections: tuple[TagCorrection, ...] = ()
-        self._rows_of_corrections: dict[str, int] = {}
-        self._corrected: _Corrected | None = None
+        self._corrected = CorrectedView(truth, self.lock.held)
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
-        self._steps = Steps(truth, language, self.lock, self._repaired)
+        self._steps = Steps(truth, language, self.lock.held, self._repaired)
         self._vector_steps = VectorSteps(
             truth,
-            self._directory,
-            self._shared,
+            self._folder,
             search=vector_search,
-            lock=self.lock,
-            locked=self.locked,
-            repairs=self.repairs,
+            held=self.lock.held,
+            repaired=self._repaired,
         )
-        self._saved = self._saved_ahead = NEVER
-        self._snapshot_is_trusted = True
+        #: The commit of the graph that was read or saved last.
+        self._saved = NEVER
         #: The commit that readers see: that of the last complete refresh.
         self._commit = NEVER
-        self._rebuilds, self._lexical_rebuilds = _Rebuilds(), _Rebuilds()
+        self._is_half_done = False
+        #: The commits at which readers had all parts built anew.
+        self._rebuilds: list[Commit] = []
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
 
@@ -169,17 +148,12 @@ class Derived:
         if self._graph is None:
             self.refresh()
         assert self._graph is not None
-        return self._corrected_graph(self._graph) if self.corrections else self._graph
+        return self._corrected.of(self._graph)
 
-    def _corrected_graph(self, graph: TagGraph) -> TagGraph:
-        with self.lock:
-            held = self._corrected
-            fits = held is not None and (held.base, held.generation) == (graph, graph.generation)
-            if held is None or not fits or held.corrections is not self.corrections:
-                corrected = CorrectedGraph(graph, self.corrections, self._rows_of_corrections)
-                held = _Corrected(graph, graph.generation, self.corrections, corrected)
-                self._corrected = held
-            return held.graph
+    @property
+    def corrections(self) -> tuple[TagCorrection, ...]:
+        """Corrections to tags, as of the last refresh."""
+        return self._corrected.corrections
 
     @property
     def lexical(self) -> LexicalIndex:
@@ -262,7 +236,7 @@ class Derived:
         and the truth is not asked.
         """
         if at_least is not None:
-            with self.lock:
+            with self.lock.held():
                 there = self._graph is not None and self._lexical is not None
                 if there and self._commit.generation >= at_least:
                     yield self._commit.generation
@@ -271,7 +245,7 @@ class Derived:
             generation = self.keep_up()
             if before is not None:
                 before()
-            with self.lock:
+            with self.lock.held():
                 if self._graph is not None and self._lexical is not None:
                     yield generation
                     return
@@ -279,99 +253,77 @@ class Derived:
     def refresh(self) -> int:
         """Bring everything to the state of the truth; return its generation.
 
-        An error drops what is in memory, and the next call starts from the snapshot. So
-        does this one, once, if files that were open are gone or broken.
+        An error drops what is in memory, and the next call starts from the disk. So does this
+        one where files that were open are gone; what is damaged is built anew.
         """
         with self._refreshing:
-            last = range(_ATTEMPTS)[-1]
             for attempt in range(_ATTEMPTS):
                 try:
                     return self._refreshed()
-                except LexicalDamageError as error:
-                    if attempt == last:
-                        raise
-                    self.discard_lexical(str(error))
-                except (HebbgraphError, OSError) as error:
-                    if self._directory is not None and is_full(error):
-                        self._leave_disk()
-                        return self.refresh()
-                    # A file that was open may be gone; anything else may pass, once.
-                    if isinstance(error, HebbgraphError):
-                        raise
-                    if attempt:
-                        raise translate_os(error, self.place) from error
-                    logger.warning("derived parts failed (%s): reading them again", error)
-                    self.repairs.append(f"derived parts failed while open: {error}")
-                except (ValueError, LookupError) as error:  # arrays that do not fit together
-                    if attempt == last:
-                        raise StorageError(
-                            f"{self.place}: derived parts can be neither read nor built: {error}"
-                        ) from error
-                    self.discard_lexical(f"derived parts failed while open: {error}")
-                    self._snapshot_is_trusted = False
+                except (OSError, ValueError, LookupError) as error:
+                    self._recover(error, attempt)
             raise AssertionError("unreachable")
 
-    def _leave_disk(self) -> None:
-        """Keep in memory what is derived from now on: there is no room for it."""
-        told = "%s: no space left, so derived parts are kept in memory until the index is reopened"
-        logger.warning(told, self.place)
-        self._directory, self._is_crowded_out = None, True
-        self.locked = self._vector_steps.locked = contextlib.nullcontext
-        self._vector_steps.directory = None
+    def _recover(self, error: OSError | ValueError | LookupError, attempt: int) -> None:
+        """Prepare another attempt to refresh after this error, or raise it."""
+        problem = f"derived parts failed while open: {error}"
+        if is_full(error) and not self.in_memory:
+            self._folder.leave()
+        elif isinstance(error, DamagedPartError) or not isinstance(error, OSError | HebbgraphError):
+            if attempt == _ATTEMPTS - 1:
+                raise StorageError(
+                    f"{self.place}: derived parts can be neither read nor built: {error}"
+                ) from error
+            self.start_over(problem)
+        elif isinstance(error, HebbgraphError):
+            raise error
+        elif attempt:
+            raise translate_os(error, self.place) from error
+        else:  # a file that was open may be gone; anything else may pass, once
+            self._repaired(problem)
 
     @property
     def in_memory(self) -> bool:
         """Whether nothing is kept on disk."""
-        return self._directory is None
+        return self._folder.directory is None
 
     def mending(self, search: Callable[[], _R]) -> _R:
         """Search, and once more on parts built anew where they turn out to be damaged.
 
         Raises
         ------
-        DerivedDamageError
-            If that has not helped at this commit.
         DamagedIndexError
-            If the truth itself lists chunks that it does not hold.
+            If that has not helped at this commit: the truth itself is damaged.
         """
         while True:
+            n_rebuilds = len(self._rebuilds)
             try:
                 return search()
-            except DerivedDamageError as error:
-                is_lexical = isinstance(error, LexicalDamageError)
-                rebuilds = self._lexical_rebuilds if is_lexical else self._rebuilds
-                if rebuilds.may_help(self._truth.state().commit):
-                    self.discard_lexical(str(error)) if is_lexical else self.start_over()
-                elif is_lexical:
-                    raise
-                else:
-                    raise DamagedIndexError(
-                        f"{self._truth.database.place}: the database lists chunks that it cannot "
-                        "read, and rebuilding derived parts has not helped; hebbgraph doctor "
-                        "tells how many: restore a backup, or delete and add them again"
-                    ) from error
+            except DamagedPartError as error:
+                with self._refreshing:
+                    if n_rebuilds < len(self._rebuilds):  # another thread was faster
+                        continue
+                    commit = self._truth.state().commit
+                    if self._rebuilds.count(commit) == _MOST_REBUILDS:
+                        raise DamagedIndexError(
+                            f"{self._truth.database.place}: {error}, and rebuilding derived parts "
+                            "has not helped; hebbgraph doctor tells what is damaged: restore a "
+                            "backup, or delete those chunks and add them again"
+                        ) from error
+                    self._rebuilds.append(commit)
+                    self.start_over(str(error))
 
-    def discard_lexical(self, problem: str) -> None:
-        """Drop the lexical index, on disk too: the next refresh builds it from the truth."""
-        logger.warning("%s: building the lexical index anew", problem)
-        self.repairs.append(problem)
+    def start_over(self, why: str) -> None:
+        """Drop all parts, on disk too: the next refresh builds them from the truth."""
+        self._repaired(why)
         with self._refreshing:
-            if self._directory is not None:
-                with self.locked():
-                    LexicalIndex.discard(self._directory / "lexical")
-            with self.lock:
-                self._lexical = None
-
-    def start_over(self, why: str = "derived parts did not belong to this truth") -> None:
-        """Drop all parts, on disk too."""
-        logger.warning("%s: rebuilding them", why)
-        self.repairs.append(why)
-        with self._refreshing:
-            self._snapshot_is_trusted = False
-            if self._directory is not None:
+            if (directory := self._folder.directory) is None:
+                self._folder.shared = None  # it is not ours to mend
+            else:
                 with translated_os(self.place), self.locked():
-                    LexicalIndex.discard(self._directory / "lexical")
-                    VectorFile.discard(self._directory)
+                    discard_snapshot(directory)
+                    LexicalIndex.discard(directory / "lexical")
+                    VectorFile.discard(directory)
             self._drop()
 
     def _refreshed(self) -> int:
@@ -383,41 +335,45 @@ class Derived:
             return self._commit.generation
         except FolderLockedError:
             raise  # nothing has changed
-        except BaseException:
-            self._drop()
+        except BaseException as error:
+            # Readers may go on with a step that was half taken; the next step may not.
+            self._is_half_done = True
+            if not isinstance(error, IndexLockedError):
+                self._drop()
             raise
 
     def _load(self) -> None:
+        if self._is_half_done:
+            self._drop()
         if self._graph is None:
-            graph = None
-            if self._shared is not None and self._snapshot_is_trusted:
-                graph = load_snapshot(self._shared)
-                if graph is None and has_snapshot(self._shared):
-                    self.repairs.append("the graph's snapshot was damaged, or of another version")
+            graph = self._saved_graph()
             self._saved = NEVER if graph is None else _commit_of(graph)
-            with self.lock:
+            with self.lock.held():
                 self._graph = graph or TagGraph.empty()
         if self._lexical is None:
             self._lexical = self._opened_lexical()
 
+    def _saved_graph(self) -> TagGraph | None:
+        try:
+            return None if self._folder.shared is None else load_snapshot(self._folder.shared)
+        except DamagedPartError as error:
+            self._repaired(f"the graph's snapshot: {error}")
+            return None
+
     def _opened_lexical(self) -> LexicalIndex:
         """Open the lexical index, or a private copy where it may not be written."""
-        if self._directory is not None:
-            with self.locked():
-                opened = self._written_lexical()
-            if opened.damage is not None:
-                self.repairs.append(f"the lexical index was damaged: {opened.damage}")
-            return opened
-        there = self._shared is not None and (self._shared / "lexical").is_dir()
-        if self._shared is not None and there and not self._is_crowded_out:
-            positions = self._truth.text_store.here
-            return LexicalIndex.copy_of(self._shared / "lexical", positions=positions)
-        return self._written_lexical()
-
-    def _written_lexical(self) -> LexicalIndex:
-        where = None if self._directory is None else self._directory / "lexical"
+        folder = self._folder
         # With positions, terms are the text, all but its endings.
-        return LexicalIndex(where, positions=self._truth.text_store.here)
+        positions = self._truth.text_store.here
+        if folder.read_only is not None and (folder.read_only / "lexical").is_dir():
+            opened = LexicalIndex.copy_of(folder.read_only / "lexical", positions=positions)
+        else:
+            where = None if folder.directory is None else folder.directory / "lexical"
+            with self.locked():
+                opened = LexicalIndex(where, positions=positions)
+        if opened.damage is not None:
+            self._repaired(f"the lexical index was damaged: {opened.damage}")
+        return opened
 
     # -- one step forward -----------------------------------------------------------
 
@@ -433,10 +389,8 @@ class Derived:
             changes = self._truth.changes_since(NEVER)
         graph, commit = self._graph, changes.commit
         if commit != _commit_of(graph):
-            if self._replaced_older or (graph.generation == 0 and commit.generation > 1):
-                why = "derived parts of an older version" if self._replaced_older else "no snapshot"
-                logger.info("%s: building the graph from %d chunks", why, len(changes.added))
-                self._replaced_older = False
+            if graph.generation == 0 and commit.generation > 1:
+                logger.info("no snapshot: building the graph from %d chunks", len(changes.added))
             with self.locked():
                 if lexical.refresh(alone=True) != _commit_of(graph):
                     # It may have been lost, and older mentions are looked up in it.
@@ -446,28 +400,23 @@ class Derived:
                 self._steps.advance_graph(graph, changes, lexical, both=both)
             if graph.is_due_for_folding:
                 folded = graph.folded()  # readers have the old arrays until these are ready
-                with self.lock:
+                with self.lock.held():
                     self._graph = folded
         if commit != self._commit:
-            self._read_corrections()
+            self._corrected.refresh()
         # The index may also be ahead, when an older database was put back beside it.
         if lexical.refresh() != commit:
             with self.locked():
                 self._steps.advance_lexical(self.graph, lexical)
+        if self._truth.text_store.here and self._graph.n_chunks >= lexical.lengths.due_at:
+            with self.locked():
+                self._steps.try_lengths(self._graph, lexical)
         _, self.embedding, self.feedback, _ = changes.state
         if self._with_vectors and self.embedding is not None:
             vectors = self._vector_steps.advance(self._vectors, self.graph, self.embedding, commit)
-            with self.lock:
+            with self.lock.held():
                 self._vectors = vectors
         return commit
-
-    def _read_corrections(self) -> None:
-        corrections = self._truth.corrections.all()
-        rows = self._truth.rows_of({id_ for one in corrections for id_ in one.chunks})
-        with self.lock:
-            if corrections != self.corrections:  # else the same tuple, which others compare
-                self.corrections = corrections
-            self._rows_of_corrections, self._corrected = rows, None
 
     def _repaired(self, problem: str) -> None:
         """Record what was found wrong and is rebuilt from the truth."""
@@ -477,15 +426,13 @@ class Derived:
     def _take_saved(self) -> bool:
         """Take the graph that another process has saved since, as one that compacts does."""
         assert self._graph is not None
-        saved = None
-        if self._shared is not None and self._snapshot_is_trusted:
-            saved = load_snapshot(self._shared)
+        saved = self._saved_graph()
         if saved is None or saved.generation <= self._graph.generation:
             return False
         if not self._truth.history.knows(_commit_of(self._graph)):
             return False  # a database was put back, and what is saved may be of another
         self._saved = _commit_of(saved)
-        with self.lock:
+        with self.lock.held():
             self._graph, self._vectors = saved, None
         return True
 
@@ -497,31 +444,18 @@ class Derived:
         else:
             self._repaired("the graph was of another history of the database")
             self._truth.history.breaks += 1
-        with self.lock:
+        with self.lock.held():
             self._graph = TagGraph.empty()
             self._vectors = None
 
-    def save_ahead(self, graph: TagGraph) -> None:
-        """Write the snapshot of a graph that is about to be adopted, if it is of the truth."""
-        if self._directory is None:
-            return
-        with translated_os(self.place), self._refreshing, self.locked():
-            if self._truth.state().commit == _commit_of(graph):
-                save_snapshot(self._directory, graph)
-                self._saved_ahead = _commit_of(graph)
-
-    def adopt(
-        self, graph: TagGraph, segments: Sequence[Path], rows: Callable[[], Iterable[LexicalRow]]
-    ) -> bool:
+    def adopt(self, graph: TagGraph, lexical: Callable[[Path | None], LexicalIndex]) -> bool:
         """Take over a graph and a lexical index that were built elsewhere.
 
         Parameters
         ----------
         graph : TagGraph
-        segments : sequence of Path
-            Lexical indexes whose segments together are that of the graph's commit.
-        rows : callable
-            Returns the same as rows, for an index in memory.
+        lexical : callable
+            Puts the lexical index of the same commit in its folder; None is one in memory.
 
         Returns
         -------
@@ -529,39 +463,34 @@ class Derived:
             Whether they are of the truth's present commit; otherwise nothing has changed.
         """
         with translated_os(self.place), self._refreshing, self.locked():
-            commit = _commit_of(graph)
-            if self._truth.state().commit != commit:
+            if self._truth.state().commit != _commit_of(graph):
                 return False
-            positions = self._truth.text_store.here
-            if self._directory is not None and segments:
-                where = self._directory / "lexical"
-                lexical = LexicalIndex.joined(where, segments, commit, positions=positions)
-            else:
-                lexical = LexicalIndex(None, positions=positions)
-                lexical.update(commit, removed=(), added=rows())
-            with self.lock:
-                self._graph, self._lexical = graph, lexical
-            self._saved = self._saved_ahead
+            directory = self._folder.directory
+            index = lexical(None if directory is None else directory / "lexical")
+            with self.lock.held():
+                self._graph, self._lexical = graph, index
+            self._saved = NEVER
         return True
 
     # -- saving ---------------------------------------------------------------------
 
     def save(self) -> None:
         """Write a snapshot of the graph and the search of vectors, unless they lie there as new."""
-        if self._directory is None or self._graph is None:
+        directory = self._folder.directory
+        if directory is None or self._graph is None:
             return
         with translated_os(self.place), self._refreshing, self.locked():
             if self._graph is not None and _commit_of(self._graph) != self._saved:
-                save_snapshot(self._directory, self._graph)
+                save_snapshot(directory, self._graph)
                 self._saved = _commit_of(self._graph)
             if self._vectors is not None:  # new vectors of old chunks are no commit
-                self._vectors.save_search(self._directory)
+                self._vectors.save_search(directory)
 
     def compact(self) -> None:
         """Drop what deleted chunks left, in memory and on disk."""
         with translated_os(self.place), self._refreshing:
             generation = self.refresh()
-            if self._is_crowded_out:  # perhaps just now
+            if self._folder.is_full:  # perhaps just now
                 raise DiskFullError(
                     errno.ENOSPC,
                     f"{self.place}: no space was left, so nothing on disk can be rewritten; make "
@@ -571,18 +500,18 @@ class Derived:
             assert self._graph is not None
             graph, vectors = self._graph.folded(), self._vectors
             with self.locked():
-                if self._directory is not None:
-                    sweep(self._directory)
-                    VectorTable.discard_search(self._directory)
+                if (directory := self._folder.directory) is not None:
+                    sweep(directory)
+                    VectorTable.discard_search(directory)
                     if vectors is None:  # without an embedder this process cannot rewrite them
-                        VectorFile.discard(self._directory)
+                        VectorFile.discard(directory)
                 if vectors is not None:
                     vectors = vectors.kept(graph.rows, _commit_of(graph))
                 # Rewritten, so that its statistics count live chunks only, and the terms of
                 # deleted ones are gone from the disk.
-                lexical = self._written_lexical()
+                lexical = self._opened_lexical()
                 self._steps.advance_lexical(graph, lexical, rewrite=True)
-            with self.lock:
+            with self.lock.held():
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical
             self._saved = NEVER
             self.save()
@@ -590,19 +519,21 @@ class Derived:
 
     def close(self, *, save: bool = True) -> None:
         """Catch up, save if there is something to save, and release all files."""
-        if save and self._directory is not None:
-            # Under the lock, so that no old snapshot follows another process's compaction.
-            with self._refreshing, self.locked():
-                self.refresh()
-                self.save()
-        self._drop()
+        with self._refreshing:  # what another thread refreshes now must not vanish meanwhile
+            if save and not self.in_memory:
+                # Under the lock, so that no old snapshot follows another process's compaction.
+                with self.locked():
+                    self.refresh()
+                    self.save()
+            self._drop()
 
     def _drop(self) -> None:
         """Forget what is in memory."""
-        with self.lock:
+        with self.lock.held():
             self._graph = None
             self._lexical = None
             self._vectors = None
+            self._is_half_done = False
 
 
 def _commit_of(graph: TagGraph) -> Commit:

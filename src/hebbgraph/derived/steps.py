@@ -8,15 +8,16 @@ at a time, once for both parts where both take the same step.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from hebbgraph.arrays import IntArray, unique
+from hebbgraph.arrays import IntArray, evenly_chosen, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
+from hebbgraph.formulas.length import try_lengths
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.store.history import NEVER
 from hebbgraph.store.state import Changes
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 #: again costs less than looking each phrase up in the lexical index.
 _REMATCH_ALL_SHARE = 2
 _PAGE = 500  # texts that are matched together
+_SAMPLE = 512  # passages that tell of their lengths
 
 
 class Steps:
@@ -41,18 +43,22 @@ class Steps:
     ----------
     truth : Truth
     language : str
-    lock : RLock
-        Taken while arrays change that others read.
+    held : callable
+        Returns the lock to take while arrays change that others read.
     repaired : callable
         Receives what was found wrong and is rebuilt from the truth.
     """
 
     def __init__(
-        self, truth: Truth, language: str, lock: threading.RLock, repaired: Callable[[str], object]
+        self,
+        truth: Truth,
+        language: str,
+        held: Callable[[], AbstractContextManager[object]],
+        repaired: Callable[[str], object],
     ) -> None:
         self._truth = truth
         self._language = language
-        self._lock = lock
+        self._held = held
         self._repaired = repaired
         self._reader: TextReader | None = None
 
@@ -70,7 +76,7 @@ class Steps:
             (row, id_prefix(id_), by_kind)
             for row, id_, by_kind in self._truth.candidates(changes.added)
         )
-        vocabulary = graph.stage(removed, candidates, lock=self._lock)
+        vocabulary = graph.stage(removed, candidates, held=self._held)
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
@@ -83,7 +89,7 @@ class Steps:
             for _ in new:
                 pass
         incidence = graph.incidence_after(removed, tagged)
-        with self._lock:
+        with self._held():
             graph.commit(commit.generation, removed, incidence, mark=commit.mark)
         logger.debug(
             "generation %d: %d chunks added, %d removed, %d matched again",
@@ -112,6 +118,13 @@ class Steps:
             added=(row for _, _, rows in pages for row in rows),
             rewrite=rewrite or not changes.complete,  # then the added rows are all rows
         )
+
+    def try_lengths(self, graph: TagGraph, lexical: LexicalIndex) -> None:
+        """Let the corpus say how far long passages are held back; the folder is locked."""
+        some = graph.rows[evenly_chosen(graph.alive, _SAMPLE)]
+        pages = self._read(graph, some, terms=True)
+        texts = [row.terms.split() for _, _, rows in pages for row in rows]
+        lexical.note_lengths(try_lengths(texts, graph.n_chunks))
 
     def rematch(self, graph: TagGraph, slots: IntArray, into: TaggedChunks) -> None:
         """Match the texts of older chunks again."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import numpy as np
 
+from hebbgraph.derived.folder import Folder
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
@@ -20,8 +18,6 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["VectorSteps"]
 
-logger = logging.getLogger(__name__)
-
 
 class VectorSteps:
     """Bring a table of vectors forward.
@@ -29,37 +25,29 @@ class VectorSteps:
     Parameters
     ----------
     truth : Truth
-    directory : Path or None
-        Where vectors are filed; None holds them in memory.
-    shared : Path or None
-        Where a search may have been saved.
+    folder : Folder
+        Where vectors are filed; else they are held in memory.
     search : {"exact", "quantized", "ivf"} or callable
-    lock : RLock
-        Taken while a table changes that others read.
-    locked : callable
-        Returns the lock on the folder.
-    repairs : list of str
-        Gets what was found wrong and was rebuilt from the truth.
+    held : callable
+        Returns the lock to take while a table changes that others read.
+    repaired : callable
+        Receives what was found wrong and is rebuilt from the truth.
     """
 
     def __init__(
         self,
         truth: Truth,
-        directory: Path | None,
-        shared: Path | None,
+        folder: Folder,
         *,
         search: VectorSearchName | VectorSearchFactory,
-        lock: threading.RLock,
-        locked: Callable[[], AbstractContextManager[object]],
-        repairs: list[str],
+        held: Callable[[], AbstractContextManager[object]],
+        repaired: Callable[[str], object],
     ) -> None:
         self._truth = truth
-        self.directory = directory
-        self._shared = shared
+        self._folder = folder
         self._search = search
-        self._lock = lock
-        self.locked = locked
-        self._repairs = repairs
+        self._held = held
+        self._repaired = repaired
         self._is_counted = False
 
     def advance(
@@ -75,25 +63,25 @@ class VectorSteps:
         """Extend a table; False if it does not continue in its file."""
         if not len(graph.rows) or graph.rows[-1] <= table.last_row:
             return True
-        with self.locked():
-            if not table.extend(self._truth, graph.rows, commit, lock=self._lock):
+        with self._folder.locked():
+            if not table.extend(self._truth, graph.rows, commit, held=self._held):
                 return False
         if (search := table.rebuilt_search()) is not None:
-            with self._lock:
+            with self._held():
                 table.use(search)
         return True
 
     def _loaded(self, graph: TagGraph, state: EmbeddingState, commit: Commit) -> VectorTable:
         knows = self._truth.history.knows
-        if self.directory is not None:
-            with self.locked():
-                file = VectorFile(self.directory, state, knows)
+        if self._folder.directory is not None:
+            with self._folder.locked():
+                file = VectorFile(self._folder.directory, state, knows)
                 if file.problem is not None:
-                    self._repairs.append(f"the vectors' files were {file.problem}")
+                    self._repaired(f"the vectors' files were {file.problem}")
                 table = VectorTable.load(self._truth, state, graph.rows, file, commit)
         else:
             table = VectorTable.load(self._truth, state, graph.rows[graph.alive])
-        table.search_by(self._search, self._shared, knows)
+        table.search_by(self._search, self._folder.shared, knows)
         return table
 
     def _counted(self, table: VectorTable, graph: TagGraph, commit: Commit) -> VectorTable:
@@ -101,7 +89,7 @@ class VectorSteps:
 
         Once; if another process commits in between, the next step does it.
         """
-        if self._is_counted or self.directory is None:
+        if self._is_counted or self._folder.directory is None:
             return table
         expected = self._truth.embeddings.count_vectors(table.state.epoch, commit)
         if expected is None:
@@ -111,9 +99,7 @@ class VectorSteps:
         held = int(np.count_nonzero(np.isin(live, table.rows, assume_unique=True)))
         if held == expected:
             return table
-        problem = f"{held} vectors were held, and {expected} expected"
-        logger.warning("%s: reading the database", problem)
-        self._repairs.append(problem)
-        with self.locked():
-            VectorFile.discard(self.directory)
+        self._repaired(f"{held} vectors were held, and {expected} expected")
+        with self._folder.locked():
+            VectorFile.discard(self._folder.directory)
         return self._loaded(graph, table.state, commit)

@@ -6,6 +6,7 @@ Nothing here knows texts, settings or files.
 ``adjacency``            what formulas read of the graph, and sets of weighted edges
 ``weighted_graph``       an undirected graph whose weights may change
 ``evidence``             direct evidence: lexical and dense scores, fused
+``length``               how far long passages are held back
 ``confidence``           how sure a recall can be that the corpus speaks of the question
 ``languages``            vectors without what they say about the language of a text
 ``activation``           spreading activation over the incidence graph (the default)

@@ -19,12 +19,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray
+from hebbgraph.arrays import FloatArray, flatnonzero
 
-__all__ = ["recalled", "settled", "unit_rows"]
+__all__ = ["LEAST_TAUGHT", "recalled", "settled", "unit_rows"]
 
 #: What was hardly taught is hardly remembered: below this, likeness counts in proportion.
-_LEAST_TAUGHT = 0.5
+LEAST_TAUGHT = 0.5
 #: However often it is said, it counts no more than nine times.
 _MOST_OFTEN = 2.0
 #: Below this, scores are squeezed, since they must stay positive and keep their order.
@@ -53,7 +53,7 @@ def recalled(
     >>> [part.round(3).tolist() for part in recalled(np.array([4.0, 0.01]), np.array([16, 1e-4]))]
     [[1.0, 0.02], [1.0, 0.0]]
     """
-    length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), _LEAST_TAUGHT)
+    length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
     likeness = np.maximum(dot / length - by_chance, 0.0) / (1.0 - by_chance)
     return likeness, likeness * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_OFTEN)
 
@@ -64,11 +64,11 @@ def settled(scores: FloatArray) -> NDArray[np.float64]:
     >>> settled(np.array([0.5, 0.2])).tolist(), settled(np.array([1.6, 0.8])).tolist()
     ([0.5, 0.2], [1.0, 0.5])
     """
-    with np.errstate(over="ignore"):
-        squeezed = _FLOOR * np.exp(np.minimum(scores / _FLOOR - 1.0, 0.0))
-    kept = np.where(scores >= _FLOOR, scores, squeezed)
-    found: NDArray[np.float64] = kept / max(float(kept.max(initial=0.0)), 1.0)
-    return found
+    kept = np.array(scores, np.float64)
+    low = flatnonzero(kept < _FLOOR)
+    kept[low] = _FLOOR * np.exp(kept[low] / _FLOOR - 1.0)
+    best = float(kept.max(initial=0.0))
+    return kept / best if best > 1.0 else kept
 
 
 def unit_rows(rows: FloatArray) -> NDArray[np.float32]:

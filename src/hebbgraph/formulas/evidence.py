@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, all_of, top_n, unique_inverse
+from hebbgraph.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    all_of,
+    is_in_sorted,
+    top_n,
+    unique_inverse,
+)
 from hebbgraph.formulas.parameters import check_range
 
 __all__ = [
@@ -120,6 +128,20 @@ class Evidence:
             return [None if at == len(scores) else round(float(scores[at]), 4) for at in places]
 
         return read(self.lexical), read(self.dense)
+
+    def upheld(self, chunks: IntArray) -> Evidence:
+        """Return it with what vectors take from these chunks, ascending, given back.
+
+        >>> lexical, dense = np.array([1.0, 0.2]), np.array([0.1, 1.0])
+        >>> fused = Evidence(np.array([2, 5]), 0.6 * dense + 0.4 * lexical, 0.0, lexical, dense)
+        >>> fused.upheld(np.array([2])).values.round(2).tolist()
+        [1.0, 0.68]
+        """
+        assert self.lexical is not None
+        held = is_in_sorted(self.chunks, chunks)
+        return replace(
+            self, values=np.where(held, np.maximum(self.values, self.lexical), self.values)
+        )
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""

@@ -344,8 +344,7 @@ class PhraseTable:
         Notes
         -----
         All passages advance together, one token per pass, so no Python object is created
-        per phrase. Results equal those of
-        :class:`hebbgraph.testing.phrase_matcher.PhraseMatcher`, the oracle in the tests.
+        per phrase.
         """
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
         hashes = self._hasher.hash_tokens(chain.from_iterable(passages))

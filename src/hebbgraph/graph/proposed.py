@@ -18,7 +18,7 @@ from hebbgraph.arrays import IntArray, concatenated_ranges, unique
 from hebbgraph.graph.phrases import PhraseTable, Staged
 from hebbgraph.text.reader import TokenizedTexts
 
-__all__ = ["Proposed", "add_coded", "count_proposed", "older_support", "tags_of_texts"]
+__all__ = ["Proposed", "add_coded", "count_proposed", "tags_of_texts"]
 
 _TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL, _NOUN = 0, 1, 2, 3, 4, 5, 6
 #: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
@@ -129,10 +129,3 @@ def tags_of_texts(
         (pairs % n_phrases).astype(np.int32),
         is_title,
     )
-
-
-def older_support(candidates: NDArray[np.int32], anchors: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the support of phrases that are titles or names, from their counts."""
-    name, title = _WORTH[_OTHER], _WORTH[_TITLE]
-    support: NDArray[np.int32] = name * candidates + (title - name) * anchors
-    return support.astype(np.int32)

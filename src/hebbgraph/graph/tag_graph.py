@@ -7,7 +7,7 @@ the same vocabulary and postings, whatever their history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import NamedTuple, Self
@@ -211,7 +211,7 @@ class TagGraph:
         removed: IntArray,
         added: Iterable[tuple[int, int, Mapping[str, Iterable[str]]]],
         *,
-        lock: AbstractContextManager[object] | None = None,
+        held: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> VocabularyChange:
         """Count the candidates of added and removed chunks.
 
@@ -222,20 +222,20 @@ class TagGraph:
         added : iterable of (row, id prefix, candidate keys by kind)
             Rows ascend, above all existing ones. They get slots, but are not live until
             :meth:`commit`.
-        lock : context manager, optional
-            Held while shared state changes, and released while ``added`` is read.
+        held : callable, optional
+            Returns the lock to hold while shared state changes. It is released while ``added`` is
+            read.
         """
-        lock = nullcontext() if lock is None else lock
         gone = self._proposed(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
-            with lock:
+            with held():
                 self._stage_page(page)
         n_phrases = len(self.phrases)
         gained = count_proposed(self._proposed(np.arange(first, len(self._rows))), n_phrases)
         lost = count_proposed(gone, n_phrases)
-        with lock:
+        with held():
             self.phrases.count_given(gained.given, lost.given)
             return VocabularyChange(*self.phrases.count(gained, lost))
 

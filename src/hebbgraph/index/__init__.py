@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -47,7 +47,7 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         judge: Any = None,
         judge_below: float = 1.0,
         edges: Sequence[str] | None = None,
-        settings: Settings | Literal["saved"] | None = None,
+        settings: Settings | Mapping[str, Any] | Literal["saved"] | None = None,
         namespace: str = "default",
         cache_dir: str | Path | None = None,
     ) -> Self:
@@ -87,8 +87,9 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         edges : sequence of str, optional
             The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
             fields whose values join chunks, such as ``("author", "product")``.
-        settings : Settings or "saved", optional
-            ``"saved"`` takes the index's build settings, and defaults for the rest.
+        settings : Settings, mapping or "saved", optional
+            ``"saved"`` takes the index's build settings, and defaults for the rest; a mapping does
+            so, too, but for what it names, such as ``{"learning": {"store_queries": True}}``.
         namespace : str
             Namespaces share nothing: no chunk, tag or statistic. The first write makes one; to
             read from one that does not exist, in a database that has others, is an error.
@@ -144,6 +145,33 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         self._check_open()
         self._parts.make()
 
+    def drop_namespace(self) -> None:
+        """Delete the namespace of this index, erase all that it held, and close the index.
+
+        Chunks, lessons, corrections and recent recalls go, from the database and from the disk.
+        Another process that has it open sees an empty index, and can no longer write to it.
+
+        Raises
+        ------
+        NamespaceNotFoundError
+            If there is no such namespace.
+        IndexLockedError
+            If another process is in the way of erasing; :meth:`compact` of any other namespace
+            erases later what is deleted now.
+
+        Examples
+        --------
+        >>> index = HebbianIndex.open(":memory:", namespace="anna")
+        >>> report = index.add(["Anna's boat lies at berth 7."])
+        >>> index.drop_namespace()
+        """
+        self._check_exists()
+        try:
+            self._erase(self._parts.drop)
+        finally:
+            self.close()
+            self._parts.remove_derived()
+
     @classmethod
     async def aopen(cls, location: str | Path, **options: Any) -> Self:
         """Async twin of :meth:`open`."""
@@ -151,3 +179,4 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
 
     anamespaces = in_thread(namespaces)
     amake_namespace = in_thread(make_namespace)
+    adrop_namespace = in_thread(drop_namespace)

@@ -62,6 +62,11 @@ class Session(Closing):
         """What was found damaged since it was opened, and rebuilt."""
         return tuple(self._parts.derived.repairs)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
     def __reduce__(self) -> NoReturn:
         raise ParameterError(
             "an open index can be neither pickled nor copied; hand its location on, and open it "

@@ -144,6 +144,8 @@ class TeachingVerbs(Session):
         Parameters
         ----------
         feedback : Feedback or its id, or several, optional
+            One that is not there counts nothing and raises nothing, as what is forgotten twice is
+            forgotten; a warning in the log names it.
         actor : str, optional
         unnamed : bool
             Only what no actor is named for.

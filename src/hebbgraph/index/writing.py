@@ -181,7 +181,7 @@ class WritingVerbs(Session):
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprints kept by :meth:`put_document`, by document id."""
         self._check_open()
-        return self._parts.truth.fingerprints()
+        return self._parts.truth.files.fingerprints()
 
     def delete(
         self,

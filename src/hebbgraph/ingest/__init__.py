@@ -14,7 +14,15 @@
 The names exported here are for adapters and extensions.
 """
 
-from hebbgraph.ingest.intake import ChunkLike, Intake, OnError, Taken, Unreadable, clean_chunk
+from hebbgraph.ingest.intake import (
+    ChunkLike,
+    Intake,
+    OnError,
+    Taken,
+    Unreadable,
+    clean_chunk,
+    is_blank,
+)
 from hebbgraph.ingest.progress import OnProgress, progress
 
 __all__ = [
@@ -25,5 +33,6 @@ __all__ = [
     "Taken",
     "Unreadable",
     "clean_chunk",
+    "is_blank",
     "progress",
 ]

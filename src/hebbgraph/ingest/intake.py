@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -10,7 +11,16 @@ from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
-__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "Unreadable", "check_iterable", "clean_chunk"]
+__all__ = [
+    "ChunkLike",
+    "Intake",
+    "OnError",
+    "Taken",
+    "Unreadable",
+    "check_iterable",
+    "clean_chunk",
+    "is_blank",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +64,8 @@ class Intake:
         Refuse a chunk with characters that cannot be kept, instead of replacing them.
     on_error : {"raise", "skip"}
         What happens to a chunk that cannot be taken.
+    skip_empty : bool
+        Skip a chunk without text and title in any case, as loaders yield them for blank pages.
 
     Attributes
     ----------
@@ -71,16 +83,18 @@ class Intake:
     (1, 1)
     """
 
-    def __init__(self, *, strict: bool = False, on_error: OnError = "raise") -> None:
+    def __init__(
+        self, *, strict: bool = False, on_error: OnError = "raise", skip_empty: bool = False
+    ) -> None:
         if on_error not in ("raise", "skip"):
             raise ParameterError(f"on_error is 'raise' or 'skip', got {on_error!r}")
         if not isinstance(strict, bool):
             raise ParameterError(f"strict is True or False, got {strict!r}")
         self.strict = strict
         self.on_error = on_error
+        self.skip_empty = skip_empty
         self.cleaned = 0
         self.failed: list[FailedChunk] = []
-        self._first_cleaned = ""
 
     def take(self, values: Iterable[ChunkLike], *, first: int = 0) -> Iterator[Taken]:
         """Yield the chunks that can be taken; ``first`` is the position of the first value.
@@ -92,13 +106,24 @@ class Intake:
         """
         for position, value in enumerate(values, first):
             try:
-                yield Taken(position, self._chunk(value))
+                chunk = self._chunk(value)
             except InvalidChunkError as error:
                 self.refuse(position, value, error)
+                continue
+            if is_blank(chunk.text) and is_blank(chunk.title):
+                name = repr(id_)[:80] if (id_ := _id_of(value)) else "without id"
+                reason = (
+                    f"chunk {name}: it has neither text nor title; give it one, or leave it out"
+                )
+                self.refuse(position, value, InvalidChunkError(reason), skip=self.skip_empty)
+            else:
+                yield Taken(position, chunk)
 
-    def refuse(self, position: int, value: object, error: InvalidChunkError) -> None:
+    def refuse(
+        self, position: int, value: object, error: InvalidChunkError, *, skip: bool = False
+    ) -> None:
         """Note a chunk that cannot be taken, or raise its error."""
-        if self.on_error == "raise":
+        if self.on_error == "raise" and not skip:
             error.args = (f"{error} (at position {position} of the chunks)",)
             raise error
         self.failed.append(FailedChunk(position=position, id=_id_of(value), reason=str(error)))
@@ -107,15 +132,14 @@ class Intake:
         """Log once what was cleaned and skipped."""
         if self.cleaned:
             logger.warning(
-                "characters that cannot be kept were replaced; chunks: %d, the first: %r. "
-                "add(strict=True) refuses such chunks",
+                "characters that cannot be kept were replaced; chunks: %d. "
+                "add(strict=True) refuses such chunks, and names the first",
                 self.cleaned,
-                self._first_cleaned,
             )
         if self.failed:
-            logger.warning(
-                "chunks were skipped: %d, the first: %s", len(self.failed), self.failed[0].reason
-            )
+            # Frameworks hand no report on to whoever called, so there the log has to name one.
+            named = f"first: {self.failed[0].reason}" if self.skip_empty else "report names them"
+            logger.warning("chunks were skipped: %d; the %s", len(self.failed), named)
 
     def _chunk(self, value: ChunkLike) -> Chunk:
         if isinstance(value, Unreadable):
@@ -131,7 +155,6 @@ class Intake:
                 raise
         chunk = clean_chunk(value)
         self.cleaned += 1
-        self._first_cleaned = self._first_cleaned or chunk.id
         return chunk
 
 
@@ -166,6 +189,11 @@ def clean_chunk(value: ChunkLike) -> Chunk:
     if isinstance(fields.get("metadata"), dict):
         fields["metadata"] = _cleaned(fields["metadata"])
     return Chunk.coerce(fields)
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text shows nothing: spaces, line ends, marks without width."""
+    return all(one.isspace() or unicodedata.category(one) == "Cf" for one in text)
 
 
 def _clean(value: Any) -> Any:

@@ -10,7 +10,6 @@
 ``replay``          a recall spread again, with what was learned and without
 ``trace``           how activation spread, edge by edge
 ``lesson_report``   whether learning helped: the log replayed on its later questions
-``surroundings``    tags by name, and the tags around one
 ``neighborhood``    the tags around one, however large the graph is
 ``cooccurrence``    tag – tag edges, the projection of the incidence graph
 ``statistics``      the graph in numbers

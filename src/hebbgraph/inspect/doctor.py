@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.derived.lexical_stamp import lexical_problems
+from hebbgraph.derived.lexical import check_segments
 from hebbgraph.derived.parts import Derived
-from hebbgraph.derived.snapshot import snapshot_problems
+from hebbgraph.derived.snapshot import load_snapshot
 from hebbgraph.errors import (
     ClosedIndexError,
     ConnectionLostError,
@@ -20,6 +20,7 @@ from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.truth_problems import truth_problems
 from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.survey import rejected
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -35,6 +36,7 @@ __all__ = ["examine"]
 _NOT_DAMAGE = (ClosedIndexError, ConnectionLostError, IndexLockedError, TextSourceError)
 _PHRASES = 200
 _SHOWN = 3
+_REJECTED = 3
 _ADDRESSES = 20
 
 
@@ -81,7 +83,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth, comparable)),
+        notes=(*_notes(truth, comparable), *_rejected(memory)),
     )
 
 
@@ -103,12 +105,17 @@ def _file_problems(derived: Derived) -> Iterator[Finding]:
     if (folder := derived.directory) is None:
         return
 
-    def lexical_files() -> list[str]:
-        with derived.locked():
-            return lexical_problems(folder / "lexical")
+    def graph() -> Iterator[str]:
+        load_snapshot(folder)
+        yield from ()
 
-    yield from _guarded("snapshot", lambda: snapshot_problems(folder))
-    yield from _guarded("lexical", lexical_files)
+    def lexical() -> Iterator[str]:
+        with derived.locked():
+            check_segments(folder / "lexical")
+        yield from ()
+
+    yield from _guarded("snapshot", graph)
+    yield from _guarded("lexical", lexical)
 
 
 def _derived_problems(
@@ -244,6 +251,14 @@ def _shared_addresses(truth: Truth) -> Iterator[str]:
         yield f"address {address!r} is claimed by {some_of(sorted(documents[address]))}"
     if len(shared) > _ADDRESSES:
         yield f"{len(shared) - _ADDRESSES} more addresses are claimed by several documents"
+
+
+def _rejected(memory: Memory) -> Iterator[str]:
+    """Name the chunks that are rejected for several questions: they may be wrong, or poison."""
+    times = rejected(memory)
+    often = sorted((id_ for id_, n in times.items() if n >= _REJECTED), key=lambda id_: -times[id_])
+    for id_ in often[:_ADDRESSES]:
+        yield f"chunk {id_!r} is rejected for {times[id_]} questions: delete it, if it is wrong"
 
 
 def _difference_of_links(found: Memory, expected: Memory) -> str | None:

@@ -26,6 +26,8 @@ class DocumentSummary(BaseModel):
         None of a file that gave none.
     from_file : bool
         Whether it has a fingerprint, by which an unchanged file is skipped.
+    indexed_at : float, optional
+        When it was read from a file, in seconds since 1970.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,6 +36,7 @@ class DocumentSummary(BaseModel):
     title: str = ""
     passages: int = 0
     from_file: bool = False
+    indexed_at: float | None = None
 
 
 class DocumentList(BaseModel):
@@ -48,8 +51,8 @@ class DocumentList(BaseModel):
 def documents(truth: Truth, containing: str, limit: int) -> DocumentList:
     """Return the documents whose id holds a text, without regard to case."""
     wanted = containing.casefold()
-    prints = truth.fingerprints()
-    counts = dict.fromkeys((name for name in prints if wanted in name.casefold()), 0)
+    times = truth.files.indexed_at()
+    counts = dict.fromkeys((name for name in times if wanted in name.casefold()), 0)
     first: dict[str, int] = {}
     latest = dict.fromkeys(counts, 0)
     row = -1
@@ -70,7 +73,8 @@ def documents(truth: Truth, containing: str, limit: int) -> DocumentList:
                 id=name,
                 title=titles[first[name]].title if first.get(name) in titles else "",
                 passages=counts[name],
-                from_file=name in prints,
+                from_file=name in times,
+                indexed_at=times.get(name),
             )
             for name in shown
         ),

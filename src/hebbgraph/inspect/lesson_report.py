@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,8 @@ class _Question:
 
     seq: int
     """Of its first lesson."""
+    number: int
+    """Of that in the log, from 1."""
     feedback: str
     text: str = ""
     cited: set[str] = field(default_factory=set)
@@ -89,14 +92,20 @@ def lesson_report(namespace: Namespace, questions: int, k: int) -> LessonReport:
         return LessonReport(verdict="no_questions", advice=advice, lessons=lessons, k=k)
     later = asked[len(asked) // 2 :]
     before = {_words(one.text) for one in kept if one.seq < later[0].seq}
-    some = np.unique(np.linspace(0, len(later) - 1, min(questions, len(later))).round())
-    held_out = [later[at] for at in some.astype(int).tolist()]
-    _read_vectors(namespace, held_out)
-    found = _learning_curve(namespace, held_out, later[0].seq, k)
+    held_out = _spread(later, questions)
+    earlier = _spread(asked[: len(asked) // 2], questions)
+    _read_vectors(namespace, [*earlier, *held_out])
+    found, on_the_way = _learning_curve(namespace, earlier, held_out, later[0].seq, k)
     new = np.array([_words(one.text) not in before for one in held_out])
-    return _report(held_out, found, new, k).model_copy(
+    return _report(held_out, found, on_the_way, new, k).model_copy(
         update={"lessons": lessons, "kept": len(asked)}
     )
+
+
+def _spread(questions: Sequence[_Question], most: int) -> list[_Question]:
+    """Return so many questions at most, evenly spread over all."""
+    some = np.linspace(0, len(questions) - 1, min(most, len(questions))).round()
+    return [questions[at] for at in np.unique(some).astype(int).tolist()]
 
 
 def _questions(namespace: Namespace) -> tuple[int, list[_Question]]:
@@ -106,7 +115,7 @@ def _questions(namespace: Namespace) -> tuple[int, list[_Question]]:
     for seq, one in namespace.log.after(0):
         lessons += 1
         # Who speaks later of a recall says nothing new of the question: it belongs to the first.
-        question = found.setdefault(one.recall_id, _Question(seq, one.id))
+        question = found.setdefault(one.recall_id, _Question(seq, lessons, one.id))
         question.text = question.text or (one.query or "").strip()
         question.cited.update(one.cited)
     return lessons, [one for one in found.values() if one.text and one.cited]
@@ -137,24 +146,39 @@ def _words(text: str) -> str:
 
 
 def _learning_curve(
-    namespace: Namespace, questions: Sequence[_Question], until: int, k: int
-) -> dict[int, _Found]:
-    """Return what the questions find by number of lessons, of those before ``until``."""
+    namespace: Namespace,
+    earlier: Sequence[_Question],
+    later: Sequence[_Question],
+    until: int,
+    k: int,
+) -> tuple[dict[int, _Found], dict[int, tuple[_Found, _Found]]]:
+    """Return what questions find by number of lessons, of those before ``until``.
+
+    The later ones at each stop; and, unlearned and learned, those of the log that come between it
+    and the next, so that each is asked before its own lesson.
+    """
     memory = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     with namespace.held():
         memory.corrections = namespace.derived.corrections
     apart = _apart(namespace)
     recaller = Recaller(apart, StepList(apart), learned=memory)
-    found = {0: _ask(recaller, questions, k)}
     n = namespace.log.count(until=until - 1)
-    stops = {-(-n // part) for part in _PARTS}
+    stops = sorted({-(-n // part) for part in _PARTS})
+    after = {
+        stop: [one for one in earlier if stop < one.number <= end] for stop, end in pairwise(stops)
+    }
+    found = {0: _ask(recaller, later, k)}
+    unlearned = {stop: _ask(recaller, some, k) for stop, some in after.items() if some}
+    on_the_way: dict[int, tuple[_Found, _Found]] = {}
     for number, (seq, feedback) in enumerate(namespace.log.after(0), start=1):
         if seq >= until:
             break
         memory.fold(feedback)
         if number in stops:
-            found[number] = _ask(recaller, questions, k)
-    return found
+            found[number] = _ask(recaller, later, k)
+        if number in unlearned:
+            on_the_way[number] = unlearned[number], _ask(recaller, after[number], k)
+    return found, on_the_way
 
 
 def _apart(namespace: Namespace) -> Namespace:
@@ -189,7 +213,11 @@ def _ask(recaller: Recaller, questions: Sequence[_Question], k: int) -> _Found:
 
 
 def _report(
-    questions: Sequence[_Question], found: dict[int, _Found], new: NDArray[np.bool_], k: int
+    questions: Sequence[_Question],
+    found: dict[int, _Found],
+    on_the_way: dict[int, tuple[_Found, _Found]],
+    new: NDArray[np.bool_],
+    k: int,
 ) -> LessonReport:
     plain, taught = found[0], max(found)
     last = found[taught]
@@ -200,6 +228,7 @@ def _report(
             mrr=float(some.reciprocal.mean()),
             recall_change=_change(some.recall, plain.recall),
             mrr_change=_change(some.reciprocal, plain.reciprocal),
+            **_next(on_the_way.get(lessons)),
         )
         for lessons, some in found.items()
     )
@@ -227,6 +256,18 @@ def _report(
             for number in moved[:_MOST_MOVED]
         ),
     )
+
+
+def _next(asked: tuple[_Found, _Found] | None) -> dict[str, Any]:
+    """Return what a point says of the questions that came next."""
+    if asked is None:
+        return {}
+    before, after = asked
+    return {
+        "asked_next": len(after.rank),
+        "next_recall": _change(after.recall, before.recall),
+        "next_mrr": _change(after.reciprocal, before.reciprocal),
+    }
 
 
 def _change(after: NDArray[np.float64], before: NDArray[np.float64]) -> MeanChange:

@@ -17,8 +17,6 @@ from hebbgraph.records import Recall
 
 __all__ = ["Replay", "check_namespace", "position", "spreading_of"]
 
-_DECIMALS = 9
-
 
 def check_namespace(namespace: Namespace, recall: Recall) -> None:
     """Raise ParameterError for a recall of another namespace."""
@@ -64,14 +62,6 @@ class Replay:
     def unlearned_score(self, slot: int) -> float:
         """Return the score of a chunk without any feedback."""
         return _score(self.unlearned, slot, self.unlearned_confidence)
-
-    def unlearned_rank(self, slot: int) -> int | None:
-        """Return the rank of a chunk without any feedback; None if nothing leads there."""
-        at = position(self.unlearned, slot)
-        if at is None:
-            return None
-        scores = np.round(self.unlearned.scores, _DECIMALS)
-        return int(np.count_nonzero(scores > scores[at])) + 1 if scores[at] > 0 else None
 
     def causes(self, slot: int) -> Causes:
         """Return what the score of a chunk is made of.

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hebbgraph.arrays import evenly_chosen
 from hebbgraph.formulas.evidence import EvidenceWeights, Likeness
+from hebbgraph.formulas.length import LengthTrial
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.cooccurrence import degrees
 
@@ -58,6 +59,10 @@ class Stats(BaseModel):
         ``"kurtosis"`` of the cosines between chunks, the interval from ``"low"`` to ``"high"`` that
         it lies in, and the ``"share"`` of dense search that follows, before a question is asked.
         Empty without vectors.
+    lengths : dict
+        How far lexical search holds long passages back (:mod:`hebbgraph.formulas.length`): BM25's
+        ``"b"``, the ``"gain"`` of 1 over .75 in questions that the corpus asks itself, and the
+        interval from ``"low"`` to ``"high"`` that it lies in. Empty for less than 100 passages.
     notes : tuple of str
         What should be mended.
     """
@@ -78,6 +83,7 @@ class Stats(BaseModel):
     lessons: int = 0
     answers: dict[str, int] = {}
     vectors: dict[str, float] = {}
+    lengths: dict[str, float] = {}
     notes: tuple[str, ...] = ()
 
 
@@ -89,6 +95,7 @@ def graph_stats(
     answers: Mapping[str, int] | None = None,
     alike: Likeness | None = None,
     weights: EvidenceWeights | None = None,
+    lengths: LengthTrial | None = None,
 ) -> Stats:
     """Return the statistics of a graph; of a large one in some seconds, by samples."""
     n_chunks, known = graph.n_chunks, np.arange(len(graph.phrases))
@@ -122,8 +129,14 @@ def graph_stats(
         lessons=lessons,
         answers=dict(answers or {}),
         vectors={} if alike is None else _vectors(alike, weights or EvidenceWeights()),
+        lengths={} if lengths is None or not lengths.n else _lengths(lengths),
         notes=(_REPEATS_WORDS,) if alike is not None and alike.repeats_words else (),
     )
+
+
+def _lengths(trial: LengthTrial) -> dict[str, float]:
+    low, high = (round(trial.gain + 1.96 * sign * trial.error, 4) for sign in (-1, 1))
+    return {"b": trial.b, "gain": trial.gain, "low": low, "high": high}
 
 
 def _vectors(alike: Likeness, weights: EvidenceWeights) -> dict[str, float]:

@@ -121,17 +121,23 @@ def trace(
                 rank=rank,
                 score=replay.score(slot),
                 causes=replay.causes(slot),
-                unlearned_rank=replay.unlearned_rank(slot),
+                unlearned_rank=unlearned_rank,
             )
-            for rank, (slot, _) in enumerate(ranked, start=1)
+            for rank, (slot, unlearned_rank) in enumerate(ranked, start=1)
         ),
     )
 
 
-def _ranked(truth: Truth, graph: TagGraph, replay: Replay, k: int) -> list[tuple[int, float]]:
+def _ranked(truth: Truth, graph: TagGraph, replay: Replay, k: int) -> list[tuple[int, int | None]]:
+    """Return the best slots, each with its rank without any feedback, if it has one."""
     slots, scores = replay.found.top(k)
     best = best_slots(truth, graph, Ranking(slots, scores * replay.confidence), k)
-    return [(slot, score) for slot, score in best.pairs() if score > 0]
+    hits, plain = [slot for slot, score in best.pairs() if score > 0], replay.unlearned
+    least = min((s for slot in hits if (s := plain.unlearned_score(slot)) > 0), default=np.inf)
+    ranking = Ranking(*plain.top(max(1, int(np.count_nonzero(plain.scores >= least)))))
+    best = best_slots(truth, graph, ranking, len(ranking.slots))
+    before = {slot: at for at, (slot, score) in enumerate(best.pairs(), start=1) if score > 0}
+    return [(slot, before.get(slot)) for slot in hits]
 
 
 # -- what flowed --------------------------------------------------------------------
@@ -175,8 +181,8 @@ def _brought(replay: Replay) -> Iterator[_Flow]:
     memory, plain = replay.request.question.learned, replay.found.unlearned
     if memory is None or plain is None:
         return
-    gain = memory.brought(plain).sum(1)
-    slots = memory.slots.of_node[: len(gain)]
+    nodes, brought = memory.brought(plain)
+    slots, gain = memory.slots.of_node[nodes], brought.sum(1)
     reached = set(replay.found.chunks.tolist())
     for slot, amount in zip(slots.tolist(), gain.tolist(), strict=True):
         if amount > 0 and slot in reached:

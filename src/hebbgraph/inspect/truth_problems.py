@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Finding
-from hebbgraph.store.chunks import digest, pages
+from hebbgraph.store.chunk_rows import digest
+from hebbgraph.store.chunks import pages
 from hebbgraph.store.state import STATE, read_state
 from hebbgraph.store.texts import TextState, some_of
 from hebbgraph.store.truth import Truth

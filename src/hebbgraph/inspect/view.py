@@ -108,6 +108,7 @@ class Inspection:
                 answers=parts.answers.counts(),
                 alike=self._likeness(graph),
                 weights=parts.settings.evidence,
+                lengths=parts.derived.lexical.lengths,
             )
 
     def _likeness(self, graph: TagGraph) -> Likeness | None:
@@ -131,7 +132,7 @@ class Inspection:
         >>> with HebbianIndex.open(":memory:") as index:
         ...     report = index.put_document("owls.md", None, [{"text": "Owls.", "title": "Owls"}])
         ...     index.inspect.documents().documents
-        (DocumentSummary(id='owls.md', title='Owls', passages=1, from_file=False),)
+        (DocumentSummary(id='owls.md', title='Owls', passages=1, from_file=False, indexed_at=None),)
         """
         self._index._check_exists()
         return documents(self._index._parts.truth, containing, limit)

@@ -57,6 +57,10 @@ class LessonPoint(Record):
         The mean of one over the rank of the first cited chunk; 0 beyond the tenth.
     recall_change, mrr_change : MeanChange
         Against the index that was never taught.
+    asked_next : int
+        Questions that came next in the log, asked with these lessons, before their own.
+    next_recall, next_mrr : MeanChange
+        What these lessons changed for them: the gain while it was learned.
     """
 
     lessons: int
@@ -64,6 +68,9 @@ class LessonPoint(Record):
     mrr: float
     recall_change: MeanChange = MeanChange()
     mrr_change: MeanChange = MeanChange()
+    asked_next: int = 0
+    next_recall: MeanChange = MeanChange()
+    next_mrr: MeanChange = MeanChange()
 
 
 class MovedQuestion(Record):
@@ -135,6 +142,12 @@ class LessonReport(Record):
                 f"R@{self.k} {self.new_recall}",
                 f"MRR {self.new_mrr}",
             ]
+        for point in self.points[1:-1]:
+            if point.asked_next:
+                lines.append(
+                    f"On the way, the next {point.asked_next} questions after {point.lessons} "
+                    f"lessons: R@{self.k} {point.next_recall}; MRR {point.next_mrr}"
+                )
         return "\n".join([*lines, self.advice] if self.advice else lines)
 
 

@@ -13,6 +13,7 @@ Data flows through the room in this order:
 ``exams``            every lesson asked again without itself: how far memory is trusted
 ``recollection``     what a question brings back, in the numbers of one graph
 ``memory``           all of it, kept in step with the log and the graph
+``survey``           which lessons are in force, and what many people reject
 ``snapshot``         what was folded, on disk
 ``preview``          what forgetting would change
 ``forgotten``        what was forgotten a moment ago, so that it can be undone

@@ -1,18 +1,20 @@
-"""Who taught, and how far each is believed: a left fold of the feedback log."""
+"""Who taught, and how far each is believed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.formulas.credibility import SATURATION, agreement, allowances, credibilities
+from hebbgraph.arrays import unique_inverse
+from hebbgraph.formulas.credibility import Judgement, Votes, agreement, judged
+from hebbgraph.learning.lessons import Lessons
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["TRUSTED", "Actors", "Voice", "standing", "voice_of"]
+__all__ = ["TRUSTED", "Voice", "judgement_of", "standing", "voice_of", "weights_of"]
 
 Voice: TypeAlias = str | None
 """Whose word a lesson is: an actor's name, ``""`` for all that are unnamed, None for those that
@@ -30,8 +32,8 @@ def voice_of(feedback: Feedback) -> Voice:
     return None if feedback.trusted else feedback.actor or ""
 
 
-def standing(feedback: Feedback) -> float:
-    """Return how far a feedback agrees with direct evidence, in log-odds.
+def standing(feedback: Feedback) -> tuple[float, float]:
+    """Return how far a feedback agrees with direct evidence, in log-odds, and what that left open.
 
     Cited chunks that the graph brought say nothing for or against it.
 
@@ -40,8 +42,8 @@ def standing(feedback: Feedback) -> float:
     >>> from hebbgraph.records import ShownChunk
     >>> shown = [ShownChunk(chunk_id=str(n), rank=n, text_hash="0" * 16) for n in (1, 2)]
     >>> found = {"namespace": "n", "recall_id": "r", "shown": shown, "evidence": [1.0, 0.5]}
-    >>> [round(standing(Feedback(id="f", cited=[one], **found)), 2) for one in "12"]
-    [0.04, -2.6]
+    >>> [round(standing(Feedback(id="f", cited=[one], **found))[0], 2) for one in "12"]
+    [0.0, -2.6]
     """
     ranks = {one.chunk_id: one.rank for one in feedback.shown}
     evidence = np.array(feedback.evidence)
@@ -55,7 +57,8 @@ def standing(feedback: Feedback) -> float:
         brought = _brought(feedback, evidence)
         return agreement(evidence, positions([id_ for id_ in feedback.cited if id_ not in brought]))
     # Who only rejects what search finds good may be right, but others cannot tell.
-    return -0.5 * max(agreement(evidence, positions(feedback.rejected), telling=False), 0.0)
+    likely, _ = agreement(evidence, positions(feedback.rejected), telling=False)
+    return -0.5 * max(likely, 0.0), 0.0
 
 
 def _brought(feedback: Feedback, evidence: NDArray[np.float64]) -> set[str]:
@@ -72,72 +75,40 @@ def _brought(feedback: Feedback, evidence: NDArray[np.float64]) -> set[str]:
     }
 
 
-class Actors:
-    """Those who taught, and their records.
-
-    Parameters
-    ----------
-    settings : LearningSettings
-        ``actor_events`` and ``actor_share``.
+def judgement_of(
+    lessons: Lessons, until: int, n_actors: int, settings: LearningSettings
+) -> Judgement:
+    """Return whom the first so many lessons let us believe; the last actor is whoever comes next.
 
     Examples
     --------
-    >>> actors = Actors(LearningSettings())
-    >>> for _ in range(30):
-    ...     actors.heard(actors.number("ann"), 1.0)
-    ...     actors.heard(actors.number("eve"), -1.0)
-    >>> actors.scales().round(2).tolist()
-    [1.0, 1.0, 0.01, 0.95]
+    >>> judgement_of(Lessons(), 0, 1, LearningSettings()).weights.round(2).tolist()
+    [1.0, 0.95]
     """
+    end = int(lessons.link_lesson.searchsorted(until))
+    chunk = np.arange(len(lessons.names))
+    rejections = lessons.rejects >= 0
+    chunk[rejections] = lessons.rejects[rejections]
+    lesson = lessons.link_lesson[:end]
+    votes = Votes(
+        unique_inverse(lessons.question[:until])[1][lesson],
+        chunk[lessons.link_node[:end]],
+        lesson,
+        lessons.link_credit[:end] > 0,
+        lessons.voice[:until].astype(np.int64),
+        lessons.agrees[:until].astype(np.float64),
+        lessons.left_open[:until].astype(np.float64),
+    )
+    return judged(votes, n_actors + 1, at_least=settings.actor_events, share=settings.actor_share)
 
-    def __init__(self, settings: LearningSettings) -> None:
-        self._settings = settings
-        self.numbers: dict[Voice, int] = {None: TRUSTED}
-        self._events = [0]
-        self._record = [0.0]
-        self._earned = [0]
 
-    def number(self, voice: Voice) -> int:
-        """Return the number of a voice; make one for a new one."""
-        number = self.numbers.setdefault(voice, len(self._events))
-        if number == len(self._events):
-            self._events.append(0)
-            self._record.append(0.0)
-            self._earned.append(0)
-        return number
-
-    def heard(self, actor: int, agrees: float) -> None:
-        """Count one more lesson of an actor, and how far it agrees."""
-        self._events[actor] += 1
-        record = self._record[actor] + agrees
-        self._record[actor] = min(max(record, -SATURATION), SATURATION)
-        self._earned[actor] += agrees > 0.0
-
-    def scales(self) -> NDArray[np.float64]:
-        """Return the factor on the weights of each, and last that of whoever comes next."""
-        events = np.array([*self._events, 1], dtype=np.float64)
-        believed = credibilities(np.array([*self._record, 0.0], dtype=np.float64), events)
-        return believed * allowances(
-            events,
-            np.array([*self._earned, 0], dtype=np.float64),
-            at_least=self._settings.actor_events,
-            share=self._settings.actor_share,
-        )
-
-    # -- as plain data ----------------------------------------------------------------
-
-    def facts(self) -> list[list[Any]]:
-        """Return name, lessons, record and lessons that agreed, of each; JSON can hold them."""
-        columns = (self.numbers, self._events, self._record, self._earned)
-        return [list(row) for row in zip(*columns, strict=True)]
-
-    @classmethod
-    def restored(cls, settings: LearningSettings, facts: Iterable[Sequence[Any]]) -> Actors:
-        """Make the actors that :meth:`facts` came from."""
-        made = cls(settings)
-        rows = list(facts)
-        made.numbers = {row[0]: number for number, row in enumerate(rows)}
-        made._events, made._record, made._earned = (
-            [row[column] for row in rows] for column in (1, 2, 3)
-        )
-        return made
+def weights_of(log: Iterable[Feedback], settings: LearningSettings) -> list[float]:
+    """Return what each feedback of a whole log weighs, before it ages."""
+    lessons = Lessons()
+    voices: dict[Voice, int] = {None: TRUSTED}
+    for feedback in log:
+        voice = voices.setdefault(voice_of(feedback), len(voices))
+        lessons.add(feedback, voice, standing(feedback))
+    found = judgement_of(lessons, len(lessons), len(voices), settings)
+    weights: list[float] = (found.weights[lessons.voice] * found.worth).tolist()
+    return weights

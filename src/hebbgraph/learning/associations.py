@@ -8,6 +8,7 @@ the newest part costs, and the whole is made anew with each step of the clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -109,9 +110,9 @@ class Together(NamedTuple):
             return np.zeros(n)
         key, position = unique_inverse(self.seed * n + self.other)
         amount = np.maximum(sum_by(position, self.amount, len(key)), 0.0)
-        seed = key // n
+        seed, other = np.divmod(key, n)
         total = _sums(seed, amount, len(mass))
-        return _sums(key % n, mass[seed] * amount / (total[seed] + _UNSURE), n)
+        return _sums(other, mass[seed] * amount / (total[seed] + _UNSURE), n)
 
 
 class Pairs(NamedTuple):
@@ -175,6 +176,10 @@ class Part:
         node = lessons.link_node[links]
         given = amount[owner] * np.abs(lessons.link_credit[links])
         self.taught = _sums(node, given, n)
+        #: Of each chunk, the last lesson that cited it; -1 if none did.
+        self.latest = np.full(n, -1)
+        is_for = lessons.link_credit[links] > 0
+        self.latest[node[is_for]] = owner[is_for]
         self._sum_cues(lessons, first, until, owner, node, given, rarity)
         self._sum_vectors(lessons, owner, node, given, rarity)
         self._sum_pairs(Pairs.of(lessons, links, amount))
@@ -239,24 +244,24 @@ class Part:
         self._pair_from, self._pair_to = key // self.n_nodes, key % self.n_nodes
         self._pair_value = sum_by(position, pairs.amount, len(key))
 
-    def by_cues(self, asked: Asked, n: int) -> FloatArray:
-        """Return the product of a question's cues with the sum of each of n chunks."""
+    def by_cues(self, asked: Asked) -> tuple[IntArray, FloatArray]:
+        """Return the chunks that a question's cues lead to, and the products, to be added up."""
         if not len(self.keys) or not len(asked.keys):
-            return np.zeros(n)
+            return self._posting_node[:0], self._posting_value[:0]
         at = np.minimum(self.keys.searchsorted(asked.keys), len(self.keys) - 1)
         known = self.keys[at] == asked.keys
         at, weights = at[known], asked.weights[known]
-        counts = self._starts[at + 1] - self._starts[at]
-        places = concatenated_ranges(self._starts[at], counts)
-        values = self._posting_value[places] * np.repeat(weights, counts)
-        return _sums(self._posting_node[places], values, n)
+        starts = self._starts[at]
+        counts = self._starts[at + 1] - starts
+        places = concatenated_ranges(starts, counts)
+        return self._posting_node[places], self._posting_value[places] * weights.repeat(counts)
 
     def by_vector(self, asked: Asked, n: int) -> FloatArray | None:
         """Return the product of a question's vector with the sum of each of n chunks."""
         sums = self.vectors.get(asked.embedder)
         if asked.vector is None or sums is None or sums.shape[1] != len(asked.vector):
             return None
-        return _padded(sums @ asked.vector, n)
+        return _padded((sums @ asked.vector).astype(np.float64), n)
 
     def together(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``nodes``, other chunk, how much they belong together)."""
@@ -283,26 +288,28 @@ def _padded(values: FloatArray, n: int) -> FloatArray:
 
 
 class Associations:
-    """All sums: those of the clock's last step, and those of the lessons since."""
+    """All sums: those of the clock's last step, and those of the lessons since, in their order."""
 
-    def __init__(self, rarity: Rarity, base: Part, recent: Part | None = None) -> None:
+    def __init__(self, rarity: Rarity, *parts: Part) -> None:
         self.rarity = rarity
-        self.parts = (base,) if recent is None else (base, recent)
-        self.n = n = self.parts[-1].n_nodes
-        self.taught: FloatArray = sum((_padded(p.taught, n) for p in self.parts), np.zeros(n))
-        self.squared: FloatArray = sum((_padded(p.squared, n) for p in self.parts), np.zeros(n))
-        if recent is not None:
-            self.squared = self.squared + 2.0 * _crossed(base, recent)
+        self.parts = parts
+        self.n = n = max(part.n_nodes for part in parts)
+        self.taught, self.squared, self.latest = np.zeros(n), np.zeros(n), np.full(n, -1)
         self._vector_squared: dict[str, FloatArray] = {}
-        for name in {name for part in self.parts for name in part.vectors}:
-            rows = [part.vectors[name] for part in self.parts if name in part.vectors]
-            squared: FloatArray = np.zeros(n)
-            for one in rows:
-                squared[: len(one)] += np.einsum("ij,ij->i", one, one)
-            if len(rows) == 2:
-                m = len(rows[0])
-                squared[:m] += 2.0 * np.einsum("ij,ij->i", rows[0], rows[1][:m])
-            self._vector_squared[name] = squared
+        for part in parts:
+            to = slice(part.n_nodes)
+            self.taught[to] += part.taught
+            self.squared[to] += part.squared
+            np.maximum(self.latest[to], part.latest, out=self.latest[to])
+            for name in part.vectors:
+                self._vector_squared.setdefault(name, np.zeros(n))
+        for earlier, later in combinations(parts, 2):
+            self.squared[: later.n_nodes] += 2.0 * _crossed(earlier, later)
+        for name, squared in self._vector_squared.items():
+            sums = [part.vectors[name] for part in parts if name in part.vectors]
+            for one, other in combinations_with_replacement(sums, 2):
+                m = min(len(one), len(other))
+                squared[:m] += np.einsum("ij,ij->i", one[:m], other[:m]) * (1 + (one is not other))
 
     def read(
         self,
@@ -319,15 +326,16 @@ class Associations:
 
     def by_cues(self, asked: Asked) -> Sums:
         """Return what a question's words and names bring back."""
-        dot: FloatArray = sum((p.by_cues(asked, self.n) for p in self.parts), np.zeros(self.n))
-        return Sums(dot, self.squared)
+        parts = [part.by_cues(asked) for part in self.parts]
+        nodes, products = map(np.concatenate, zip(*parts, strict=True))
+        return Sums(_sums(nodes, products, self.n), self.squared)
 
     def by_vector(self, asked: Asked) -> Sums | None:
         """Return what a question's vector brings back; None if none can be compared."""
         known = [dot for p in self.parts if (dot := p.by_vector(asked, self.n)) is not None]
         if not known:
             return None
-        return Sums(sum(known, np.zeros(self.n)), self._vector_squared[asked.embedder])
+        return Sums(sum(known[1:], known[0]), self._vector_squared[asked.embedder])
 
     def together(self, nodes: IntArray, less: tuple[IntArray, IntArray, FloatArray]) -> Together:
         """Return what was cited when some chunks were found or cited, ``less`` taken out."""

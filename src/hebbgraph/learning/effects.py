@@ -45,12 +45,13 @@ def learned_effects(
     """
     if not change:
         return ()
-    brought = memory.brought(plain)
+    nodes, brought = memory.brought(plain)
     node = int(memory.slots.nodes_at(np.array([slot]))[0])
-    shares = {} if node < 0 else _shares(memory, node, brought[node], amounts)
-    if not any(shares.values()):  # it lost against what was taught of another chunk
+    at = flatnonzero(nodes == node)
+    shares = _shares(memory, node, brought[at[0]], amounts) if len(at) else {}
+    if not any(shares.values()) and len(nodes):  # it lost against what was taught of another chunk
         strongest = int(brought.sum(1).argmax())
-        shares = _shares(memory, strongest, brought[strongest], amounts)
+        shares = _shares(memory, int(nodes[strongest]), brought[strongest], amounts)
     total = sum(shares.values())
     if total * change <= 0:
         total = sum(map(abs, shares.values()))
@@ -73,8 +74,7 @@ def _shares(
     by_family = {"words": 0.0, "vectors": 0.0, "pairs": 0.0}
     for kind, amount in zip(KINDS, brought.tolist(), strict=True):
         by_family[kind.split()[-1]] += amount
-    rejections, rejected = lessons.against
-    nodes = np.concatenate(([node], rejections[rejected == node]))
+    nodes = np.append(flatnonzero(lessons.rejects == node), node)
     links = flatnonzero(np.isin(lessons.link_node, nodes))
     owner = lessons.link_lesson[links]
     given = amounts[owner] * lessons.link_credit[links]

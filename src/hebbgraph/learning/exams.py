@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, top_n
-from hebbgraph.formulas.association import recalled
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, top_n
+from hebbgraph.formulas.association import LEAST_TAUGHT, recalled
 from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
 from hebbgraph.learning.lessons import BEYOND, Lessons
@@ -33,32 +33,51 @@ def taught_share(taught: FloatArray) -> FloatArray:
 
 
 def brought_back(
-    words: Sums, vectors: Sums | None, pairs: FloatArray, against: tuple[IntArray, IntArray]
-) -> FloatArray:
-    """Return what memory brings for each chunk, by kind, shape (n, n_kinds).
+    words: Sums, vectors: Sums | None, pairs: FloatArray, rejects: IntArray, near: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the chunks that a question touches, ascending, and what memory brings for each.
+
+    All other chunks are left out, so that a question costs what it touches.
 
     Parameters
     ----------
     words, vectors : Sums
     pairs : ndarray of float, shape (n,)
         See :meth:`hebbgraph.learning.associations.Together.completed`.
-    against : (nodes of rejections, nodes of the chunks they reject)
+    rejects : ndarray of int, shape (n,)
+        See :attr:`hebbgraph.learning.lessons.Lessons.rejects`.
+    near : ndarray of int
+        Chunks to include in any case.
+
+    Returns
+    -------
+    nodes : ndarray of int, shape (m,)
+    brought : ndarray of float, shape (m, n_kinds)
     """
-    found = np.zeros((len(words.dot), len(KINDS)))
-    found[:, 0], found[:, 1] = recalled(words.dot, words.squared)
+    touched = (words.dot > 0) | (pairs > 0)
     if vectors is not None:
-        found[:, 2], found[:, 3] = recalled(
-            vectors.dot, vectors.squared, by_chance=VECTORS_BY_CHANCE
+        touched |= vectors.dot > VECTORS_BY_CHANCE * LEAST_TAUGHT
+    touched[near] = True
+    nodes = flatnonzero(touched)
+    brought = np.zeros((len(nodes), len(KINDS)))
+    brought[:, 0], brought[:, 1] = recalled(words.dot[nodes], words.squared[nodes])
+    if vectors is not None:
+        brought[:, 2], brought[:, 3] = recalled(
+            vectors.dot[nodes], vectors.squared[nodes], by_chance=VECTORS_BY_CHANCE
         )
-    found[:, 4] = pairs
-    rejections, rejected = against
-    # What is wrong for one question may be right for another that is somewhat like it. And a
-    # thousand rejections count as one that is believed.
-    likenesses = np.maximum(found[rejections], 0.0) ** _ONLY_FOR_THIS
-    likenesses[:, [1, 3]] = 0.0
-    found[rejected] -= likenesses
-    found[rejections] = 0.0
-    return found
+    brought[:, 4] = pairs[nodes]
+    rejected = rejects[nodes]
+    against = flatnonzero(rejected >= 0)
+    if len(against):
+        # What is wrong for one question may be right for another that is somewhat like it. And a
+        # thousand rejections count as one that is believed.
+        likenesses = np.maximum(brought[against], 0.0) ** _ONLY_FOR_THIS
+        likenesses[:, [1, 3]] = 0.0
+        at = np.minimum(nodes.searchsorted(rejected[against]), len(nodes) - 1)
+        known = nodes[at] == rejected[against]
+        brought[at[known]] -= likenesses[known]
+        brought[against] = 0.0
+    return nodes, brought
 
 
 def examined(lessons: Lessons, until: int, associations: Associations, amount: FloatArray) -> Trust:
@@ -113,11 +132,13 @@ def _exam(
         vectors = _without(vectors, nodes, own, 1.0)
     taught = associations.taught.copy()
     taught[nodes] -= own
-    brought = brought_back(words, vectors, pairs, lessons.against)
+    near = np.concatenate((shown, cited))
+    reached, brought = brought_back(words, vectors, pairs, lessons.rejects[:n], near)
     candidates = np.unique(shown)
     if len(candidates) < _CHOICE or not np.isin(cited, shown).all():
         # Who chose among what was shown says nothing of the rest; who cites beyond it knows more.
-        candidates = np.union1d(candidates, np.append(cited, top_n(brought @ _PLAIN, _BROUGHT)))
+        best = reached[top_n(brought @ _PLAIN, _BROUGHT)]
+        candidates = np.union1d(candidates, np.append(cited, best))
     # Whoever cites one of two right chunks says nothing against the other.
     asked_too = [one for one in lessons.asked(int(lessons.question[lesson])) if one < until]
     links = lessons.links_of(asked_too)
@@ -127,13 +148,13 @@ def _exam(
     def features(brought: FloatArray, taught: FloatArray) -> FloatArray:
         columns = (
             static[candidates, None],
-            brought[candidates],
+            brought[reached.searchsorted(candidates)],
             -taught_share(np.maximum(taught[candidates, None], 0.0)),
         )
         return np.concatenate(columns, axis=1)
 
     first = features(brought, taught)
-    brought[cited], taught[cited] = 0.0, 0.0
+    brought[reached.searchsorted(cited)], taught[cited] = 0.0, 0.0
     return first, features(brought, taught), np.isin(candidates, cited)
 
 

@@ -114,6 +114,9 @@ def chunk_ids(name: str, ids: Iterable[str]) -> list[str]:
     if not isinstance(ids, Iterable):
         raise ParameterError(f"{name} takes a sequence of chunk ids, got {type(ids).__name__}")
     found = list(ids)
-    if not all(isinstance(id_, str) for id_ in found):
-        raise ParameterError(f"{name} takes chunk ids that are str")
+    for id_ in found:
+        if not isinstance(id_, str):
+            raise ParameterError(
+                f"{name} takes ids of chunks, such as hit.chunk.id; got {type(id_).__name__}"
+            )
     return list(dict.fromkeys(found))

@@ -17,7 +17,7 @@ from hebbgraph.learning.cues import cues_of
 from hebbgraph.limits import MANY_SHOWN
 from hebbgraph.records import Feedback
 
-__all__ = ["Event", "Lessons", "Node", "chunk_node", "named_by", "question_digest", "shared_credit"]
+__all__ = ["Event", "Lessons", "Node", "chunk_node", "named_by", "shared_credit"]
 
 Node: TypeAlias = str
 """A chunk with this text, cited (``c:``) or rejected (``r:``): then its hash and its id."""
@@ -25,6 +25,7 @@ Node: TypeAlias = str
 _MAX_CUES, _MAX_CITED, _MAX_REJECTED, _MAX_SHOWN = 256, 16, 64, 32
 _COLUMNS = {
     "voice": np.int32, "question": np.uint64, "draw": np.uint64,
+    "agrees": np.float32, "left_open": np.float32,
     "cue_ends": np.int64, "cue_key": np.uint64, "cue_weight": np.float32,
     "link_lesson": np.int64, "link_node": np.int64, "link_credit": np.float32,
     "shown_ends": np.int64, "shown_node": np.int64, "shown_score": np.float32,
@@ -62,8 +63,7 @@ def question_digest(feedback: Feedback) -> int:
     if feedback.vector is not None:
         digest.update(np.asarray(feedback.vector, np.float16).tobytes())
     names = [*(cue.tag for cue in feedback.cues), *(term for term, _ in feedback.terms)]
-    for name in sorted(names):
-        digest.update(name.encode("utf-8", "surrogatepass") + b"\x00")
+    digest.update("".join(f"{name}\0" for name in sorted(names)).encode("utf-8", "surrogatepass"))
     return int(digest.hexdigest(), 16)
 
 
@@ -123,7 +123,8 @@ class Lessons:
         self._events = PackedStrings(*pack_strings([]))
         self.names: list[Node] = []
         self._number: dict[Node, int] = {}
-        self._against: list[tuple[int, int]] = []
+        self._rejects: list[int] = []
+        self._known_rejects = GrowableArray(np.int64)
         self.vectors: dict[str, _Vectors] = {}
         self._asked: dict[int, list[int]] | None = None
 
@@ -143,8 +144,8 @@ class Lessons:
         """Return where a lesson came from."""
         return Event(*json.loads(self._events[lesson]))
 
-    def add(self, feedback: Feedback, voice: int, question: int) -> None:
-        """Append one."""
+    def add(self, feedback: Feedback, voice: int, stands: tuple[float, float]) -> None:
+        """Append one; see :func:`hebbgraph.learning.actors.standing`."""
         added, at = self._added, len(self)
         keys, weights = cues_of(
             feedback.terms[:_MAX_CUES], {cue.tag: cue.weight for cue in feedback.cues[:_MAX_CUES]}
@@ -164,8 +165,11 @@ class Lessons:
         added["shown_ends"].append(self._n_shown)
         draw = hashlib.blake2b(feedback.id.encode(), digest_size=8).hexdigest()
         added["draw"].append(int(draw, 16))
+        question = question_digest(feedback)
         added["question"].append(question)
         added["voice"].append(voice)
+        added["agrees"].append(stands[0])
+        added["left_open"].append(stands[1])
         self._length += 1
         self._events.append(json.dumps((feedback.id, feedback.recall_id, feedback.actor)))
         if feedback.vector is not None:
@@ -203,15 +207,17 @@ class Lessons:
         number = self._number.setdefault(name, len(self.names))
         if number == len(self.names):
             self.names.append(name)
+            self._rejects.append(-1)
             if name[0] == "r":
-                self._against.append((number, self.intern(f"c{name[1:]}")))
+                self._rejects[number] = self.intern(f"c{name[1:]}")
         return number
 
     @property
-    def against(self) -> tuple[IntArray, IntArray]:
-        """The nodes of rejections, and of the chunks that they reject."""
-        rejections, rejected = np.array(self._against, np.int64).reshape(-1, 2).T
-        return rejections, rejected
+    def rejects(self) -> NDArray[np.int64]:
+        """Of each node of a rejection, that of the chunk which it rejects; -1 of others."""
+        if len(self._known_rejects) < len(self._rejects):
+            self._known_rejects.extend(self._rejects[len(self._known_rejects) :])
+        return self._known_rejects.view
 
     def asked(self, question: int) -> list[int]:
         """Return the lessons on a question."""

@@ -9,27 +9,31 @@ counts lessons, plus the lessons since.
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.array_file import write_arrays
+from hebbgraph.arrays import GrowableArray
 from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
+from hebbgraph.formulas.credibility import Judgement
 from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.actors import Actors, Voice, standing, voice_of
+from hebbgraph.learning.actors import TRUSTED, Voice, judgement_of, standing, voice_of
 from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.exams import examined
-from hebbgraph.learning.lessons import Event, Lessons, Node, chunk_node, question_digest
+from hebbgraph.learning.lessons import Event, Lessons, Node
 from hebbgraph.learning.recollection import Recollection, Slots
-from hebbgraph.learning.snapshot import load_snapshot, save_snapshot, snapshot_lock
-from hebbgraph.records import Feedback, LearnedParameter, PruneReport, TagCorrection
+from hebbgraph.learning.snapshot import VERSION, load_snapshot, snapshot_lock
+from hebbgraph.locks import LendableLock
+from hebbgraph.records import Feedback, LearnedParameter, TagCorrection
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.state import FeedbackState
@@ -43,14 +47,8 @@ logger = logging.getLogger(__name__)
 MIN_WEIGHT = 0.02
 #: After so many feedbacks, or a sixteenth of all, another snapshot is written.
 _KEPT_AFTER = 2000
-#: What it says of an actor to cite what others cited for the same question, and to reject it.
-_AGREES, _CONTRADICTS = 1.0, 1.5
-#: Who is new since the clock moved counts half as a witness.
-_UNJUDGED_WITNESS = 0.5
-#: Earlier lessons on the same question that bear witness, the latest.
-_WITNESSES = 64
-#: The name of the one family of links, for people: from a question to a chunk.
-QUESTION = "question"
+#: So many lessons are few: what follows from them is made anew with each further one.
+_FEW = 512
 
 
 def clock(n_events: int) -> int:
@@ -78,6 +76,8 @@ class Memory:
     settings : LearningSettings
     path : Path, optional
         Where a snapshot is kept (:mod:`hebbgraph.learning.snapshot`).
+    wait_seconds : float, optional
+        How long others wait while a recall runs a caller's own code.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class Memory:
         truth: Truth,
         settings: LearningSettings,
         path: Path | None = None,
+        wait_seconds: float = math.inf,
     ) -> None:
         self._log = log
         self.path = path
@@ -93,14 +94,17 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._retention = 0.5 ** (1.0 / settings.half_life_events)
-        self._lock = threading.RLock()
+        #: Of each kind, whether its family takes part.
+        self._takes_part = np.array([kind.split()[-1] in settings.families for kind in KINDS])
+        #: Whoever takes the graph's lock, too, takes that first.
+        self.lock = LendableLock(wait_seconds)
         #: The corrections to tags that the log is read through.
         self.corrections: tuple[TagCorrection, ...] = ()
         self.reset()
 
     def reset(self) -> None:
         """Forget what was folded; the next refresh folds the whole log."""
-        with self._lock:
+        with self.lock.held():
             # Rows are never used twice in one history, so what was read of one stays true.
             self._hash_of_row: dict[int, str] = {}
             self._breaks = self._truth.history.breaks
@@ -109,11 +113,13 @@ class Memory:
             self._seq = 0
             self._last_id = ""
             self.lessons = Lessons()
-            self.actors = Actors(self._settings)
-            self._clock = 0
-            self._scales: NDArray[np.float64] = self.actors.scales()
+            #: The number of each voice.
+            self.voices: dict[Voice, int] = {None: TRUSTED}
+            self._judged: tuple[int, Judgement] | None = None
             self._base: tuple[int, Rarity, Part, Trust] | None = None
+            self._since: dict[tuple[int, int], Part] = {}
             self._whole: tuple[int, Associations] | None = None
+            self._times_said = GrowableArray(np.int64)
             self._slots: Slots | None = None
 
     @property
@@ -142,7 +148,7 @@ class Memory:
         changed = corrections is not None and corrections != self.corrections
         if state == self.state and not changed:
             return
-        with self._lock:
+        with self.lock.held():
             if corrections is not None and changed:
                 self.corrections = corrections
                 self.reset()
@@ -160,7 +166,7 @@ class Memory:
 
     def keep(self, *, at_least: int = 1) -> None:
         """Write a snapshot, if so many feedbacks were folded since the last one."""
-        with self._lock:
+        with self.lock.held():
             if self.path is None or abs(len(self.lessons) - self._kept) < at_least:
                 return
             arrays, embedders = self.lessons.arrays()
@@ -169,17 +175,15 @@ class Memory:
                 "seq": self._seq,
                 "last_id": self._last_id,
                 "state": list(self.state),
-                "actors": self.actors.facts(),
-                "clock": self._clock,
+                "voices": list(self.voices),
                 "embedders": embedders,
             }
-            arrays["scales"] = self._scales
             try:
                 with snapshot_lock(self.path):
                     if self._truth.state().feedback.removed != self.state.removed:
                         return  # what was taken back must not come back
                     facts["size"] = self._log.size(until=self._seq)
-                    save_snapshot(self.path, facts, arrays)
+                    write_arrays(self.path, VERSION, facts, arrays)
             except (OSError, HebbgraphError) as error:
                 why = "what was learned was not kept at %s (%s): the next open reads the log again"
                 logger.warning(why, self.path, error)
@@ -188,7 +192,7 @@ class Memory:
 
     def discard(self) -> None:
         """Remove the snapshot, which names chunks and holds embeddings of questions."""
-        with self._lock:
+        with self.lock.held():
             if self.path is not None and self.path.parent.is_dir():
                 with snapshot_lock(self.path):  # or who saves now would bring it back
                     remove(self.path)
@@ -223,8 +227,7 @@ class Memory:
         ):
             return
         self.lessons = lessons
-        self.actors = Actors.restored(self._settings, facts["actors"])
-        self._clock, self._scales = facts["clock"], arrays["scales"]
+        self.voices = {voice: number for number, voice in enumerate(facts["voices"])}
         self._seq, self._last_id = facts["seq"], facts["last_id"]
         self.state = folded
         self._kept = len(lessons)
@@ -238,46 +241,11 @@ class Memory:
 
     def fold(self, feedback: Feedback) -> None:
         """Learn from one more feedback."""
-        with self._lock:
+        with self.lock.held():
             if self.corrections:
                 feedback = corrected_feedback(feedback, self.corrections)
-            voice = self.actors.number(voice_of(feedback))
-            question = question_digest(feedback)
-            self.actors.heard(voice, self._agreement(feedback, voice, question))
-            self.lessons.add(feedback, voice, question)
-            if (now := clock(len(self.lessons))) != self._clock:
-                self._clock, self._scales = now, self.actors.scales()
-
-    def _agreement(self, feedback: Feedback, voice: int, question: int) -> float:
-        """Return how far a lesson agrees with direct evidence and with earlier lessons.
-
-        Those on the same question count, others' as far as they are believed. Whoever repeats
-        himself says nothing new, while rejecting what one has cited oneself says something.
-        """
-        agrees = standing(feedback)
-        lessons = self.lessons
-        earlier = lessons.asked(question)[-_WITNESSES:]
-        if not earlier:
-            return agrees
-        hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}
-        cited = {chunk_node(id_, hashes[id_]) for id_ in feedback.cited if id_ in hashes}
-        rejected = {chunk_node(id_, hashes[id_]) for id_ in feedback.rejected if id_ in hashes}
-        own: set[Node] = set()
-        agree = against = 0.0
-        links = lessons.links_of(earlier)
-        links = links[lessons.link_credit[links] > 0]
-        by = lessons.voice[lessons.link_lesson[links]].tolist()
-        for number, witness in zip(lessons.link_node[links].tolist(), by, strict=True):
-            node, believed = lessons.names[number], self._scale(witness, _UNJUDGED_WITNESS)
-            if witness == voice:
-                own.add(node)
-            elif node in cited:
-                agree = max(agree, believed)
-            if node in rejected:
-                against = max(against, believed)
-        if cited <= own and not against:
-            return 0.0
-        return agrees + _AGREES * agree - _CONTRADICTS * against
+            voice = self.voices.setdefault(voice_of(feedback), len(self.voices))
+            self.lessons.add(feedback, voice, standing(feedback))
 
     def with_log_as(self, rest: Mapping[str, Feedback | None]) -> Memory:
         """Return the memory that would follow if some feedback were other, or (None) gone."""
@@ -296,7 +264,7 @@ class Memory:
         ids : iterable of str, optional
             Of questions that these feedbacks are about; all by default.
         """
-        with self._lock:
+        with self.lock.held():
             lessons = self.lessons
             wanted: NDArray[np.bool_] = np.ones(len(lessons), np.bool_)
             if ids is not None:
@@ -320,12 +288,6 @@ class Memory:
 
     # -- reading --------------------------------------------------------------------
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Lock everything for a reader of lessons; take the graph's lock first."""
-        with self._lock:
-            yield
-
     def recollect(
         self,
         graph: TagGraph,
@@ -345,20 +307,20 @@ class Memory:
         embedder : str, optional
             The model of the vector.
         """
-        with self._lock:
+        with self.lock.held():
             if not self.has_learned:
                 return None
             associations, trust = self._associations()
             slots = self._slots
             if slots is None or not slots.fits(graph, self.lessons):
                 slots = Slots(
-                    graph, self.lessons, {} if slots is None else slots.rows, self._resolve
+                    graph, self.lessons, {} if slots is None else slots.rows, self.resolve
                 )
                 self._slots = slots
             slots.bring_up_to_date()
             asked = associations.read(cues, vector, embedder or "")
-            families = frozenset(self._settings.families)
-            return Recollection(self.lessons, associations, trust, slots, asked, families)
+            gains = np.array(trust.gains) * self._takes_part
+            return Recollection(self.lessons, associations, trust, slots, asked, gains)
 
     def _associations(self) -> tuple[Associations, Trust]:
         """Return the sums of all lessons, and how far they are trusted."""
@@ -368,43 +330,70 @@ class Memory:
             rarity = Rarity.of(lessons, self._clock)
             part = Part(lessons, 0, self._clock, amount, rarity)
             trust = examined(lessons, self._clock, Associations(rarity, part), amount)
-            self._base, self._whole = (self._clock, rarity, part, trust), None
+            self._base, self._since, self._whole = (self._clock, rarity, part, trust), {}, None
         _, rarity, part, trust = self._base
         if self._whole is None or self._whole[0] != n:
-            since = (
-                None if n == self._clock else Part(lessons, self._clock, n, self._amount(), rarity)
-            )
-            self._whole = n, Associations(rarity, part, since)
+            # In two, so that the next lesson costs what the last few hundred do.
+            ends = pairwise((self._clock, max(self._clock, n - n % _FEW), n))
+            spans = [(first, until) for first, until in ends if first < until]
+            if any(span not in self._since for span in spans):
+                amount = self._amount()
+                self._since = {
+                    span: self._since.get(span) or Part(lessons, *span, amount, rarity)
+                    for span in spans
+                }
+            self._whole = n, Associations(rarity, part, *self._since.values())
         return self._whole[1], trust
 
     def _amount(self) -> NDArray[np.float64]:
         """Return what each lesson weighs: belief in its actor, decayed to the clock."""
-        voice, scales = self.lessons.voice, self._scales
-        scale = scales[np.minimum(voice, len(scales) - 1)]  # the last is any newcomer's
+        voice, at, judgement = self.lessons.voice, self._clock, self._judgement()
+        weights = judgement.weights
+        scale = weights[np.minimum(voice, len(weights) - 1)]  # the last is any newcomer's
         # What nobody believes ages nothing.
         passed = np.cumsum(scale)
-        age = np.maximum(passed[self._clock - 1] - passed, 0.0) if self._clock else 0.0 * passed
-        amount = scale * self._retention**age / _times_said(voice, self.lessons.question) ** 2
+        age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
+        amount = scale * self._retention**age / self._times() ** 2
+        amount[:at] *= judgement.worth
         weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
         return weighty
 
-    def _scale(self, voice: int, unjudged: float) -> float:
-        return float(self._scales[voice]) if voice < len(self._scales) - 1 else unjudged
+    def _times(self) -> NDArray[np.int64]:
+        """Return how often each lesson's actor has spoken of its question by then."""
+        known, voice, question = self._times_said, self.lessons.voice, self.lessons.question
+        if len(voice) - len(known) > _FEW:
+            self._times_said = known = GrowableArray(np.int64, _times_said(voice, question))
+        for at in range(len(known), len(voice)):
+            same = (voice[:at] == voice[at]) & (question[:at] == question[at])
+            known.extend([1 + np.count_nonzero(same) if voice[at] != TRUSTED else 1])
+        return known.view
+
+    @property
+    def _clock(self) -> int:
+        return clock(len(self.lessons))
+
+    def _judgement(self) -> Judgement:
+        """Return whom to believe as of the clock."""
+        at = self._clock
+        if self._judged is None or self._judged[0] != at:
+            n_voices = int(self.lessons.voice[:at].max(initial=TRUSTED)) + 1
+            self._judged = at, judgement_of(self.lessons, at, n_voices, self._settings)
+        return self._judged[1]
 
     def weight_of(self, voice: Voice) -> float:
         """Return how much of what a voice says counts: belief in it, within its bounds."""
-        with self._lock:
-            number = self.actors.numbers.get(voice, len(self._scales))
-            return self._scale(number, float(self._scales[-1]))
+        with self.lock.held():
+            weights = self._judgement().weights
+            return float(weights[min(self.voices.get(voice, len(weights)), len(weights) - 1)])
 
     def amounts(self) -> NDArray[np.float64]:
         """Return what each lesson weighs."""
-        with self._lock:
+        with self.lock.held():
             return self._amount()
 
     def learned(self) -> tuple[LearnedParameter, ...]:
         """Describe how far memory is trusted here, where exams have changed it."""
-        with self._lock:
+        with self.lock.held():
             if not self.has_learned:
                 return ()
             trust, default = self._associations()[1], Trust()
@@ -423,7 +412,7 @@ class Memory:
                 if abs(value - usual[name]) >= 0.005
             )
 
-    def _resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
+    def resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return the row and text hash of each chunk that exists."""
         rows = self._truth.rows_of(ids)
         if self._breaks != self._truth.history.breaks:
@@ -435,60 +424,6 @@ class Memory:
             for id_, row in rows.items()
             if row in self._hash_of_row
         }
-
-    # -- surveying ------------------------------------------------------------------
-
-    def survey(self, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
-        """Count weak and masked links, and list the feedback that has no other.
-
-        The caller holds the lock on the graph.
-        """
-        with self._lock:
-            masked, weight = self._state_of_links(graph)
-            weak = weight < min_weight
-            owner = self.lessons.link_lesson
-            useful = np.zeros(len(self.lessons), np.bool_)
-            useful[owner[~(weak | masked)]] = True
-            idle = [self.lessons.event(at).feedback_id for at in np.flatnonzero(~useful).tolist()]
-            report = PruneReport(
-                min_weight=min_weight,
-                edges={QUESTION: len(owner)},
-                weak={QUESTION: int((weak & ~masked).sum())},
-                masked={QUESTION: int(masked.sum())},
-                feedback=len(idle),
-            )
-            return report, idle
-
-    def effects(self, graph: TagGraph) -> dict[str, tuple[int, int]]:
-        """Return for each feedback how many links it taught, and how many of them are in force.
-
-        The caller holds the lock on the graph.
-        """
-        with self._lock:
-            masked, weight = self._state_of_links(graph)
-            owner, n = self.lessons.link_lesson, len(self.lessons)
-            taught = np.bincount(owner, minlength=n)
-            active = np.bincount(owner[~masked & (weight >= MIN_WEIGHT)], minlength=n)
-            return {
-                self.lessons.event(at).feedback_id: (some, more)
-                for at, (some, more) in enumerate(
-                    zip(taught.tolist(), active.tolist(), strict=True)
-                )
-            }
-
-    def _state_of_links(self, graph: TagGraph) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return whether each link leads to what is gone, and what it weighs."""
-        lessons = self.lessons
-        nothing = np.empty(0, np.uint64), np.empty(0, np.float32)
-        recollection = self.recollect(graph, nothing, None, None)
-        weight = self._amount()[lessons.link_lesson] * np.abs(lessons.link_credit)
-        if recollection is None:
-            return np.zeros(0, np.bool_), weight
-        live = recollection.slots.of_node >= 0
-        rejections, rejected = lessons.against
-        live[rejections] = live[rejected]
-        masked: NDArray[np.bool_] = ~live[lessons.link_node]
-        return masked, weight
 
 
 def _times_said(voice: NDArray[np.int32], question: NDArray[np.uint64]) -> NDArray[np.int64]:

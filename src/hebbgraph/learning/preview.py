@@ -30,7 +30,7 @@ def preview(
         What would remain of each.
     """
     ids = [one.id for one in touched]
-    with learned.held():
+    with learned.lock.held():
         # Others change too, by as much as the clock of decay goes back.
         before = learned.links(ids)
         after = learned.with_log_as(rest).links()

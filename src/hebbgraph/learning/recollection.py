@@ -13,7 +13,7 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import settled
 from hebbgraph.formulas.paths import PathNode
-from hebbgraph.formulas.trust import KINDS, Trust
+from hebbgraph.formulas.trust import Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.associations import Asked, Associations, seeds_among
 from hebbgraph.learning.exams import brought_back, taught_share
@@ -55,9 +55,7 @@ class Slots:
         self.rows = rows
         #: Of each node its slot, or -1: the chunk is gone, its text is another, or it is rejected.
         self.of_node = np.empty(0, np.int64)
-        #: Of each node of a rejection, and of the chunk that it rejects.
-        self.against = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._order = self._sorted = np.empty(0, np.int64)
+        self._node_at = np.full(graph.n_slots, -1, np.int64)
 
     def fits(self, graph: TagGraph, lessons: Lessons) -> bool:
         """Return whether the numbers are still those of this graph."""
@@ -80,15 +78,12 @@ class Slots:
                 if text_hash == self.rows[id_][1]:  # else the text has changed since
                     slots[at] = slot
         self.of_node = np.concatenate((self.of_node, slots))
-        self._order = np.argsort(self.of_node, kind="stable")
-        self._sorted = self.of_node[self._order]
+        live = flatnonzero(slots >= 0)
+        self._node_at[slots[live]] = first + live
 
     def nodes_at(self, slots: IntArray) -> NDArray[np.int64]:
         """Return the node of each slot, -1 for none."""
-        if not len(self._sorted):
-            return np.full(len(slots), -1, np.int64)
-        at = np.minimum(self._sorted.searchsorted(slots), len(self._sorted) - 1)
-        return np.where(self._sorted[at] == slots, self._order[at], -1)
+        return self._node_at[slots]
 
     def _slots_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the slots of those chunks that exist."""
@@ -128,8 +123,8 @@ class Recollection:
     trust : Trust
     slots : Slots
     asked : Asked
-    families : frozenset of str
-        What takes part: ``words``, ``vectors``, ``pairs``.
+    gains : ndarray of float
+        What each kind adds; 0 for families that take no part.
     """
 
     lessons: Lessons
@@ -137,79 +132,71 @@ class Recollection:
     trust: Trust
     slots: Slots
     asked: Asked
-    families: frozenset[str] = frozenset(("words", "vectors", "pairs"))
+    gains: FloatArray
     #: Of chunks that memory leads to rather than search, the node; noted as they are found.
     led_to: dict[int, int] = field(default_factory=dict)
 
-    def brought(self, found: Activation) -> FloatArray:
-        """Return what memory adds to each taught chunk by kind, shape (n, n_kinds)."""
+    def brought(self, found: Activation) -> tuple[IntArray, FloatArray]:
+        """Return the chunks that the question touches, and what memory adds to each by kind."""
+        nodes, brought = self._brought(found)
+        return nodes, brought * self.gains
+
+    def _brought(self, found: Activation) -> tuple[IntArray, FloatArray]:
         memory = self.associations
         best, mass = seeds_among(found.scores)
-        nodes = self.slots.nodes_at(found.chunks[best])
-        known = nodes >= 0
-        pairs = memory.together(nodes[known], (_NONE, _NONE, np.empty(0)))
-        brought = brought_back(
+        near = self.slots.nodes_at(found.chunks)
+        seeds, near = near[best], near[near >= 0]
+        pairs = memory.together(seeds[seeds >= 0], (_NONE, _NONE, np.empty(0)))
+        return brought_back(
             memory.by_cues(self.asked),
             memory.by_vector(self.asked),
-            pairs.completed(mass[known], memory.n),
-            self.lessons.against,
+            pairs.completed(mass[seeds >= 0], memory.n),
+            self.lessons.rejects[: memory.n],
+            near,
         )
-        gains = [
-            gain if kind.split()[-1] in self.families else 0.0
-            for kind, gain in zip(KINDS, self.trust.gains, strict=True)
-        ]
-        weighed: FloatArray = brought * np.array(gains)
-        return weighed
 
     def added(self, found: Activation, allowed: BoolArray) -> Activation:
         """Add what memory brings to the scores, and the chunks that it alone brings."""
-        gain = self.brought(found).sum(1)
-        slots = self.slots.of_node[: len(gain)]
-        live = slots >= 0
-        live[live] = allowed[slots[live]]
-        nodes = flatnonzero(live)
-        if not gain[nodes].any() and not self.trust.handicap:
+        nodes, brought = self._brought(found)
+        gain, slots = brought @ self.gains, self.slots.of_node[nodes]
+        near = self.slots.nodes_at(found.chunks)
+        taught = flatnonzero(near >= 0)
+        at = nodes.searchsorted(near[taught])
+        is_other = gain > 0
+        is_other[at] = False
+        others = flatnonzero(is_other & (slots >= 0))
+        others = others[allowed[slots[others]]]
+        others = others[top_n(gain[others], _MOST_BROUGHT)]
+        ranked = np.concatenate((at, others))
+        nodes, gain = nodes[ranked], gain[ranked]
+        if not gain.any() and not self.trust.handicap:
             return found
-        nodes = self._worth_ranking(nodes, gain, found)
-        here, gain = slots[nodes], gain[nodes]
-        taught = taught_share(self.associations.taught[nodes])
-        chunks = np.union1d(found.chunks, here)
-        plain, direct, arrived = np.zeros((3, len(chunks)))
-        at = chunks.searchsorted(found.chunks)
-        plain[at], direct[at], arrived[at] = found.scores, found.direct, found.arrived
-        scores, places = plain.copy(), chunks.searchsorted(here)
-        scores[places] += gain - self.trust.handicap * taught
-        led = gain > plain[places]
-        self.led_to.update(zip(here[led].tolist(), nodes[led].tolist(), strict=True))
+        n, more = len(found.chunks), np.zeros(len(others))
+        plain = np.concatenate((found.scores, more))
+        places = np.concatenate((taught, np.arange(n, len(plain))))
+        scores = plain.copy()
+        scores[places] += gain - self.trust.handicap * taught_share(self.associations.taught[nodes])
+        led = nodes[gain > plain[places]]
+        self.led_to.update(zip(self.slots.of_node[led].tolist(), led.tolist(), strict=True))
+        chunks = np.concatenate((found.chunks, slots[others]))
+        order = chunks.argsort(kind="stable")
         return replace(
             found,
-            chunks=chunks,
-            scores=settled(scores),
-            direct=direct,
-            arrived=arrived,
+            chunks=chunks[order],
+            scores=settled(scores[order]),
+            direct=np.concatenate((found.direct, more))[order],
+            arrived=np.concatenate((found.arrived, more))[order],
             remembered=min(float(gain.max(initial=0.0)), 1.0),
             unlearned=found,
         )
-
-    def _worth_ranking(
-        self, nodes: IntArray, gain: FloatArray, found: Activation
-    ) -> NDArray[np.int64]:
-        """Return the taught chunks that search found too, and the best of the others."""
-        slots = self.slots.of_node[nodes]
-        at = np.minimum(found.chunks.searchsorted(slots), max(len(found.chunks) - 1, 0))
-        is_found = found.chunks[at] == slots if len(found.chunks) else np.zeros(len(nodes), bool)
-        others = nodes[~is_found & (gain[nodes] > 0)]
-        others = others[top_n(gain[others], _MOST_BROUGHT)]
-        return np.sort(np.concatenate((nodes[is_found], others)))
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the path step for the lesson that led to a chunk, if memory did."""
         taught = self.led_to.get(node.id)
         if taught is None:
             return []
-        lessons = self.lessons
-        links = flatnonzero((lessons.link_node == taught) & (lessons.link_credit > 0))
-        if not len(links):
+        lesson = int(self.associations.latest[taught])
+        if lesson < 0:
             return []
-        event = lessons.event(int(lessons.link_lesson[links[-1]]))
+        event = self.lessons.event(lesson)
         return [PathStep(kind="episode", value=event.recall_id, weight=node.weight)]

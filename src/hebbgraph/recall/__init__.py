@@ -9,6 +9,7 @@ Data flows through the room in this order:
 ``question``         a query read with one graph's vocabulary: terms, cues, memory
 ``conversation``     what earlier turns add to a question
 ``masks``            a filter to the chunks that pass it
+``misfits``          why no chunk passes a filter
 ``predicate``        the same for a callable, asked in rank order
 ``search``           direct evidence: lexical and dense search
 ``elsewhere``        vectors that another store keeps, for the chunks a question comes to

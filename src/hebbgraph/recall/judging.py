@@ -154,17 +154,17 @@ def as_judge(model: Any) -> Judge:
     Parameters
     ----------
     model : object
-        With ``predict``, a cross-encoder: it scores pairs of the question and a passage, which the
-        path that found it precedes. With ``invoke`` or ``complete``, a language model of LangChain
-        or LlamaIndex: it is asked once which passages are needed. Else a
+        With ``invoke`` or ``complete``, a language model of LangChain or LlamaIndex: it is asked
+        once which passages are needed. With ``predict``, a cross-encoder: it scores pairs of the
+        question and a passage, which the path that found it precedes. Else a
         :class:`~hebbgraph.protocols.Judge`.
     """
-    if hasattr(model, "predict"):
-        return lambda question, hits: model.predict([(question, _with_path(hit)) for hit in hits])
-    if hasattr(model, "invoke") or hasattr(model, "complete"):
+    if hasattr(model, "invoke") or hasattr(model, "complete"):  # LlamaIndex's predict, too
         from hebbgraph.recall.listwise import ListwiseJudge
 
         return ListwiseJudge(model)
+    if hasattr(model, "predict"):
+        return lambda question, hits: model.predict([(question, _with_path(hit)) for hit in hits])
     judge: Judge = model
     return judge
 

@@ -18,6 +18,9 @@ __all__ = ["Explaining", "LatestRecalls"]
 
 _MOST = 64
 
+#: What any retriever has returned and somebody still has, by its ``id()``.
+_RETURNED: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
 #: An index; this room lies below its own.
 _Index = TypeVar("_Index")
 
@@ -53,7 +56,9 @@ class LatestRecalls(Generic[_Index]):
 
     def add(self, index: _Index, recall: Recall, results: Iterable[Any]) -> None:
         """Keep a recall, and which objects were returned for it."""
-        self._latest.append(_Returned(index, recall, [weakref.ref(result) for result in results]))
+        returned = list(results)
+        _RETURNED.update((id(result), result) for result in returned)
+        self._latest.append(_Returned(index, recall, [weakref.ref(result) for result in returned]))
 
     def find(
         self,
@@ -93,6 +98,12 @@ class LatestRecalls(Generic[_Index]):
                 and any(reference() is result for reference in returned.results)
             ):
                 return returned.index, returned.recall
+        if recall_id is None and _RETURNED.get(id(result), self) is result:
+            raise ParameterError(
+                f"{id_!r} came back from another retriever, or before the latest {_MOST} recalls "
+                "of this one; ask that one why, or set include_path=True, so that results name "
+                "their recall"
+            )
         if recall_id is None:
             if namespace is None:
                 raise ParameterError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ from hebbgraph.arrays import BoolArray
 from hebbgraph.derived.metadata import MetadataFields
 from hebbgraph.filters import Cover, parse_filter
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.misfits import misfit
 from hebbgraph.records import Chunk
 from hebbgraph.store.truth import Truth
 
@@ -23,16 +25,20 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 
 _MASKS_KEPT = 32
 
+logger = logging.getLogger(__name__)
+
 
 class Passing(NamedTuple):
     """The chunks that pass a filter, and what all of them have, if known.
 
-    ``whole`` says that no live chunk is excluded, so that nobody has to count.
+    ``whole`` says that no live chunk is excluded, so that nobody has to count; ``misfit`` why
+    none passes, if that follows from the kind of the stored values.
     """
 
     mask: BoolArray
     cover: Cover | None = None
     whole: bool = False
+    misfit: str | None = None
 
     def within(self, mask: BoolArray) -> Passing:
         """Return the same with another mask, which excludes at least as much."""
@@ -74,6 +80,10 @@ class Masks:
         mask = condition.mask(self._columns) & graph.alive
         mask.flags.writeable = False
         passing = Passing(mask, condition.cover(self._columns))
+        if graph.n_chunks and not mask.any():
+            passing = passing._replace(misfit=misfit(condition, self._columns))
+            if passing.misfit is not None:
+                logger.warning("no chunk passes a filter: %s", passing.misfit)
         if key is not None:
             self._masks[key] = (graph, graph.generation, passing)
             while len(self._masks) > _MASKS_KEPT:

@@ -58,6 +58,8 @@ class Question:
         How many chunks hold each term.
     cues : list of int
         The tags that the query names, then those that only earlier turns name.
+    rarity : ndarray of float64, shape (n_cues,)
+        The weight of each cue by :func:`idf`.
     vector : ndarray of float32, optional
         Its embedding, of unit length.
     seeds : dict of row to score, optional
@@ -81,6 +83,7 @@ class Question:
     terms: dict[str, float]
     frequencies: dict[str, int]
     cues: list[int]
+    rarity: FloatArray
     vector: NDArray[np.float32] | None = None
     seeds: dict[int, float] | None = None
     elsewhere: VectorsElsewhere | None = None
@@ -139,15 +142,17 @@ class QuestionReader:
         cues = list(dict.fromkeys(cues))
         carried = carried_cues(graph, cues, query.turns)
         cues += carried
+        rarity = idf(graph, np.array(cues, dtype=np.int64))
         return Question(
             query=query.text,
             terms=sought,
             frequencies=frequencies,
             cues=cues,
+            rarity=rarity,
             vector=query.vector,
             seeds=query.seeds,
             elsewhere=query.elsewhere,
-            learned=self._recollected(graph, query, terms, counts, cues, carried),
+            learned=self._recollected(graph, query, terms, counts, cues, carried, rarity),
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
@@ -169,6 +174,7 @@ class QuestionReader:
         frequencies: Mapping[str, int],
         cues: Sequence[int],
         carried: Mapping[int, float],
+        rarity: FloatArray,
     ) -> Recollection | None:
         """Return what past lessons say of a question; see :mod:`hebbgraph.learning.cues`."""
         if self._learned is None or not self._learned.has_learned:
@@ -178,10 +184,9 @@ class QuestionReader:
             (hash_term(term), share * math.log1p(n / max(frequencies[term], 1)))
             for term, share in terms.items()
         ]
-        weights = idf(graph, np.array(cues, dtype=np.int64)).tolist()
         names = {
             graph.phrases.keys[tag]: weight * carried.get(tag, 1.0)
-            for tag, weight in zip(cues, weights, strict=True)
+            for tag, weight in zip(cues, rarity.tolist(), strict=True)
         }
         keys, weights_of_keys = memory_cues(words, names)
         vector, embedder = self._namespace.for_memory(graph, query.text, query.vector)
@@ -289,7 +294,7 @@ def idf(graph: TagGraph, tags: IntArray) -> NDArray[np.float64]:
 
 def cues_of(graph: TagGraph, question: Question) -> tuple[Cue, ...]:
     """Return the cues as records."""
-    weights = idf(graph, np.array(question.cues, dtype=np.int64)) * question.cue_weights
+    weights = question.rarity * question.cue_weights
     keys = graph.phrases.keys
     return tuple(
         Cue(tag=display(keys[tag]), weight=weight, from_history=tag in question.carried)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hebbgraph.derived.lexical_faults import DerivedDamageError
+from hebbgraph.artifacts import DamagedPartError
 from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.tag_graph import TagGraph
@@ -45,6 +45,7 @@ from hebbgraph.recall.strategies import (
     named_strategy,
 )
 from hebbgraph.records import Cue, Hit, Recall, Turn
+from hebbgraph.stages import stage
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text.query import usable_question
 
@@ -107,14 +108,16 @@ class Recaller:
         check_query(text)
         text, cut = usable_question(text)
         strategy = self._strategy_for(options)
-        query = ask_models(self._namespace, text, self._turns(text, options.history), options)
+        with stage("models"):
+            query = ask_models(self._namespace, text, self._turns(text, options.history), options)
         notes = (*(() if cut is None else (cut,)), *query.notes)
         if query.elsewhere is not None:
             notes += self._read_vectors(query, query.elsewhere, strategy, options)
         answer = self._derived.mending(partial(self._answer, query, strategy, options))
         recall = self._recorded(query, strategy, options, answer, notes)
-        for step in answer.steps:
-            recall = step.finish(recall, options.k)
+        with stage("finish"):
+            for step in answer.steps:
+                recall = step.finish(recall, options.k)
         if len(recall.hits) > options.k:
             recall = recall.model_copy(update={"hits": recall.hits[: options.k]})
         return recall
@@ -241,7 +244,7 @@ class Recaller:
                         "deleted chunks; try again, or raise write_wait_seconds"
                     )
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
-                raise DerivedDamageError("derived parts name chunks that cannot be read")
+                raise DamagedPartError("derived parts name chunks that cannot be read")
             doubted = generation
 
     def _pipeline(
@@ -249,19 +252,24 @@ class Recaller:
     ) -> _Answer:
         """Question, evidence and spread, rank steps, hits."""
         graph = self._derived.graph
-        question = self._reader.read(graph, query)
+        with stage("question"):
+            question = self._reader.read(graph, query)
         request, steps, k = self._prepared(question, query, options)
         if callable(options.where):
             strategy = FilteredStrategy(strategy, self._truth, options.where)
-        ranking = best_slots(self._truth, graph, strategy.rank(request), request.k)
-        for step in steps:
-            ranking = step.rank(request, ranking, k)
-        ranking = self._filled(request, ranking, k, options, pads=strategy.pads)
+        with stage("spread"):
+            ranking = best_slots(self._truth, graph, strategy.rank(request), request.k)
+        with stage("rank"):
+            for step in steps:
+                ranking = step.rank(request, ranking, k)
+            ranking = self._filled(request, ranking, k, options, pads=strategy.pads)
+        with stage("hits"):
+            hits = make_hits(self._truth, request, ranking)
         return _Answer(
             steps,
             request,
             ranking,
-            make_hits(self._truth, request, ranking),
+            hits,
             cues_of(graph, question),
             self._notes(request, ranking, options),
             generation,
@@ -303,7 +311,8 @@ class Recaller:
             passing = self._masks.passing(graph, where)
 
         def search(question: Question, allowed: BoolArray) -> Evidence:
-            return self._search.evidence(graph, question, passing.within(allowed))
+            with stage("search"):
+                return self._search.evidence(graph, question, passing.within(allowed))
 
         return Request(graph, question, passing.mask, k, search)
 
@@ -336,6 +345,8 @@ class Recaller:
             without = NONE_HELD if options.where is None else NONE_PASSES
             empty = graph.n_chunks > 0 and not request.allowed.any()
             notes.append(without if empty else NO_KNOWLEDGE)
+            if empty and (why := self._masks.passing(graph, options.mask).misfit) is not None:
+                notes[-1] = f"{without}: {why}"
         return tuple(filter(None, notes))
 
     def _stale(self) -> BoolArray | None:

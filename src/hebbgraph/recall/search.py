@@ -35,6 +35,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
+from hebbgraph.text.query import is_code
 from hebbgraph.vectors.table import VectorTable
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ _MARGIN = 1.3
 _EQUAL = 1.0 - 1e-6
 #: Words of a question that are looked up to see which chunks hold them, the rarest.
 _WORDS = 16
+#: A code that so many chunks hold is asked for literally.
+_FEW = 2
+_NONE = np.empty(0, np.int64)
 #: Chunks that tell how near chunks in general are.
 _SAMPLE = 500
 #: How many vectors tell how an embedder sees texts; 256 take two milliseconds.
@@ -111,6 +115,8 @@ class DirectSearch:
         if foreign is not None and _is_best(evidence, foreign):
             sure = None  # a question shares no words with what is written in another language
         words = RareWords(self._derived.lexical, graph, question.terms)
+        if evidence.dense is not None and len(codes := words.codes()):
+            evidence = evidence.upheld(codes)
         return replace(
             evidence, confidence=sure, covered=covered, near=near, held=held, words=words
         )
@@ -223,6 +229,14 @@ class RareWords:
         self._graph = graph
         self._terms = terms
 
+    def codes(self) -> IntArray:
+        """Return the slots, ascending, of what holds a code that hardly any chunk holds."""
+        known = {
+            term: self._index.document_frequency(term) for term in filter(is_code, self._terms)
+        }
+        slots = [self._slots_with(term, n) for term, n in known.items() if 0 < n <= _FEW]
+        return np.unique(np.concatenate(slots)) if slots else _NONE
+
     @cached_property
     def _holders(self) -> list[tuple[float, IntArray]]:
         """Weight and slots, ascending, of each rare word; the weights add up to 1 at most."""
@@ -333,7 +347,7 @@ class _Plan(NamedTuple):
 
 def _plan(graph: TagGraph, passing: Passing) -> _Plan:
     """Choose between looking up what passes and skipping what does not."""
-    allowed, cover, whole = passing
+    allowed, cover, whole, _ = passing
     sought, n_chunks = _CANDIDATES + _TIED, graph.n_chunks
     n_allowed = n_chunks if whole else int(np.count_nonzero(allowed))
     if n_allowed == n_chunks:

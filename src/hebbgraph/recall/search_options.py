@@ -43,7 +43,7 @@ class CommonSearchOptions:
     everything: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
-        RecallOptions(per_colony=self.per_colony, steps=self.steps, min_score=self.min_score)
+        RecallOptions(**self.for_recall)
         check_strategy(self.strategy)
         check_seed_vectors(self.seed_vectors)
         if not (self.filter_by is None or callable(self.filter_by)):
@@ -51,6 +51,12 @@ class CommonSearchOptions:
                 "filter_by is a callable from what a request says to a filter, "
                 f"got {self.filter_by!r:.80}; a filter for all requests is an argument of its own"
             )
+
+    @property
+    def for_recall(self) -> dict[str, Any]:
+        """Those that every recall is asked with, as they are: adapters pass them on unread."""
+        shared = {one.name for one in fields(RecallOptions)}
+        return {name: getattr(self, name) for name in self.names() if name in shared}
 
     def rule_for(self, request: Mapping[str, Any]) -> Any:
         """Return the filter that the access rule sets for a request; None if there is no rule.

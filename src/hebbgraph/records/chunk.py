@@ -292,8 +292,10 @@ class Chunk(Record):
         if isinstance(value, str):
             value = {"text": value}
         if not isinstance(value, dict):
+            hint = "; frameworks' documents go to the adapters' HebbianRetriever.from_documents"
             raise InvalidChunkError(
                 f"a chunk must be a Chunk, a dict or a str, got {type(value).__name__}"
+                f"{hint if hasattr(value, 'metadata') else ''}"
             )
         try:
             return cls.model_validate(value)

@@ -11,6 +11,8 @@
 :mod:`.state`             the state of a namespace, and what changed since a commit
 :mod:`.writes`            what one transaction is to do, and what it did
 :mod:`.chunks`            reading chunks by row and by id
+:mod:`.chunk_rows`        a chunk as the columns of its row, and back
+:mod:`.read_files`        the documents that were read from files
 :mod:`.texts`             where texts are: in the database or in a store of the caller's
 :mod:`.facts`             plain metadata values as terms of the lexical index
 :mod:`.embeddings`        vectors, and the model that made them

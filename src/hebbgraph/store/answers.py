@@ -90,6 +90,12 @@ class AnswerLog:
         conversation = None if record.conversation is None else _hash(record.conversation)
         values = (record.created_at, record.outcome, conversation, _body(record))
         with self.database.write() as connection:
+            there = connection.execute(
+                "SELECT 1 FROM namespaces WHERE namespace = ?" + self.database.driver.for_update,
+                (self._namespace,),
+            ).fetchall()
+            if not there:
+                return record  # it was deleted meanwhile
             number = self._replaced(connection, record.number, values)
             if number is None:
                 connection.execute(

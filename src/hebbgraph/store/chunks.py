@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from itertools import islice
 from operator import lt
 from typing import Any, Final, NamedTuple, TypeVar
 
-from pydantic_core import to_json
-
-from hebbgraph.errors import DamagedIndexError, InvalidChunkError
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.held_json import read_json
-from hebbgraph.nesting import CutMetadata, read_metadata
+from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, searched, text_hash
+from hebbgraph.store.chunk_rows import chunk_of, digest, validity_in
 from hebbgraph.store.database import Database, marks
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
 
 __all__ = [
     "MINE_BY_ROW",
-    "ROW_FIELDS",
     "ChunkReader",
     "Dated",
     "Named",
     "Outline",
-    "as_json",
-    "chunk_of_row",
-    "digest",
-    "links_of",
     "pages",
-    "row_of",
-    "validity_of",
 ]
 
 _T = TypeVar("_T")
@@ -45,22 +35,6 @@ _MOST_VERIFIED = 100_000
 #: That a chunk looked up by row is of a namespace: an expression, so that no index of it is used.
 #: SQLite would otherwise walk through all chunks of the namespace instead of using the primary key.
 MINE_BY_ROW = "namespace || '' = ?"
-#: What a row holds of its chunk, in the order of :func:`row_of`.
-ROW_FIELDS = (
-    "id",
-    "document_id",
-    "title",
-    "text",
-    "metadata",
-    "tags",
-    "candidates",
-    "digest",
-    "imprint",
-    "links",
-    "validity",
-    "version_of",
-    "context",
-)
 #: The dated chunks and old versions among some rows.
 _DATED = """
     SELECT row, id, title, validity, version_of FROM chunks
@@ -195,7 +169,7 @@ class ChunkReader:
     def dated(self, after: int, last: int) -> list[Dated]:
         """Return the dated chunks and old versions whose rows lie above one and up to another."""
         return [
-            Dated(row, id_, title, **_validity(validity), version_of=version_of)
+            Dated(row, id_, title, **validity_in(validity), version_of=version_of)
             for row, id_, title, validity, version_of in self._ask(_DATED, after, last)
         ]
 
@@ -261,7 +235,7 @@ class ChunkReader:
             checked = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
             for told, (text, state) in zip(page, checked, strict=True):
                 row, *fields, written, _ = told
-                chunk = _chunk(*fields, text=text)
+                chunk = chunk_of(*fields, text=text)
                 if verify and state is TextState.same:
                     self._verify(chunk, told, written)
                 yield row, chunk, state
@@ -278,7 +252,7 @@ class ChunkReader:
         for page in self._select(rows, f"{_FIELDS}, {store.column}"):
             for told in page:
                 row, *fields, written, held = told
-                chunk = _chunk(*fields, text=held if store.here else "")
+                chunk = chunk_of(*fields, text=held if store.here else "")
                 if store.here:
                     self._verify(chunk, told, written)
                 outlines[row] = Outline(chunk, None if store.here else hash_in(held))
@@ -349,145 +323,9 @@ class ChunkReader:
         query = "SELECT id, row FROM chunks WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?"
         return self._ask(query, last, limit)
 
-    def fingerprints(self) -> dict[str, str]:
-        """Return the fingerprint of each document that was read from a file."""
-        return dict(self._ask("SELECT document_id, fingerprint FROM documents WHERE namespace = ?"))
-
-
-_NO_LINKS: dict[str, Any] = {"addresses": (), "references": ()}
-_NEVER_DATED: dict[str, Any] = {"valid_from": None, "valid_until": None, "supersedes": ()}
-
-
-def _chunk(
-    id_: str,
-    document_id: str | None,
-    title: str,
-    metadata: str,
-    tags: str,
-    links: str | None,
-    validity: str | None,
-    version_of: str | None,
-    context: str | None,
-    *,
-    text: str,
-) -> Chunk:
-    # The database holds what was validated on its way in.
-    linked: dict[str, Any] = _NO_LINKS
-    if links is not None:
-        linked = _NO_LINKS | {
-            name: tuple(held) for name, held in read_json(links, dict, "links of a chunk").items()
-        }
-    fields = {
-        "id": id_,
-        "text": text,
-        "title": title,
-        "metadata": {} if metadata == "{}" else read_metadata(metadata),
-        "document_id": document_id,
-        "tags": () if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
-        **linked,
-        **(_NEVER_DATED if validity is None else _validity(validity)),
-        "version_of": version_of,
-        "context": context,
-    }
-    # As a pickled chunk is read: ``model_construct`` does the same in four times the time.
-    chunk = Chunk.__new__(Chunk)
-    chunk.__setstate__(
-        {
-            "__dict__": fields,
-            "__pydantic_fields_set__": set(fields),
-            "__pydantic_extra__": None,
-            "__pydantic_private__": None,
-        }
-    )
-    return chunk
-
-
-def row_of(
-    chunk: Chunk,
-    candidates: Mapping[str, Sequence[str]],
-    known_digest: bytes | None,
-    store: TextStore,
-) -> tuple[Any, ...]:
-    """Return the values of a chunk's row, in the order of :data:`ROW_FIELDS`."""
-    text, imprint = store.values(chunk)
-    links, validity = links_of(chunk), validity_of(chunk)
-    return (
-        chunk.id,
-        chunk.document_id,
-        chunk.title,
-        text,
-        as_json(chunk.metadata) if chunk.metadata else "{}",
-        as_json(chunk.tags) if chunk.tags else "[]",
-        as_json({kind: store.stored_order(keys) for kind, keys in candidates.items()}),
-        known_digest or digest(chunk),
-        imprint,
-        as_json(links) if links else None,
-        as_json(validity) if validity or chunk.version_of else None,
-        chunk.version_of,
-        chunk.context,
-    )
-
-
-def chunk_of_row(row: Sequence[Any]) -> tuple[Chunk, dict[str, list[str]], bytes]:
-    """Return the chunk of a row with its text, its candidates and its digest."""
-    id_, document_id, title, text, metadata, tags, held, known_digest, _, *rest = row
-    chunk = _chunk(id_, document_id, title, metadata, tags, *rest, text=text)
-    return chunk, read_json(held, dict, "candidates of a chunk"), known_digest
-
-
-def _validity(held: str) -> dict[str, Any]:
-    values = read_json(held, dict, "when a chunk holds")
-    return {
-        "valid_from": _moment(values.get("from")),
-        "valid_until": _moment(values.get("until")),
-        "supersedes": tuple(values.get("supersedes", ())),
-    }
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def links_of(chunk: Chunk) -> dict[str, tuple[str, ...]]:
-    """Return a chunk's addresses and references, if it has any, by field."""
-    held = {"addresses": chunk.addresses, "references": chunk.references}
-    return {name: some for name, some in held.items() if some}
-
-
-def validity_of(chunk: Chunk) -> dict[str, Any]:
-    """Return when a chunk holds and what it supersedes, if it says either."""
-    held = {"from": chunk.valid_from, "until": chunk.valid_until, "supersedes": chunk.supersedes}
-    return {name: some for name, some in held.items() if some}
-
 
 def pages(values: Iterable[_T], size: int = _PAGE) -> Iterator[list[_T]]:
     """Yield values in lists, which by default fit one statement."""
     remaining = iter(values)
     while page := list(islice(remaining, size)):
         yield page
-
-
-def digest(chunk: Chunk) -> bytes:
-    """Return 16 bytes that differ if any field differs."""
-    metadata = dict(sorted(chunk.metadata.items()))
-    fields: list[Any] = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
-    # Without any of these, the digest is that of older versions.
-    links, validity = links_of(chunk), validity_of(chunk)
-    if links or validity or chunk.version_of:
-        fields.append(links)
-    if validity or chunk.version_of:
-        fields += [validity, chunk.version_of]
-    if chunk.context is not None:
-        fields.append(["context", chunk.context])
-    return blake2b(as_json(fields).encode(), digest_size=16).digest()
-
-
-def as_json(value: object) -> str:
-    """Return a value as JSON; InvalidChunkError if it cannot be."""
-    try:
-        text = to_json(value).decode()
-        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
-            json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidChunkError(f"metadata must be JSON: {error}") from error
-    return text

@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from hebbgraph.errors import (
     ConnectionLostError,
+    DamagedIndexError,
     HebbgraphError,
     NewerVersionError,
     NotAnIndexError,
@@ -47,6 +48,7 @@ logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
+_LEAST_BYTES = 512  # of a database: one page
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -134,9 +136,12 @@ class Database:
         if not read_only:
             # Earlier versions kept a checksum here, which would no longer fit.
             path.with_name(f"{DATABASE_NAME}.sum").unlink(missing_ok=True)
-        return cls(
+        made = cls(
             SqliteDriver(path, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
         )
+        if not exists:
+            logger.info("made a new index at %s", directory)
+        return made
 
     @classmethod
     def in_memory(cls) -> Database:
@@ -267,6 +272,12 @@ class Database:
             version = self._version(connection)
         if version == schema.SCHEMA_VERSION:
             return
+        if self.read_only:
+            raise ReadOnlyIndexError(
+                f"{self.place} is of an earlier hebbgraph (schema {version}, this one needs "
+                f"{schema.SCHEMA_VERSION}) and read-only; open it once where it can be written, "
+                "such as in a copy"
+            )
         with self._writing() as connection:
             self._migrate(connection)
 
@@ -382,6 +393,8 @@ def _found(directory: Path, path: Path) -> bool:
     if directory.exists() and not directory.is_dir():
         raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
     if path.exists():
+        if 0 < path.stat().st_size < _LEAST_BYTES:  # which SQLite would take for an empty one
+            raise DamagedIndexError(f"{path} is no database any more; restore a backup")
         return True
     if directory.exists() and any(directory.iterdir()) and not path.exists():
         # Checked again, as another process may have created it meanwhile.

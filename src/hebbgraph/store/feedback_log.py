@@ -19,7 +19,7 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.feedback_changes import anonymized, names_chunk, phrases_of, without_chunk
 from hebbgraph.store.feedback_rows import FeedbackRow, feedback_body, parse_feedback
-from hebbgraph.store.history import new_mark
+from hebbgraph.store.history import deleted_meanwhile, new_mark
 
 __all__ = [
     "FeedbackLog",
@@ -148,7 +148,9 @@ class FeedbackLog:
         return True
 
     def _count(self, connection: Connection, *, log_added: int = 0, log_removed: int = 0) -> None:
-        connection.execute(_COUNT, (log_added, log_removed, new_mark(), self._namespace))
+        values = (log_added, log_removed, new_mark(), self._namespace)
+        if not connection.execute(_COUNT, values).rowcount and log_added:
+            raise deleted_meanwhile(self._namespace)
 
     def _held(
         self, connection: Connection, entries: Sequence[tuple[Feedback, bytes]]

@@ -11,9 +11,10 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
+from hebbgraph.errors import ClosedIndexError
 from hebbgraph.store.database import Connection, Database
 
-__all__ = ["NEVER", "NOTHING", "Commit", "History", "new_mark"]
+__all__ = ["NEVER", "NOTHING", "Commit", "History", "deleted_meanwhile", "new_mark"]
 
 _MARK = "SELECT mark FROM commits WHERE namespace = ? AND generation = ?"
 
@@ -42,6 +43,13 @@ NEVER = Commit(-1, 0)
 def new_mark() -> int:
     """Draw a mark: a positive number that fits a signed 64-bit column."""
     return secrets.randbits(62) + 1
+
+
+def deleted_meanwhile(namespace: str) -> ClosedIndexError:
+    """Return the error of a write to a namespace that is gone: its row is missing."""
+    return ClosedIndexError(
+        f"the namespace {namespace!r} was deleted meanwhile; open it again to make it"
+    )
 
 
 class History:

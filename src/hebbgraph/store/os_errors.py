@@ -37,7 +37,8 @@ def translate_os(error: OSError, place: str) -> StorageError:
         return StorageError(
             error.errno, f"{place}: too many open files; raise the limit (ulimit -n)"
         )
-    told = f"{place}: {error}"
+    named = f" ({error.filename})" if error.filename and str(error.filename) != place else ""
+    told = f"{place}: {error.strerror or error}{named}"
     if error.errno == errno.EIO:
         told += "; if that stays, hebbgraph doctor --repair builds anew what can be derived"
     return StorageError(error.errno, told) if error.errno else StorageError(told)

@@ -10,8 +10,9 @@ the rows in batches, behind the answers. A failure to write is logged and never 
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import logging
+import math
 import os
 import queue
 import threading
@@ -20,7 +21,7 @@ import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,8 @@ logger = logging.getLogger(__name__)
 MOST_KEPT = 10_000
 #: How long one that is not there is waited for, in steps: it is written behind the answer.
 _PAUSES = (0.02, 0.05, 0.1)
+#: A thread that writes ends after so long without work.
+_IDLE_SECONDS = 1.0
 #: How many are held where none can be written.
 _MOST_HELD = 100
 #: Old rows go with every so many new ones.
@@ -65,6 +68,7 @@ _issued: weakref.WeakValueDictionary[tuple[str, int], Recall] = weakref.WeakValu
 
 
 _logs: weakref.WeakSet[RecallLog] = weakref.WeakSet()
+_Queue: TypeAlias = "queue.SimpleQueue[weakref.ref[RecallLog]]"
 
 
 class _Row(NamedTuple):
@@ -157,11 +161,13 @@ class RecallLog:
     def _write(self, batch: list[_Row]) -> None:
         mine = (self._namespace,)
         with self.database.write() as connection:
-            # What was erased must not come back with a recall of before.
-            floor = connection.execute(
+            # What was erased must not come back with a recall of before; nor, once the namespace
+            # is deleted, with any that knew a chunk of it.
+            found = connection.execute(
                 "SELECT floor FROM namespaces WHERE namespace = ?", mine
-            ).fetchone() or (0,)
-            rows = [row.values for row in batch if row.generation >= floor[0]]
+            ).fetchone()
+            floor, newest = (0, 0) if found is None else (found[0], math.inf)
+            rows = [row.values for row in batch if floor <= row.generation <= newest]
             connection.executemany(
                 "DELETE FROM recalls WHERE namespace = ? AND id = ?", [row[:2] for row in rows]
             )
@@ -259,25 +265,44 @@ class RecallLog:
 
 
 class _Writer:
-    """One thread that writes what was put, behind the answers to questions."""
+    """A thread for each database that writes what was put, behind the answers to questions.
+
+    So a database that another process has locked delays no other. A thread without work ends.
+    """
 
     def __init__(self) -> None:
-        self._logs: queue.SimpleQueue[weakref.ref[RecallLog]] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._queues: dict[str, _Queue] = {}
+        self._lock = threading.Lock()
 
     def write_soon(self, log: RecallLog) -> None:
-        self._logs.put(weakref.ref(log))
-        with self._starting:
-            if self._thread is None:
-                thread = threading.Thread(target=self._work, name="hebbgraph-recalls", daemon=True)
-                with contextlib.suppress(RuntimeError):  # the program ends; closing writes them
-                    thread.start()
-                    self._thread = thread
+        database = log.database.id
+        with self._lock:
+            logs = self._queues.get(database)
+            is_new = logs is None
+            if logs is None:
+                logs = self._queues[database] = queue.SimpleQueue()
+            logs.put(weakref.ref(log))
+        if is_new:
+            thread = threading.Thread(
+                target=self._work, args=(database, logs), name="hebbgraph-recalls", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # the program ends, which writes them, or has too many threads
+                with self._lock:
+                    del self._queues[database]
 
-    def _work(self) -> None:
+    def _work(self, database: str, logs: _Queue) -> None:
         while True:
-            if (log := self._logs.get()()) is not None:
+            try:
+                log = logs.get(timeout=_IDLE_SECONDS)()
+            except queue.Empty:
+                with self._lock:
+                    if logs.empty():
+                        del self._queues[database]
+                        return
+                continue
+            if log is not None:
                 log.flush()
             del log
 
@@ -287,7 +312,14 @@ _writer = _Writer()
 
 def _after_fork() -> None:
     global _writer
-    _writer = _Writer()  # its thread stayed with the parent
+    _writer = _Writer()  # its threads stayed with the parent
+
+
+@atexit.register
+def _write_all() -> None:
+    """Write what waits in indexes that nobody has closed."""
+    for log in list(_logs):
+        log.flush()
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MIGRATIONS", "SCHEMA_VERSION", "TABLES", "Types", "creation", "new_database_id"]
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 #: How a database spells ``row`` (a number that is never used twice), ``bytes``, ``real``,
 #: ``bytewise`` (strings that sort as in Python) and ``compact`` (a table that is its own index).
@@ -132,11 +132,12 @@ TABLES: Mapping[str, str] = {
     generation BIGINT NOT NULL,
     PRIMARY KEY ("row")
 )""",
-    # Fingerprints of files that were read, so that unchanged ones are skipped.
+    # Fingerprints of files that were read, so that unchanged ones are skipped, and when they were.
     "documents": """CREATE TABLE documents (
     namespace VARCHAR(256) {bytewise} NOT NULL,
     document_id VARCHAR(512) {bytewise} NOT NULL,
     fingerprint VARCHAR(512) NOT NULL,
+    indexed_at {real},
     PRIMARY KEY (namespace, document_id)
 )""",
     # What was cited. ``seq`` follows commit order within a namespace, as it is drawn under the
@@ -256,4 +257,5 @@ MIGRATIONS: Mapping[int, Callable[[Connection, Types], None]] = {
     ),
     8: _step("ALTER TABLE chunks ADD COLUMN context TEXT"),
     9: _step(_RECALLS, _BY_AGE, "DELETE FROM meta WHERE key = 'recall_key'"),
+    10: _step("ALTER TABLE documents ADD COLUMN indexed_at {real}"),
 }

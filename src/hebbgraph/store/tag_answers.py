@@ -9,7 +9,8 @@ from typing import Any
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk
-from hebbgraph.store.chunks import ChunkReader, as_json, pages
+from hebbgraph.store.chunk_rows import as_json
+from hebbgraph.store.chunks import ChunkReader, pages
 from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.texts import content_key, content_key_of
 
@@ -93,10 +94,12 @@ class TagAnswers(ChunkReader):
         }
         with self.database.write() as connection:
             # The row of the namespace is every writer's lock.
-            connection.execute(
+            there = connection.execute(
                 "SELECT 1 FROM namespaces WHERE namespace = ?" + self.database.driver.for_update,
                 (self.namespace,),
             ).fetchall()
+            if not there:
+                return  # it was deleted meanwhile
             connection.executemany(
                 "INSERT INTO tag_answers VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (namespace, tagger, content) DO UPDATE SET tags = excluded.tags",

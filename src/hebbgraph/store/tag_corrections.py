@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from hebbgraph.held_json import read_json
 from hebbgraph.records import TagCorrection
-from hebbgraph.store.chunks import as_json
+from hebbgraph.store.chunk_rows import as_json
 from hebbgraph.store.database import Connection, Database, retried
 from hebbgraph.store.history import new_mark
 

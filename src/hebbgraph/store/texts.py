@@ -154,10 +154,8 @@ class TextsElsewhere(TextStore):
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
         checked = self._checked([(one.id, one.title, hash_in(one.held)) for one in passages])
         for state in (TextState.missing, TextState.changed):
-            if off := [
-                one.id for one, text in zip(passages, checked, strict=True) if text.state is state
-            ]:
-                logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
+            if off := sum(text.state is state for text in checked):
+                logger.warning("%s: texts %s: %d; doctor names them", self._place, state.value, off)
         return checked
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:

@@ -18,10 +18,13 @@ from hebbgraph.errors import (
     DamagedIndexError,
     SettingsMismatchError,
 )
-from hebbgraph.store.chunks import MINE_BY_ROW, ROW_FIELDS, ChunkReader, digest, pages, row_of
+from hebbgraph.store.chunk_rows import INSERT_CHUNK, PLACE, digest, row_of
+from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
 from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
-from hebbgraph.store.history import Commit, History, new_mark
+from hebbgraph.store.history import Commit, History, deleted_meanwhile, new_mark
+from hebbgraph.store.read_files import ReadFiles
+from hebbgraph.store.schema import TABLES
 from hebbgraph.store.state import STATE, Changes, State, read_state
 from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.tag_corrections import TagCorrections
@@ -36,18 +39,6 @@ __all__ = [
     "Truth",
 ]
 
-#: The columns of a chunk but ``row``, which the database assigns.
-_PLACE = ROW_FIELDS.index("digest") + 1  # of the generation, among the fields of a chunk
-_WRITTEN = (
-    "namespace",
-    *ROW_FIELDS[:_PLACE],
-    "generation",
-    *ROW_FIELDS[_PLACE:],
-    "vector_epoch",
-    "vector",
-)
-_INSERT = f"INSERT INTO chunks ({', '.join(_WRITTEN)}) VALUES ({marks(_WRITTEN)})"
-
 
 class Truth(ChunkReader):
     """One namespace of the database.
@@ -61,6 +52,7 @@ class Truth(ChunkReader):
         super().__init__(database, namespace, text_store)
         self.embeddings = Embeddings(database, namespace, self.text_store)
         self.answers = TagAnswers(database, namespace, self.text_store)
+        self.files = ReadFiles(database, namespace)
         self.history = History(database, namespace)
         self.corrections = TagCorrections(database, namespace, self._advance)
         self._call = threading.local()
@@ -121,6 +113,14 @@ class Truth(ChunkReader):
                     "VALUES (?, 0, 0, ?)",
                     (self.namespace, json.dumps(dict(build_settings), sort_keys=True)),
                 )
+
+    @retried
+    def drop(self) -> None:
+        """Delete every row of the namespace."""
+        with self.database.write() as connection:
+            self.database.driver.exclude_others(connection)
+            for table in TABLES.keys() - {"meta"}:
+                connection.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
     def _check_orphans(self, connection: Connection) -> None:
         orphans = "SELECT row FROM chunks WHERE namespace = ? LIMIT 1"
@@ -259,7 +259,7 @@ class Truth(ChunkReader):
 
         Parameters
         ----------
-        rows : sequence of :data:`~hebbgraph.store.chunks.ROW_FIELDS`
+        rows : sequence of :data:`~hebbgraph.store.chunk_rows.ROW_FIELDS`
         vectors : sequence of bytes or None, optional
             The vector of each.
         embedding : EmbeddingState, optional
@@ -283,13 +283,13 @@ class Truth(ChunkReader):
                 if embedding is not None:
                     self.embeddings.settle(connection, embedding)
                 mine, now = (repeat(of_all, len(rows)) for of_all in (self.namespace, generation))
-                placed = (mine, *columns[:_PLACE], now, *columns[_PLACE:], epochs, vectors)
+                placed = (mine, *columns[:PLACE], now, *columns[PLACE:], epochs, vectors)
                 for page in pages(zip(*placed, strict=True)):
-                    added = connection.executemany(f"{_INSERT} ON CONFLICT DO NOTHING", page)
+                    added = connection.executemany(f"{INSERT_CHUNK} ON CONFLICT DO NOTHING", page)
                     if added.rowcount < len(page):
                         connection.rollback()
                         return None
-                self._write_fingerprints(connection, (), fingerprints or {})
+                self.files.write(connection, (), fingerprints or {})
                 found = self._rows_of_generation(connection, generation)
             self._note(Commit(generation, mark))
             return found
@@ -334,11 +334,11 @@ class Truth(ChunkReader):
         self._remove(connection, gone, generation)
         for page in pages(writes):
             written = [self._values(write, generation, batch.embedding) for write in page]
-            connection.executemany(_INSERT, written)
+            connection.executemany(INSERT_CHUNK, written)
         self.text_store.remember([write.chunk for write in writes], generation)
         # Of a document without chunks neither name nor fingerprint is kept.
         emptied = touched - self._found(connection, "document_id", "document_id", touched)
-        self._write_fingerprints(connection, [*batch.documents, *emptied], batch.fingerprints)
+        self.files.write(connection, [*batch.documents, *emptied], batch.fingerprints)
         if not (writes or deleted or batch.documents or batch.fingerprints):
             connection.rollback()
             generation -= 1
@@ -361,7 +361,10 @@ class Truth(ChunkReader):
             (mark, self.namespace),
         )
         query = "SELECT generation FROM namespaces WHERE namespace = ?"
-        generation = int(connection.execute(query, (self.namespace,)).fetchone()[0])
+        row = connection.execute(query, (self.namespace,)).fetchone()
+        if row is None:
+            raise deleted_meanwhile(self.namespace)
+        generation = int(row[0])
         self.history.record(connection, Commit(generation, mark))
         return generation
 
@@ -389,24 +392,10 @@ class Truth(ChunkReader):
     def _values(
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
     ) -> tuple[Any, ...]:
-        """Return a row in the order of ``_WRITTEN``."""
+        """Return a row as :data:`~hebbgraph.store.chunk_rows.INSERT_CHUNK` takes it."""
         row = row_of(write.chunk, write.candidates, write.digest, self.text_store)
         epoch = embedding.epoch if embedding and write.vector else None
-        return (self.namespace, *row[:_PLACE], generation, *row[_PLACE:], epoch, write.vector)
-
-    def _write_fingerprints(
-        self, connection: Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
-    ) -> None:
-        for page in pages([*doomed, *fingerprints]):
-            connection.execute(
-                f"DELETE FROM documents WHERE namespace = ? AND document_id IN ({marks(page)})",
-                (self.namespace, *page),
-            )
-        if fingerprints:
-            connection.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?)",
-                [(self.namespace, *pair) for pair in fingerprints.items()],
-            )
+        return (self.namespace, *row[:PLACE], generation, *row[PLACE:], epoch, write.vector)
 
     @retried
     def drop_tombstones(self) -> None:

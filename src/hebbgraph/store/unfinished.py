@@ -17,7 +17,7 @@ from hebbgraph.artifacts import remove
 
 __all__ = ["scratch_folder", "sweep", "sweep_scratch"]
 
-_PARTIAL = re.compile(r"\.partial(?:\.\w+)?$")
+_PARTIAL = re.compile(r"\.partial$")
 _SCRATCH = re.compile(r"^\.(?:restore|build)-")
 _LOCK = "lock"
 

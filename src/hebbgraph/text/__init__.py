@@ -15,7 +15,6 @@ Data flows through the room in this order:
 ``languages``        which language a text is in
 ``shapes``           words to a string of one character each: the text's shape
 ``names``            names and codes, read off the shape
-``acronyms``         acronyms that a text expands itself
 ``definitions``      whether a text opens by defining a name
 ``salience``         salient terms, where capitals say nothing
 ``candidates``       pass 1: all of the above as the tag candidates of one chunk
@@ -31,13 +30,12 @@ corpus, so it lives in :mod:`hebbgraph.graph.phrases`.
 
 from __future__ import annotations
 
-from hebbgraph.text.candidates import Candidate, Kind, acronym_expansions, candidates, proposals
+from hebbgraph.text.candidates import Candidate, Kind, candidates, proposals
 from hebbgraph.text.tokens import display, lexical_terms, phrase_key, tokenize
 
 __all__ = [
     "Candidate",
     "Kind",
-    "acronym_expansions",
     "candidates",
     "display",
     "lexical_terms",

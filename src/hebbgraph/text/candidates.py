@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, repeat
 from typing import NamedTuple
 
-from hebbgraph.text.acronyms import acronym_expansions
 from hebbgraph.text.characters import fold
 from hebbgraph.text.definitions import subjects
 from hebbgraph.text.names import UNIT_KEYS, Kind, add_names, is_headline
@@ -20,7 +19,6 @@ __all__ = [
     "LANGUAGE_SAMPLE_WORDS",
     "Candidate",
     "Kind",
-    "acronym_expansions",
     "candidates",
     "collect_candidates",
     "group_by_kind",
@@ -212,7 +210,7 @@ def collect_candidates(
     shaped: ShapedText,
     language: str,
 ) -> tuple[dict[str, Kind], list[str]]:
-    """Combine names with titles, acronyms, the subject and salient terms.
+    """Combine names with titles, the subject and salient terms.
 
     Parameters
     ----------
@@ -245,9 +243,6 @@ def collect_candidates(
     if not defined:
         found.update(dict.fromkeys(titles, "title"))
     given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
-    for short, long in acronym_expansions(text):
-        found.setdefault(short, "acronym")
-        found.setdefault(long, "name")
     if defined:
         found.update(dict.fromkeys(defined, "subject"))
         given += [key for key in titles if key and key not in defined and key not in given]

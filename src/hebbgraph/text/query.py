@@ -13,7 +13,7 @@ from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.stopwords import STOP_WORDS
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
-__all__ = ["function_words", "query_terms", "usable_question"]
+__all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 
@@ -72,6 +72,15 @@ def function_words(language: str) -> frozenset[str]:
     if language != "english" and language in STOP_WORDS:
         words.append(STOP_WORDS[language])
     return frozenset(token for text in words for token in tokenize(text))
+
+
+def is_code(term: str) -> bool:
+    """Return whether a term can only be meant literally, as the number of an error or part is.
+
+    >>> [term for term in ("e0384", "gpt-3.5", "from_documents", "1984", "5g") if is_code(term)]
+    ['e0384', 'gpt-3.5']
+    """
+    return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
 
 
 def query_terms(

@@ -138,11 +138,10 @@ def spaced_terms(
             terms.update(compress(units[start:stop], capital))
     worth = rake_scores(runs)
     counts = Counter(chain.from_iterable(runs))
-    pairs = [pair for run in runs for pair in pairwise(run)]
-    joined = list(map(" ".join, pairs))
-    counts.update(joined)
-    for term, (first, second) in zip(joined, pairs, strict=True):
-        worth[term] = (worth[first] + worth[second]) / 2 + 1
+    for first, second in chain.from_iterable(map(pairwise, runs)):
+        if (term := f"{first} {second}") in terms:
+            counts[term] += 1
+            worth[term] = (worth[first] + worth[second]) / 2 + 1
     ranking = {term: count * worth[term] for term, count in counts.items() if term in terms}
     # The sort is stable, so ties keep text order.
     best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]

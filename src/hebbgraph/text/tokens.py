@@ -8,6 +8,7 @@ costly parts (folding, stemming) can be cached by word.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain, pairwise
 from operator import add
 
@@ -245,6 +246,7 @@ _ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
+@cache
 def stop_words(language: str = "") -> frozenset[str]:
     """Return the stop words for a text in `language`, as tokens.
 

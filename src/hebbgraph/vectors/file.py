@@ -2,15 +2,13 @@
 
 They are derived and append-only: opening maps them instead of reading every vector from the
 database, all processes of a machine share one copy in the page cache, and new vectors are
-written behind what others have mapped. A stamp names the commit and how much of the files is
-valid; it is written last, so that what a killed process appended is ignored.
+written behind what others have mapped. A manifest names the commit and how much of the files
+counts; it is written last, so that what a killed process appended is ignored.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import logging
 import os
 import uuid
 import zlib
@@ -21,19 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import is_missing, remove, replace_file
-from hebbgraph.errors import HebbgraphError
+from hebbgraph.artifacts import DamagedPartError, is_missing, remove
+from hebbgraph.manifest import Manifest
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
 from hebbgraph.vectors.scattered import ScatteredVectors
 
 __all__ = ["VectorFile"]
 
-logger = logging.getLogger(__name__)
-
-VECTOR_FORMAT = 2
-_STAMP = "vectors.stamp.json"
+_MANIFEST = "vectors.manifest.json"
+_VERSION = 3
+_FORMER = "vectors.stamp.json"  # of versions up to 2
 _BLOCK = 1 << 14  # vectors
+_ROW_BYTES, _NUMBER_BYTES = 8, 4
 #: Up to this size, opening compares the checksum of vectors; ``doctor`` compares larger ones.
 _MAX_BYTES_TO_CHECK = 256_000_000
 
@@ -77,8 +75,6 @@ class VectorFile:
         self.refresh()
 
     def _forget(self, problem: str | None = None) -> None:
-        if problem is not None and problem != self.problem:
-            logger.warning("vector files are %s: reading the database", problem)
         self.problem = problem
         self.name = ""
         self._checksums = [0, 0]
@@ -90,7 +86,8 @@ class VectorFile:
     @staticmethod
     def discard(directory: Path) -> None:
         """Remove the files, so that the next process starts from nothing."""
-        remove(directory / _STAMP)
+        remove(directory / _MANIFEST)
+        remove(directory / _FORMER)
         _remove(directory, "vectors-*")
 
     def refresh(self) -> None:
@@ -99,24 +96,23 @@ class VectorFile:
         If :attr:`name` changes, all rows that :attr:`rows` lacks must be read again.
         """
         try:
-            stamp = json.loads((self._directory / _STAMP).read_bytes())
-            if stamp["format"] != VECTOR_FORMAT or stamp["state"] != list(self._state):
+            manifest = Manifest.read(self._directory / _MANIFEST, _VERSION)
+            if manifest is None or manifest.facts["state"] != list(self._state):
                 return self._forget()
-            if not self._knows(Commit(*stamp["commit"])):
+            if not self._knows(Commit(*manifest.facts["commit"])):
                 return self._forget("not of this database")
-            n, name = int(stamp["n"]), Path(stamp["name"]).name
+            (size, *_), *_ = files = list(manifest.files.values())
+            n, name = size // _ROW_BYTES, Path(next(iter(manifest.files))).stem
             if name != self.name or n < len(self.rows):
                 self._forget()
             if n > len(self.rows):
-                self._read_on(name, n, list(stamp["checksums"]))
+                self._read_on(name, n, [checksum for _, checksum in files])
             self.problem = None
-            self.name, self.last_row = name, int(stamp["last_row"])
-        except HebbgraphError:  # raised by the database, when asked for the commit
-            raise
-        except FileNotFoundError:
-            self._forget()
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, OSError) and not is_missing(error):
+            self.name, self.last_row = name, manifest.facts["last_row"]
+        except (OSError, ValueError) as error:
+            is_damage = isinstance(error, DamagedPartError | ValueError)
+            # Others are of the file system, or of the database, when asked for the commit.
+            if not (is_damage or (isinstance(error, OSError) and is_missing(error))):
                 raise
             self._forget(f"damaged ({error})")
         return None
@@ -167,15 +163,15 @@ class VectorFile:
         n = len(self.rows)
         checksums = self._write(name, n, rows, vectors, self._checksums)
         n += len(rows)
-        self._stamp(name, n, checksums, last_row, commit)
+        self._record(name, n, checksums, last_row, commit)
         if n:
             self._map(name, n)
         self.name, self._checksums, self.last_row = name, checksums, last_row
 
     def _was_written_further(self) -> bool:
-        """Return whether the files are longer than the stamp says.
+        """Return whether the files are longer than the manifest says.
 
-        A killed writer left more; or the stamp was replaced by an older one, and another
+        A killed writer left more; or the manifest was replaced by an older one, and another
         process may have mapped the rest, which must not be overwritten.
         """
         path = self._directory / f"{self.name}.rows"
@@ -200,19 +196,14 @@ class VectorFile:
                 os.fsync(file.fileno())
         return [_checksum(rows, checksums[0]), _checksum(vectors, checksums[1])]
 
-    def _stamp(
+    def _record(
         self, name: str, n: int, checksums: list[int], last_row: int, commit: Commit
     ) -> None:
-        stamp = {
-            "format": VECTOR_FORMAT,
-            "state": list(self._state),
-            "commit": list(commit),
-            "name": name,
-            "n": n,
-            "last_row": last_row,
-            "checksums": checksums,
-        }
-        replace_file(self._directory / _STAMP, lambda path: path.write_text(json.dumps(stamp)))
+        sizes = n * _ROW_BYTES, n * self._state.dimension * _NUMBER_BYTES
+        names = f"{name}.rows", f"{name}.f32"
+        facts = {"state": list(self._state), "commit": list(commit), "last_row": last_row}
+        files = dict(zip(names, zip(sizes, checksums, strict=True), strict=True))
+        Manifest(facts, files).write(self._directory / _MANIFEST, _VERSION)
 
     def rewritten(
         self,
@@ -224,15 +215,15 @@ class VectorFile:
     ) -> VectorFile:
         """Replace the files by new ones with these vectors.
 
-        Processes that have mapped the old files continue with them. The stamp names the new
-        ones when they are complete, so an error changes nothing.
+        Processes that have mapped the old files continue with them. The manifest names the
+        new ones when they are complete, so an error changes nothing.
         """
         name, checksums = _new_name(), [0, 0]
         try:
             for start in range(0, max(len(rows), 1), _BLOCK):
                 block = slice(start, start + _BLOCK)
                 checksums = self._write(name, start, rows[block], matrix[block], checksums)
-            self._stamp(name, len(rows), checksums, last_row, commit)
+            self._record(name, len(rows), checksums, last_row, commit)
         except BaseException:
             _remove(self._directory, f"{name}.*")
             raise

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
-from hebbgraph.artifacts import Stamp, remove
+from hebbgraph.artifacts import remove
 from hebbgraph.protocols import (
     SavedVectorSearch,
     VectorSearch,
@@ -39,7 +39,13 @@ _FEWEST_SEARCHED = 5_000
 #: A search is rebuilt when there are this many times the vectors that it was fitted to.
 _REFIT = 4
 #: What versions of this and before may have saved for a search.
-_SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
+_SEARCH_FILES = (
+    "vectors.ivf.manifest.json",
+    "vectors.ivf.json",
+    "vectors.ivf",
+    "vectors.json",
+    "vectors.usearch",
+)
 
 
 class Nearest(NamedTuple):
@@ -131,7 +137,7 @@ class VectorTable:
         rows: IntArray,
         commit: Commit = NOTHING,
         *,
-        lock: AbstractContextManager[object] | None = None,
+        held: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> bool:
         """Read the vectors of rows not read yet.
 
@@ -142,9 +148,9 @@ class VectorTable:
             All known rows, not only new ones: if the file is gone, they are read again.
         commit : Commit
             The commit that led to these rows.
-        lock : context manager, optional
-            Held while readers must not look, for some thousand vectors at a time: reading and
-            writing them, which takes longer, goes on without it.
+        held : callable, optional
+            Returns the lock to hold while readers must not look, for some thousand vectors at a
+            time: reading and writing them, which takes longer, goes on without it.
 
         Returns
         -------
@@ -155,18 +161,17 @@ class VectorTable:
         """
         if not len(rows):
             return True
-        lock = nullcontext() if lock is None else lock
         if self._file is None:
             missing = rows[np.searchsorted(rows, self.last_row, "right") :]
             for start in range(0, len(missing), _TAKEN_AT_ONCE):
                 page = VectorTable(self.state)
                 page._take(truth, missing[start : start + _TAKEN_AT_ONCE])
-                with lock:
+                with held():
                     self._rows.extend(page.rows)
                     self._data.extend(page.matrix)
                     self.last_row = page.last_row
                     self._search.extend(page.matrix)
-        elif not self._append(self._file, truth, rows, commit, lock):
+        elif not self._append(self._file, truth, rows, commit, held):
             return False
         self.commit = commit
         return True
@@ -186,7 +191,7 @@ class VectorTable:
         truth: Truth,
         rows: IntArray,
         commit: Commit,
-        lock: AbstractContextManager[object],
+        held: Callable[[], AbstractContextManager[object]],
     ) -> bool:
         name = file.name
         file.refresh()  # another process may have been there first
@@ -201,10 +206,10 @@ class VectorTable:
         last, end = int(rows[-1]), len(self._rows)
         while end < len(file.rows) and file.rows[end] <= last:
             first, end = end, min(end + _TAKEN_AT_ONCE, len(file.rows))
-            with lock:
+            with held():
                 self._adopt(file, min(int(file.rows[end - 1]), last))
                 self._search.extend(self.matrix[first:])
-        with lock:
+        with held():
             self._adopt(file, last)
         return True
 
@@ -226,8 +231,8 @@ class VectorTable:
         """
         self._wanted, self._search = search, ExactSearch(self.matrix)
 
-        def fits(stamp: Stamp) -> bool:
-            return stamp["state"] == list(self.state) and knows(Commit(*stamp["commit"]))
+        def fits(facts: dict[str, Any]) -> bool:
+            return facts["state"] == list(self.state) and knows(Commit(*facts["commit"]))
 
         is_large = len(self._rows) >= _FEWEST_SEARCHED and search != "exact"
         load = getattr(search_factory(search), "load", None) if is_large else None
@@ -244,8 +249,8 @@ class VectorTable:
         """Save a search that is slow to build, unless it lies there as it is."""
         search = self._search
         if isinstance(search, SavedVectorSearch) and self._kept != (search, len(search)):
-            stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
-            search.save(directory, stamp, self.rows)
+            facts = {"state": list(self.state), "commit": list(self.commit)}
+            search.save(directory, facts, self.rows)
             self._kept = search, len(search)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +12,13 @@ from recalls import recalled
 
 from hebbgraph import NotFoundError, ParameterError, Recall
 from hebbgraph.citations import Exchange, Learner, Reason, Recalled, Reply
+from hebbgraph.records import AnswerRecord
 
 
 class Notes:
-    """Stands in for an index."""
+    """Stands in for an index, which keeps no answers."""
+
+    namespace = "default"
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails
@@ -37,6 +41,24 @@ class Notes:
 
     def find_recall(self, recall_id: str) -> Recall | None:
         return self.recalls.get(recall_id)
+
+    def find_feedback(self, ids: Iterable[str]) -> list[Any]:
+        return [one for one in self.given if one.id in set(ids) - set(self.forgotten)]
+
+    def holds(self, ids: Iterable[str]) -> set[str]:
+        return set()
+
+    def earlier_recalls(self, conversation: str) -> list[Recall]:
+        return []
+
+    def keep_recalls(self) -> None:
+        pass
+
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
+        return record
+
+    def find_answer(self, name: str) -> None:
+        return None
 
 
 def exchange(index: Notes, text: str = "So [1].", **options: Any) -> Exchange:

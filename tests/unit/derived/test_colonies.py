@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Path:
     with HebbianIndex.open(tmp_path / "index") as index:
         index.add(CHUNKS)
         assert 1 < len(index.colonies()) < 10
-    (file,) = (tmp_path / "index").rglob("colonies.npz")
+    (file,) = (tmp_path / "index").rglob("colonies.arrays")
     return file
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
-from hebbgraph.derived.segments import damaged_files
 from hebbgraph.store.history import NOTHING, Commit
 
 ROWS = [LexicalRow(1, "gull cliff"), LexicalRow(2, "gull rock rock"), LexicalRow(3, "tern")]
@@ -145,7 +144,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
     LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     shutil.copytree(place, before)
     LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[LexicalRow(4, "auk")])
-    for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
+    for name in ("meta.json", "manifest.json"):  # what names a commit, and is written last
         shutil.copy(before / name, place / name)
     for path in before.iterdir():
         if not (place / path.name).exists():
@@ -159,9 +158,9 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
 def test_an_update_that_was_killed_before_its_stamp_is_built_anew(tmp_path: Path) -> None:
     place = tmp_path / "lexical"
     LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
-    stamp = (place / "hebbgraph.json").read_bytes()
+    stamp = (place / "manifest.json").read_bytes()
     LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[LexicalRow(4, "auk")])
-    (place / "hebbgraph.json").write_bytes(stamp)
+    (place / "manifest.json").write_bytes(stamp)
     index = LexicalIndex(place)
     assert index.damage is not None
     assert (index.commit, len(index)) == (NOTHING, 0)
@@ -189,9 +188,20 @@ def test_a_private_copy_leaves_the_original_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"segments": [{"segment_id": 1}]}'])
-def test_a_list_of_segments_that_cannot_be_read_is_a_damaged_file(
-    tmp_path: Path, content: str
-) -> None:
+def test_a_list_of_segments_that_cannot_be_read_is_damage(tmp_path: Path, content: str) -> None:
     LexicalIndex(tmp_path).update(Commit(1, 7), removed=(), added=[LexicalRow(1, "owl")])
     (tmp_path / "meta.json").write_text(content)
-    assert damaged_files(tmp_path) == ["meta.json"]
+    assert "meta.json" in str(LexicalIndex(tmp_path).damage)
+
+
+def test_a_segment_that_was_written_before_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = LexicalIndex(tmp_path)
+    index.update(Commit(1, 7), removed=(), added=[LexicalRow(1, "owl")])
+    before = set(tmp_path.iterdir())
+    read: list[Path] = []
+    monkeypatch.setattr("hebbgraph.manifest.file_checksum", lambda path: read.append(path) or 0)
+    index.update(Commit(2, 7), removed=(), added=[LexicalRow(2, "tern")])
+    assert {path.name for path in before & set(read)} == {"meta.json"}
+    assert len(read) > 3

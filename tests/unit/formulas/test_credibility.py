@@ -5,42 +5,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.credibility import agreement, allowances, credibilities
+from hebbgraph.formulas.credibility import (
+    Votes,
+    agreement,
+    allowances,
+    credibilities,
+    judged,
+)
 
 
 def test_citing_the_best_speaks_for_a_reader_and_the_worst_against():
     evidence = np.array([1.0, 0.7, 0.4])
-    found = [agreement(evidence, [at], telling=False) for at in range(3)]
+    found = [agreement(evidence, [at], telling=False)[0] for at in range(3)]
     # A reader: .8 of the weights 1, .7^12, .4^12, and .2 / 3 for each; at random: 1/3.
     total = 1.0 + 0.7**12 + 0.4**12
     assert found == pytest.approx(
         [np.log(3 * (0.8 * weight / total + 0.2 / 3)) for weight in (1.0, 0.7**12, 0.4**12)]
     )
     assert found[0] > 0 > found[1] > found[2]
-    # What speaks for a reader counts by how little it was to be expected; what speaks against, by
-    # how sure evidence is.
-    sure = 0.8 / total + 0.2 / 3
-    told = [2 * found[0] * (1 - sure) ** 1.5, *(2 * one * sure**2 for one in found[1:])]
-    assert [agreement(evidence, [at]) for at in range(3)] == pytest.approx(told)
+    # What speaks for a reader counts by how open evidence left it; what speaks against, by how sure
+    # it is.
+    sure, is_open = 0.8 / total + 0.2 / 3, 1 - 1 / total
+    told = [2 * found[0] * is_open**1.5, *(2 * one * sure**2 for one in found[1:])]
+    assert [agreement(evidence, [at])[0] for at in range(3)] == pytest.approx(told)
+    assert agreement(evidence, [0])[1] == pytest.approx(is_open)
 
 
 def test_easy_questions_earn_little_belief():
     easy, hard = np.array([1.0, *(9 * [0.3])]), np.array([1.0, 0.95, *(8 * [0.3])])
-    assert 0 < 2 * agreement(easy, [0]) < -agreement(easy, [5])  # two make up for no lie
-    assert agreement(easy, [0]) < agreement(hard, [0])
-    assert agreement(easy, [5]) < agreement(hard, [5]) < 0
+    (right, _), (lie, left_open) = agreement(easy, [0]), agreement(easy, [5])
+    assert 0 <= 1000 * right < -lie  # a thousand make up for no lie
+    assert left_open > 0.99
+    assert right < agreement(hard, [0])[0]
+    assert lie < agreement(hard, [5])[0] < 0
 
 
 def test_several_cited_ones_are_drawn_one_after_the_other():
     # Both of two: the first at even odds, and then there is no choice.
-    assert agreement(np.ones(2), [0, 1]) == pytest.approx(0.0)
-    assert agreement(np.array([1.0, 1.0, 0.1]), [0, 1]) > agreement(np.ones(3), [0, 1])
+    assert agreement(np.ones(2), [0, 1]) == pytest.approx((0.0, 0.25))
+    assert agreement(np.array([1.0, 1.0, 0.1]), [0, 1])[0] > agreement(np.ones(3), [0, 1])[0]
 
 
 def test_without_a_choice_nothing_is_known():
-    assert (
-        agreement(np.ones(1), [0]) == agreement(np.zeros(4), [2]) == agreement(np.ones(3), []) == 0
-    )
+    nothing = agreement(np.ones(1), [0]), agreement(np.zeros(4), [2]), agreement(np.ones(3), [])
+    assert set(nothing) == {(0.0, 0.0)}
 
 
 def test_a_new_name_is_judged_by_the_other_new_names():
@@ -81,6 +89,83 @@ def test_lessons_that_agree_earn_room():
     assert allowances(np.array([0.0, 500]), np.array([0.0, 250]), at_least=20, share=0.1)[1] == 1
 
 
+def votes(said, *, agrees=0.0, left_open=1.0):
+    """Return lessons of (actor, need, what they cite, what they reject)."""
+    rows = [
+        (need, chunk, lesson, cites)
+        for lesson, (_, need, cited, rejected) in enumerate(said)
+        for chunks, cites in ((cited, True), (rejected, False))
+        for chunk in chunks
+    ]
+    need, chunk, lesson, cites = (np.array(column) for column in zip(*rows, strict=True))
+    n = len(said)
+    actor, opened = np.array([one[0] for one in said]), np.full(n, left_open)
+    return Votes(need, chunk, lesson, cites, actor, np.full(n, agrees), opened)
+
+
+def worth(said, **options):
+    n_actors = 1 + max(one[0] for one in said)
+    found = judged(votes(said, **options), n_actors, at_least=20, share=0.1)
+    return found.worth
+
+
+#: Two honest people agree on eight needs.
+HONEST = [(actor, need, [need], []) for need in range(8) for actor in (1, 2)]
+
+
+def test_where_people_disagree_the_side_that_others_agree_with_elsewhere_counts():
+    fans = [(actor, 9, [99], []) for actor in (3, 4)]
+    honest = [(actor, 9, [9], [99]) for actor in (1, 2)]
+    found = worth(HONEST + fans + honest)
+    assert found[:16] == pytest.approx(1.0)  # nobody disputes these
+    assert found[-4:-2] == pytest.approx(0.0, abs=0.1)
+    assert found[-2:] == pytest.approx(1.0, abs=0.1)
+
+
+def test_many_names_that_only_say_the_same_are_no_majority():
+    crowd = [(actor, 9, [99], []) for actor in range(3, 13)]
+    found = worth(HONEST + crowd + [(1, 9, [9], []), (2, 9, [9], [])])
+    assert found[16] < 1 / 3 < 2 / 3 < found[-1]
+
+
+def test_search_does_not_judge_those_for_whom_others_vouch():
+    """They reject what search is sure of; so does one for whom nobody vouches."""
+    said = [*HONEST, *((actor, 9 + n, [9 + n], []) for n in range(12) for actor in (1, 2, 5))]
+    against = np.array([0.0] * 16 + [-1.0] * 36)
+    found = judged(votes(said, agrees=against), 6, at_least=100, share=0.1).weights
+    alone = judged(votes(said[18::3], agrees=-1.0), 6, at_least=100, share=0.1).weights
+    assert found[1] > 0.85 > 0.1 > alone[5]
+
+
+def test_what_the_application_vouches_for_wins_against_any_number():
+    crowd = [(actor, 9, [99], []) for actor in range(1, 40)]
+    found = worth([*crowd, (0, 9, [], [99])])
+    assert found[0] < 0.001 < 0.999 < found[-1]
+
+
+def test_a_newcomer_alone_sinks_little_and_several_sink_a_chunk():
+    alone, *_ = worth([(1, 9, [], [9])])
+    several = worth([(actor, 9, [], [9]) for actor in range(1, 5)])
+    assert alone < 0.35 < 2 < several.sum()
+    against_a_citation = worth([(1, 9, [], [9]), (2, 9, [9], [])])
+    assert against_a_citation[0] < 0.35 < 0.6 < against_a_citation[1]
+
+
+def test_whoever_says_it_again_says_nothing_new():
+    once = worth([(1, 9, [9], []), (2, 9, [8], [])])
+    often = worth([*(5 * [(1, 9, [9], [])]), (2, 9, [8], [])])
+    assert once == pytest.approx(0.5, abs=0.01)
+    assert often[-2:] == pytest.approx(0.5, abs=0.01)
+
+
+def test_who_insists_on_a_lie_makes_up_for_it_with_no_easy_question():
+    easy = [(1, need, [need], []) for need in range(60)]
+    lies = [(1, 99, [99], [])] * 30
+    agrees = np.array([0.1] * 60 + [-0.8] * 30)
+    found = judged(votes(easy + lies, agrees=agrees), 2, at_least=100, share=0.1).weights
+    assert found[1] < 0.05
+
+
 @given(
     st.lists(
         st.tuples(st.floats(-6, 6), st.integers(0, 10_000), st.integers(0, 10_000)), min_size=1
@@ -94,3 +179,15 @@ def test_factors_are_shares_and_the_trusted_one_is_whole(actors):
     ):
         assert ((found >= 0) & (found <= 1)).all()
         assert found[0] == 1.0
+
+
+@pytest.mark.parametrize("flood", [0, 1_000, 3_000])
+def test_a_name_that_floods_the_log_excuses_no_other_liar(flood: int) -> None:
+    honest, lies = 300, 30
+    actor = np.array([1 + n % 10 for n in range(honest)] + [11] * lies + [12] * flood)
+    agrees = np.array([0.3] * honest + [-1.5] * lies + [-2.5] * flood)
+    n = len(actor)
+    need = np.concatenate((np.arange(honest) % 60, np.arange(n - honest) + 60))
+    said = np.arange(n)
+    votes = Votes(need, need, said, np.ones(n, bool), actor, agrees, np.full(n, 0.5))
+    assert judged(votes, 14, at_least=20, share=0.1).weights[11] < 0.05

@@ -132,7 +132,11 @@ def test_texts_kept_elsewhere_have_no_history() -> None:
 @settings(max_examples=12, deadline=None)
 @given(
     versions=st.lists(
-        st.tuples(st.sampled_from("ab"), st.integers(1, 9999), st.text("xyz ", min_size=1)),
+        st.tuples(
+            st.sampled_from("ab"),
+            st.integers(1, 9999),
+            st.text("xyz ", min_size=1).filter(str.strip),
+        ),
         unique_by=lambda one: one[:2],
         max_size=7,
     ),

@@ -177,7 +177,7 @@ def test_two_indexes_on_one_directory_see_each_others_feedback(make_index, open_
         ({"cited": ["nobody"]}, FeedbackError, "holds no chunk 'nobody'"),
         ({"cited": []}, FeedbackError, "nothing was cited"),
         ({"cited": "petrel"}, ParameterError, "one str"),
-        ({"cited": [3]}, ParameterError, "str"),
+        ({"cited": [3]}, ParameterError, "got int"),
         ({"cited": ["petrel"], "rejected": ["petrel"]}, FeedbackError, "both"),
         ({"cited": ["petrel"], "shown": ["petrel", "nobody"]}, FeedbackError, "hits"),
         ({"cited": ["petrel"], "actor": ""}, ParameterError, "actor"),
@@ -420,7 +420,7 @@ def test_a_vector_without_direction_teaches_nothing(index, vector):
     ("given", "message"),
     [
         ({"cited": None}, "cited takes a sequence"),
-        ({"cited": [["bay"]]}, "cited takes chunk ids"),
+        ({"cited": [["bay"]]}, "cited takes ids of chunks, such as hit.chunk.id; got list"),
         ({"cited": ["bay"], "rejected": 5}, "rejected takes a sequence"),
     ],
 )

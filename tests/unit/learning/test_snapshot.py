@@ -12,8 +12,9 @@ import pytest
 from learned import dump
 
 from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.array_file import write_arrays
 from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.snapshot import SNAPSHOT_NAME, load_snapshot, save_snapshot
+from hebbgraph.learning.snapshot import SNAPSHOT_NAME, VERSION, load_snapshot
 from hebbgraph.settings import LearningSettings
 
 QUESTIONS = (
@@ -46,7 +47,7 @@ def teach(index: HebbianIndex, n: int, first: int = 0) -> None:
 def everything(index: HebbianIndex) -> list[Any]:
     found = [[(hit.chunk.id, hit.score) for hit in index.recall(q).hits] for q in QUESTIONS]
     learned = index.parts.learned
-    return [found, dump(learned), learned.actors.facts(), learned.events]
+    return [found, dump(learned), list(learned.voices), learned.events]
 
 
 def folded_anew(index: HebbianIndex) -> dict[Any, float]:
@@ -189,7 +190,7 @@ def test_a_snapshot_that_cannot_be_written_is_not_tried_each_time(
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("hebbgraph.learning.memory.save_snapshot", full)
+    monkeypatch.setattr("hebbgraph.learning.memory.write_arrays", full)
     monkeypatch.setattr("hebbgraph.learning.memory._KEPT_AFTER", 5)
     with caplog.at_level(logging.WARNING), opened() as index:
         teach(index, 12)
@@ -206,7 +207,8 @@ def test_a_wrong_snapshot_that_is_whole_is_repaired(
     [path] = tmp_path.rglob(SNAPSHOT_NAME)
     held = load_snapshot(path)
     assert held is not None
-    save_snapshot(path, held.facts, held.arrays | {"link_credit": held.arrays["link_credit"] / 2})
+    halved = held.arrays | {"link_credit": held.arrays["link_credit"] / 2}
+    write_arrays(path, VERSION, held.facts, halved)
     with opened() as index:
         assert everything(index) != before
         [finding] = index.doctor(repair=True).findings
@@ -234,7 +236,7 @@ def test_arrays_of_any_shape_come_back(tmp_path: Path) -> None:
         "some": np.arange(6, dtype=np.int8).reshape(2, 3),
         "few": np.array([0.1, np.inf]),
     }
-    save_snapshot(tmp_path / "x", {"a": [1, None]}, arrays)
+    write_arrays(tmp_path / "x", VERSION, {"a": [1, None]}, arrays)
     found = load_snapshot(tmp_path / "x")
     assert found is not None
     assert found.facts == {"a": [1, None]}

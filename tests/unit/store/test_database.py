@@ -29,11 +29,12 @@ from hebbgraph import (
     NewerVersionError,
     NotAnIndexError,
     ParameterError,
+    ReadOnlyIndexError,
     Settings,
     SettingsMismatchError,
     StorageError,
 )
-from hebbgraph.store import schema
+from hebbgraph.store import database, schema
 from hebbgraph.store.database import DATABASE_NAME, Connection
 
 NOBODY = 65534
@@ -166,6 +167,19 @@ def test_a_migration_that_fails_leaves_the_older_version(
             open_index()
     assert _meta(tmp_path / "index")["schema_version"] == str(now)
     assert open_index().stats().chunks == 8
+
+
+def test_an_older_index_that_is_read_only_says_what_to_do(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_index().close()
+    now = schema.SCHEMA_VERSION
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", now + 1)
+    monkeypatch.setattr(database, "_writable", lambda directory, path: False)
+    with pytest.raises(ReadOnlyIndexError, match=rf"schema {now}, .* {now + 1}\).*open it once"):
+        open_index()
 
 
 def test_an_index_of_a_newer_version_is_left_alone(

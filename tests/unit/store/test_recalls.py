@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -154,6 +155,41 @@ def test_a_recall_waits_while_the_database_is_locked(
         index.parts.recalls.flush()
     with HebbianIndex.open(tmp_path / "index") as other:
         assert other.find_recall(recall.id) == recall
+
+
+@pytest.mark.sqlite_only
+def test_a_locked_database_delays_no_other(tmp_path: Path, corpus: list[Chunk]) -> None:
+    settings = Settings(keep_recalls=9)
+    with (
+        HebbianIndex.open(tmp_path / "locked", settings=settings) as locked,
+        HebbianIndex.open(tmp_path / "free", settings=settings) as free,
+        closing(sqlite3.connect(tmp_path / "free" / "truth.sqlite3")) as rows,
+    ):
+        for index in (locked, free):
+            index.add(corpus)
+        with closing(sqlite3.connect(tmp_path / "locked" / "truth.sqlite3")) as writer, writer:
+            writer.execute("BEGIN IMMEDIATE")
+            locked.recall("Who built the Petrel?")
+            time.sleep(0.1)  # a thread tries to write it
+            free.recall("Who built the Petrel?")
+            until = time.monotonic() + settings.write_wait_seconds / 2
+            while rows.execute("SELECT count(*) FROM recalls").fetchone() == (0,):
+                assert time.monotonic() < until
+                time.sleep(0.02)
+
+
+@pytest.mark.sqlite_only
+def test_a_program_that_closes_nothing_keeps_its_last_recall(tmp_path: Path) -> None:
+    program = f"""
+from hebbgraph import HebbianIndex, Settings
+index = HebbianIndex.open({str(tmp_path / "index")!r}, settings=Settings(keep_recalls=9))
+index.add([{{"id": "a", "text": "Who built the Petrel."}}])
+for number in range(9):
+    index.recall("Who built the Petrel?", id=f"r{{number}}")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert [index.find_recall(f"r{number}") is not None for number in range(9)] == [True] * 9
 
 
 @pytest.mark.sqlite_only

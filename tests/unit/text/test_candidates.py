@@ -1,6 +1,6 @@
 import pytest
 
-from hebbgraph.text import acronym_expansions, candidates, phrase_key, proposals
+from hebbgraph.text import candidates, phrase_key, proposals
 from hebbgraph.text.candidates import MAX_NAMES
 from hebbgraph.text.proposer import Proposer
 
@@ -187,36 +187,6 @@ def test_scripts_without_capitals(text, expected):
 def test_repeated_characters_inside_a_long_segment_are_found():
     text = "国家突触研究中心宣布。大学突触实验室。"
     assert "突 触" in keys(text, "term")
-
-
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        (
-            "the North Atlantic Treaty Organization (NATO) met",
-            [("nato", "north atlantic treaty organization")],
-        ),
-        (
-            "NATO (North Atlantic Treaty Organization) met",
-            [("nato", "north atlantic treaty organization")],
-        ),
-        (
-            "We train recurrent neural networks (RNNs) here.",
-            [("rnn", "recurrent neural networks")],
-        ),
-        (
-            "the Queen Elisabeth Medical Foundation (QEMF)",
-            [("qemf", "queen elisabeth medical foundation")],
-        ),
-        ("World Health Organization (WHO)", []),
-        ("as he said (IBM)", []),
-        ("in brackets (see below)", []),
-        ("", []),
-    ],
-)
-def test_acronyms(text, pairs):
-    assert acronym_expansions(text) == pairs
-    assert {key for pair in pairs for key in pair} <= set(keys(text, "acronym", "name"))
 
 
 def test_each_key_once_with_its_first_reason():

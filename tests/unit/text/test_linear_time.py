@@ -2,9 +2,10 @@
 
 import time
 
+import numpy as np
 import pytest
 
-from hebbgraph.testing.phrase_matcher import PhraseMatcher
+from hebbgraph.graph.phrases import PhraseTable, Staged
 from hebbgraph.text import candidates, lexical_terms, tokenize
 
 PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
@@ -14,14 +15,16 @@ PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a
 
 
 def seconds(text):
-    matcher = PhraseMatcher()
-    for number, key in enumerate(["a a", "ab ab ab", "foo of foo", "中 国 中 国 x"]):
-        matcher.add(key, number)
+    table = PhraseTable()
+    known = np.array(table.intern(["a a", "ab ab ab", "foo of foo", "中 国 中 国 x"]))
+    four = np.full(4, 4)
+    none = known[:0]
+    table.count(Staged(known, known, none, known, four), Staged(none, none, none, none, none))
     started = time.process_time()
     tokens = tokenize(text)
     lexical_terms(tokens)
     candidates(text, text)
-    matcher.match(tokens)
+    table.match([tokens])
     return time.process_time() - started
 
 

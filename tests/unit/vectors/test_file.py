@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import errno
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hebbgraph.errors import StorageError
+from hebbgraph.manifest import Manifest
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
 from hebbgraph.vectors import file as vector_file
@@ -131,9 +131,9 @@ def test_a_database_that_cannot_be_asked_is_not_taken_for_damage(tmp_path: Path)
 def test_what_somebody_may_have_mapped_is_never_overwritten(tmp_path: Path) -> None:
     """An older stamp was put back; whoever appends next begins new files."""
     file = _filled(tmp_path)
-    stamp = (tmp_path / "vectors.stamp.json").read_bytes()
+    stamp = (tmp_path / "vectors.manifest.json").read_bytes()
     file.append(_rows(6, 7), _vectors(0.6, 0.7), last_row=7, commit=Commit(6, 7))
-    (tmp_path / "vectors.stamp.json").write_bytes(stamp)
+    (tmp_path / "vectors.manifest.json").write_bytes(stamp)
     other = VectorFile(tmp_path, STATE, _known)
     assert other.rows.tolist() == [2, 4]
     other.append(_rows(7), _vectors(0.7), last_row=7, commit=Commit(7, 7))
@@ -162,14 +162,16 @@ def test_rewriting_that_fails_changes_nothing(
     assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4]
 
 
-def test_a_stamp_may_not_name_a_file_elsewhere(tmp_path: Path) -> None:
+def test_a_manifest_may_not_name_a_file_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     _filled(tmp_path / "here")
-    stamp = tmp_path / "here" / "vectors.stamp.json"
-    content = json.loads(stamp.read_text())
-    for path in (tmp_path / "here").glob("vectors-*"):
-        path.rename(tmp_path / path.name)
-    stamp.write_text(json.dumps(content | {"name": f"../{content['name']}"}))
+    path = tmp_path / "here" / "vectors.manifest.json"
+    manifest = Manifest.read(path, 3)
+    assert manifest is not None
+    for file in (tmp_path / "here").glob("vectors-*"):
+        file.rename(tmp_path / file.name)
+    files = {f"../{name}": held for name, held in manifest.files.items()}
+    manifest._replace(files=files).write(path, 3)
     assert len(VectorFile(tmp_path / "here", STATE, _known).rows) == 0
 
 

@@ -59,7 +59,7 @@ def test_readers_wait_for_some_of_the_vectors_at_a_time(in_file: bool, tmp_path:
         file = VectorFile(tmp_path, state, lambda commit: True) if in_file else None
         readers = _Readers()
         readers.table = table = VectorTable(state, file)
-        assert table.extend(truth, rows, truth.state().commit, lock=readers)
+        assert table.extend(truth, rows, truth.state().commit, held=lambda: readers)
         assert len(readers.sizes) > 2
         assert readers.sizes == sorted(readers.sizes)
         assert readers.sizes[-1] == _N

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from hebbgraph.artifacts import WatchedFile
+from hebbgraph.artifacts import WatchedFile, replace_file
 from hebbgraph.derived.folder import TRAINED_LAYER
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ReadOnlyIndexError
@@ -83,7 +83,7 @@ class LayerFile:
             path.write_bytes(format.save(_arrays(layer), metadata=_metadata(layer)))
 
         try:
-            self._file.replace(layer, write)
+            self._file.replace(layer, lambda path: replace_file(path, write, unlocked=True))
         except OSError as error:
             raise translate_os(error, str(self.path)) from error
 

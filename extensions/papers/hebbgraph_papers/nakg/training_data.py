@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.incidence import Postings
-from hebbgraph.learning.actors import Actors, standing, voice_of
+from hebbgraph.learning.actors import weights_of
 from hebbgraph.learning.lessons import shared_credit
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
@@ -66,7 +66,7 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
             "the index holds no vectors, which NAKG learns from; open it with an "
             "embedder, and call reembed() if chunks were added without one"
         )
-    with derived.lock:
+    with derived.lock.held():
         commit = derived.commit
         live = derived.graph.rows[derived.graph.alive]
     table = VectorTable.load(truth, state, live)
@@ -80,7 +80,7 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
         dtype=np.int64,
     )
     rows, vectors = table.rows[order], table.matrix[order]
-    with derived.lock:
+    with derived.lock.held():
         graph = derived.graph
         at = np.minimum(np.searchsorted(graph.rows, rows), max(graph.n_slots - 1, 0))
         here = (
@@ -125,12 +125,9 @@ def _questions(
     cited_ids = {id_ for feedback in log for id_ in feedback.cited}
     held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
     hashes = truth.text_hashes(sorted(held.values()))
-    actors = Actors(settings)
-    for feedback in log:
-        actors.heard(actors.number(voice_of(feedback)), standing(feedback))
-    scales = actors.scales().tolist()
+    weights = weights_of(log, settings)
     questions = []
-    for feedback in log:
+    for feedback, weight in zip(log, weights, strict=True):
         shown = {one.chunk_id: one.text_hash for one in feedback.shown}
         credit = shared_credit(len(feedback.cited), len(shown))
         cited = tuple(
@@ -138,7 +135,7 @@ def _questions(
             for id_ in feedback.cited
             if id_ in held and hashes.get(held[id_]) == shown.get(id_)
         )
-        credit *= scales[actors.number(voice_of(feedback))]
+        credit *= weight
         if cited and credit > 0:
             # An imported vector may come from another model of the same name.
             usable = (

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from hebbgraph.arrays import IntArray
+from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, FailedChunk
-from hebbgraph.store.chunks import chunk_of_row
+from hebbgraph.store.chunk_rows import chunk_of_row
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import ChunkWrite
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from hebbgraph_scale.build.assemble import Placed, assembled
 from hebbgraph_scale.build.engines import Engine, Task
-from hebbgraph_scale.build.lexical import INDEX, Numbered, index_terms, lexical_rows
+from hebbgraph_scale.build.lexical import INDEX, Numbered, index_terms, joined, lexical_rows
 from hebbgraph_scale.build.match import match
 from hebbgraph_scale.build.merge import merge, write_vocabulary
 from hebbgraph_scale.build.propose import propose, recount, rows_of
@@ -310,12 +311,20 @@ class Driver:
                 for one, name in zip(partitions, matched, strict=True)
             ]
             graph = assembled(self.shelf, vocabulary, placed, commit)
-            if segments:
-                derived.save_ahead(graph)
         with self._timed("lexical"):
             folders = [self.shelf / self._result(task)["name"] / INDEX for task in segments]
             numbered: list[Numbered] = [(one.proposed, one.rows) for one in partitions]
-            if not derived.adopt(graph, folders, lambda: lexical_rows(self.shelf, numbered)):
+            positions = self.namespace.truth.text_store.here
+
+            def lexical(directory: Path | None) -> LexicalIndex:
+                if directory is not None and folders:
+                    return joined(folders, directory, commit, positions=positions)
+                index = LexicalIndex(directory, positions=positions)
+                rows = lexical_rows(self.shelf, numbered)
+                index.update(commit, removed=(), added=rows, rewrite=True)
+                return index
+
+            if not derived.adopt(graph, lexical):
                 logger.info("somebody wrote meanwhile: the graph takes an ordinary step")
         self._tell("assemble", 1.0)
 

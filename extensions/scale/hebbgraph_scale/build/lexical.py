@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
+from hebbgraph.artifacts import remove, replace_file, sync
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, record_segments, segment_files
 from hebbgraph.store.history import Commit
 from numpy.typing import NDArray
 
 from hebbgraph_scale.build.shelf import Summary, made_once, name_of, read_table
 
-__all__ = ["INDEX", "Numbered", "index_terms", "lexical_rows"]
+__all__ = ["INDEX", "Numbered", "index_terms", "joined", "lexical_rows"]
 
 INDEX = "index"
 #: A partition's result, and the row of each of its chunks; 0 for one that is not in the index.
@@ -20,6 +25,8 @@ Numbered = tuple[str, NDArray[np.int64]]
 _SOME = Commit(1, 1)  # a segment has no commit of its own
 #: Two million chunks of 460 characters make one segment.
 _HEAP_BYTES = 1_500_000_000
+#: Tantivy's list of segments, and of the files that it may remove once no segment needs them.
+_META, _MANAGED = "meta.json", ".managed.json"
 
 
 def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) -> Summary:
@@ -51,3 +58,47 @@ def lexical_rows(shelf: Path, partitions: Sequence[Numbered]) -> Iterator[Lexica
         for row, terms, facts in zip(rows.tolist(), *columns, strict=True):
             if row:
                 yield LexicalRow(row, terms, facts)
+
+
+def joined(
+    parts: Sequence[Path], directory: Path, commit: Commit, *, positions: bool
+) -> LexicalIndex:
+    """Make one index of the segments of several; the caller holds the lock on the folder.
+
+    Segments are named at random and refer to nothing outside of themselves, so a list of all of
+    them is an index. Files are linked, or copied.
+
+    Parameters
+    ----------
+    parts : sequence of Path
+        At least one.
+    directory : Path
+        Whatever lies there is replaced.
+    commit : Commit
+        That of the whole.
+    positions : bool
+    """
+    remove(directory)
+    directory.mkdir(parents=True)
+    metas = [json.loads((part / _META).read_bytes()) for part in parts]
+    whole = metas[0] | {
+        "segments": [segment for meta in metas for segment in meta["segments"]],
+        "opstamp": max(meta["opstamp"] for meta in metas),
+    }
+    managed = {_META}
+    for _, *paths in map(segment_files, parts):
+        for path in paths:
+            try:
+                os.link(path, directory / path.name)
+            except OSError:  # another file system, or one without links
+                shutil.copyfile(path, directory / path.name)
+                sync(directory / path.name)
+            managed.add(path.name)
+    for name, content in ((_MANAGED, sorted(managed)), (_META, whole)):
+        replace_file(directory / name, partial(_write_json, content))
+    record_segments(directory, commit)
+    return LexicalIndex(directory, positions=positions)
+
+
+def _write_json(content: object, path: Path) -> None:
+    path.write_text(json.dumps(content))

@@ -22,7 +22,7 @@ from hebbgraph.ingest.candidates import propose_candidates
 from hebbgraph.ingest.versions import dated
 from hebbgraph.records import Chunk
 from hebbgraph.search_text import with_context
-from hebbgraph.store.chunks import ROW_FIELDS, row_of
+from hebbgraph.store.chunk_rows import ROW_FIELDS, row_of
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.text.hashing import PhraseHasher

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ from hebbgraph.errors import ParameterError
 from pg_server import PostgresServer
 
 from hebbgraph_scale import publish
-from hebbgraph_scale.serving import ReplicaPool, ServingConfig, read_config, run
+from hebbgraph_scale.serving import ReplicaPool, ServingConfig, _Tenants, read_config, run
 
 CHUNKS = [
     {"id": f"c{n}", "title": f"Keeper {n}", "text": f"Keeper {n} kept lamp {n % 7}."}
@@ -44,6 +45,30 @@ def test_the_network_is_listened_to_with_tokens_alone(tmp_path: Path) -> None:
     config = ServingConfig(database="a", cache_dir="b", host="0.0.0.0")
     with pytest.raises(ParameterError, match="without a token"):
         config.settings()
+
+
+@pytest.mark.parametrize(
+    ("client", "open_here", "status"),
+    [
+        (("127.0.0.1", 5000), True, 200), (("::1", 5000), True, 200),
+        (("192.0.2.7", 5000), True, 403), (None, True, 403), (("192.0.2.7", 5000), False, 200),
+    ],
+)  # fmt: skip
+def test_without_tokens_only_this_machine_is_answered(
+    client: tuple[str, int] | None, open_here: bool, status: int
+) -> None:
+    pytest.importorskip("fastapi", reason="the extra server is not installed")
+    sent: list[Any] = []
+
+    async def served(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/v1/stats", "query_string": b"", "client": client}
+    asyncio.run(_Tenants(served, None, open_here=open_here)(scope, None, send))
+    assert sent[0]["status"] == status
 
 
 @pytest.mark.parametrize("reached", [True, False])

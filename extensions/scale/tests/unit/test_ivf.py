@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hebbgraph.artifacts import Stamp
 from numpy.typing import NDArray
 
 from hebbgraph_scale import ivf as module
@@ -79,8 +79,8 @@ def test_vectors_that_are_all_the_same_are_no_trouble() -> None:
     assert len(named) >= 10
 
 
-def _fits(stamp: Stamp) -> bool:
-    return all(stamp[name] == value for name, value in STAMP.items())
+def _fits(facts: dict[str, Any]) -> bool:
+    return all(facts[name] == value for name, value in STAMP.items())
 
 
 def test_it_is_read_back_for_the_same_vectors_alone(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_it_is_read_back_for_the_same_vectors_alone(tmp_path: Path) -> None:
     others = np.delete(rows, 7)  # a chunk was deleted, and the table compacted
     assert InvertedListSearch.load(tmp_path, 32, _fits, others) is None
     assert InvertedListSearch.load(tmp_path, 32, _fits, rows[:400]) is None
-    assert InvertedListSearch.load(tmp_path, 32, lambda stamp: stamp["epoch"] == 2, rows) is None
+    assert InvertedListSearch.load(tmp_path, 32, lambda facts: facts["epoch"] == 2, rows) is None
     assert InvertedListSearch.load(tmp_path, 64, _fits, rows) is None
     assert InvertedListSearch.load(tmp_path / "nowhere", 32, _fits, rows) is None
 
 
-@pytest.mark.parametrize("damage", ["torn", "changed", "stamp"])
+@pytest.mark.parametrize("damage", ["torn", "changed", "manifest"])
 def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
     InvertedListSearch(_unit(np.random.default_rng(9), 500, 32)).save(
         tmp_path, STAMP, np.arange(500)
@@ -117,5 +117,5 @@ def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
     elif damage == "changed":
         path.write_bytes(content[:1000] + b"\xff" + content[1001:])
     else:
-        path.with_name("vectors.ivf.json").write_bytes(b"\x00")
+        path.with_name("vectors.ivf.manifest.json").write_bytes(b"\x00")
     assert InvertedListSearch.load(tmp_path, 32, _fits, np.arange(500)) is None

@@ -46,6 +46,7 @@ class Server:
         self._index = index
         self.tokens: tuple[Any, ...] = ()
         self.model: Any = None
+        self.folder: Any = None
         self.port = 0
         self.start()
 
@@ -58,7 +59,9 @@ class Server:
 
         from hebbgraph_server import ServerSettings, create_app
 
-        settings = ServerSettings(requests_per_minute=None, tokens=self.tokens, model=self.model)
+        settings = ServerSettings(
+            requests_per_minute=None, tokens=self.tokens, model=self.model, folder=self.folder
+        )
         app = create_app(self._index, settings)
         config = uvicorn.Config(
             app,

@@ -120,6 +120,28 @@ def test_replace_a_document(window: Window, index: HebbianIndex, tmp_path: Path)
     assert steps.taken <= 6
 
 
+def test_a_folder_is_read_again(
+    server: Server, open_window: Callable[..., Window], index: HebbianIndex, tmp_path: Path
+) -> None:
+    from hebbgraph_server.settings import Folder
+
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "kites.md").write_text("# Kites\n\nKites need wind.\n")
+    (folder / "broken.pdf").write_text("no PDF")
+    server.stop()
+    server.folder = Folder(path=folder, base=folder)
+    server.start()
+    page = open_window().go("operations")
+    page.get_by_role("button", name="Read the folder again").click()
+    page.get_by_text("The folder was read: 1 document indexed, 0 as before, 0 removed.").wait_for()
+    page.get_by_text("broken.pdf: ").wait_for()
+    assert str(tmp_path) not in page.content()
+    row = page.get_by_role("row").filter(has_text="kites.md")
+    row.get_by_text(re.compile(r"^\d+ \w+ 20\d\d, \d\d:\d\d$")).wait_for()
+    assert index.ids({"$document_id": "kites.md"})
+
+
 def test_a_question_has_an_address(window: Window) -> None:
     steps = Steps(window)
     page = steps.page
@@ -146,6 +168,7 @@ def test_a_model_answers_and_is_taught_by(
 
     server.stop()
     server.model = Model(stub.url, "owl")
+    stub.streams = True
     server.start()
     before = len(index.lessons())
     for width, dark in ((1440, False), (390, True)):
@@ -173,8 +196,6 @@ def test_a_model_answers_and_is_taught_by(
     page = window.ask(QUESTION)
     page.get_by_role("alert").get_by_text("answered 500; the log").wait_for()
     assert page.locator(".hit").count() > 1
-    assert len(window.wrong) == 1  # the browser's own line about the status 502
-    window.wrong.clear()
 
 
 def test_readers_see_no_button_that_fails(

@@ -27,8 +27,8 @@ export function chooseNamespace(name) {
   sessionStorage.setItem(NAMESPACE, name);
 }
 
-async function sent(path, body, accept) {
-  const headers = { Accept: accept };
+async function sent(path, body, more) {
+  const headers = { Accept: "application/json", ...more };
   const token = sessionStorage.getItem(TOKEN); // never in a URL, gone with the tab
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -46,10 +46,10 @@ async function sent(path, body, accept) {
   }
 }
 
-async function answered(path, body, accept = "application/json") {
+async function answered(path, body, more = {}) {
   for (;;) {
     const used = sessionStorage.getItem(TOKEN);
-    const response = await sent(path, body, accept);
+    const response = await sent(path, body, more);
     if (response.ok) return response;
     const problem = await response.json().catch(() => ({}));
     if (response.status === 401) {
@@ -67,23 +67,65 @@ async function answered(path, body, accept = "application/json") {
 const ROLES = ["read", "teach", "write"];
 let role = "write"; // until the server has told
 let answers = false;
+let folder = false;
 /** Ask what the token may do here; what it may not is not offered. */
 export async function learnRole() {
-  ({ role, answers } = await get("access"));
+  ({ role, answers, folder } = await get("access"));
 }
 export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
 
 /** Whether a model answers questions here. */
 export const modelAnswers = () => answers;
 
+/** Whether the server has a folder that it can read again. */
+export const hasFolder = () => folder;
+
 /** GET a route. */
 export const get = async (path) => (await answered(path)).json();
 /** POST to a route. */
 export const post = async (path, body) => (await answered(path, body)).json();
 
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** POST what takes long, as a task of the server; `tell` is called with how much of it is done. */
+export async function work(path, body = {}, tell = () => {}) {
+  const begun = await (await answered(path, body, { Prefer: "respond-async" })).json();
+  for (let wait = 100; ; wait = Math.min(2 * wait, 2000)) {
+    await pause(wait);
+    const { tasks } = await get("tasks");
+    const task = tasks.find((one) => one.id === begun.id);
+    if (!task) throw new Problem("The server was restarted meanwhile; begin again.", 0);
+    if (task.status === "done") return task.answer;
+    if (task.status === "failed") throw new Problem(task.problem?.detail ?? "The server ended it.", task.problem?.status ?? 0);
+    if (task.total) tell(task.done, task.total);
+  }
+}
+
+/** POST a file; `tell` is called with the share of it that has arrived. */
+export async function upload(path, body, tell) {
+  await get("access"); // which asks for a token, if it takes one; fetch itself tells no progress
+  const request = new XMLHttpRequest();
+  request.open("POST", `/v1/${path}?namespace=${encodeURIComponent(namespace())}`);
+  request.setRequestHeader("Content-Type", "application/json");
+  const token = sessionStorage.getItem(TOKEN);
+  if (token) request.setRequestHeader("Authorization", `Bearer ${token}`);
+  request.upload.onprogress = ({ loaded, total }) => tell(loaded / total);
+  await new Promise((resolve) => {
+    request.onloadend = resolve;
+    request.send(JSON.stringify(body));
+  });
+  if (request.status === 0) {
+    tellOffline();
+    throw new Problem("The server does not answer. It may have been stopped or restarted.", 0);
+  }
+  const told = JSON.parse(request.responseText);
+  if (request.status !== 200) throw new Problem(told.detail || told.title, request.status);
+  return told;
+}
+
 /** POST, and read the lines of the answer as they come. */
 export async function* stream(path, body) {
-  const response = await answered(path, body, "application/x-ndjson");
+  const response = await answered(path, body, { Accept: "application/x-ndjson" });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -207,7 +207,7 @@ function teaching(column, query, main, recall, told) {
   let shown = null; // all that came back, unless a model was shown less
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
-  const said_ = h("span", { role: "status" });
+  const said_ = h(told ? "span" : "span.hint", { role: "status" });
   const button = h("button.primary", { type: "button", disabled: true, onclick: teach }, "Teach");
   const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, said_, h("label.inline", "as ", actor), button);
   const of = (kind) => [...marks].filter(([, mark]) => mark === kind).map(([id]) => id);
@@ -219,6 +219,7 @@ function teaching(column, query, main, recall, told) {
     marks.set(id, marks.get(id) === kind ? null : kind);
     const [cited, wrong] = [of("cited").length, of("wrong").length];
     button.disabled = !(cited || wrong);
+    said_.className = "";
     put(said_, `${cited} cited, ${wrong} wrong of ${recall.hits.length} shown`);
     return marks.get(id);
   }

@@ -100,7 +100,7 @@ function growth(known, actors) {
 }
 
 function lesson(one, titles, takeBack) {
-  const named = (id) => [" ", titles.has(id) ? chunkLink(id, titles.get(id)) : h("code", id.slice(0, 12))];
+  const named = (id) => [" ", titles.has(id) ? chunkLink(id, titles.get(id)) : h("code.chunk", id.slice(0, 12))];
   return h("li", { "data-feedback": one.feedback_id },
     h("div", one.question && h("p", { dir: "auto" }, one.question),
       one.cited.length > 0 && h("p", h("small", "cited"), one.cited.map(named)),

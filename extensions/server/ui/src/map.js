@@ -37,7 +37,7 @@ async function start(body) {
     h("h2", "Where do you want to go?"),
     h("p", "A tag is a name that occurs in passages. Two tags are neighbours if a passage holds "
       + "both, and the more passages do, the nearer they lie."),
-    h("p.cloud", tags.map((one) => [tagLink(one.tag), h("small", count(one.chunks)), " "])))
+    h("p.cloud", tags.map((one) => [h("span", tagLink(one.tag), h("small", count(one.chunks))), " "])))
     : empty("No tags yet", h("p", "The index is empty. ", h("a", { href: "#/operations" }, "Add a document"), " first.")));
 }
 

@@ -1,8 +1,8 @@
 // Operations: documents first, then size and health.
-import { get, may, post, stream } from "./api.js";
+import { get, hasFolder, may, post, stream, upload, work as task } from "./api.js";
 import { chunkLink } from "./chunk.js";
-import { count, empty, field, h, put, said, settled, some } from "./dom.js";
-import { headingOf, nameOf } from "./passage.js";
+import { count, empty, field, h, moment, put, said, settled, some } from "./dom.js";
+import { nameOf, namesOf } from "./passage.js";
 import { bars } from "./plots.js";
 
 const NAMES = {
@@ -57,7 +57,7 @@ function work(title, about, label, run) {
 }
 
 async function examine() {
-  const report = await post("doctor", {});
+  const report = await task("doctor");
   return [h("p", { "data-findings": report.findings.length }, report.findings.length
     ? `${some(report.findings.length, "problem")}:` : `All is well: ${some(report.chunks, "passage")}, ${some(report.feedbacks, "lesson")}.`),
   h("ul", report.findings.map((one) => h("li", h("b", one.part), " ", one.problem))),
@@ -65,7 +65,7 @@ async function examine() {
 }
 
 async function findColonies() {
-  const { colonies } = await post("colonies", {});
+  const { colonies } = await task("colonies");
   return [h("p", `${some(colonies.length, "colony", "colonies")}:`),
     h("ul.plain", colonies.slice(0, 12).map((one) => h("li", said("span", one.name), " ", h("small", some(one.chunks, "passage")))))];
 }
@@ -81,7 +81,7 @@ function documents(open, changed, refresh) {
       const { documents: found, total } = await post("documents", { containing: find.value.trim(), limit: 100 });
       put(table, found.length ? h("div.scroll.list.documents", { tabindex: "0", role: "region", "aria-label": "Documents" },
         h("table", h("thead", h("tr", h("th", { scope: "col" }, "document"), h("th", { scope: "col" }, "title"),
-          h("th.number", { scope: "col" }, "passages"), h("th", { scope: "col" }, h("span.hidden", "actions")))),
+          h("th.number", { scope: "col" }, "passages"), h("th", { scope: "col" }, "indexed"), h("th", { scope: "col" }, h("span.hidden", "actions")))),
         h("tbody", found.map((one) => row(one, one.id === open, told, changed)))))
         : total || find.value ? h("p.quiet", "No document has this in its name.")
           : empty("No documents yet", h("p", "Add a file below, or run ", h("code", "hebbgraph index FOLDER --db DIR"), ".")),
@@ -90,10 +90,19 @@ function documents(open, changed, refresh) {
       put(table, h("p.refused", { role: "alert" }, problem.message));
     }
   };
+  const again = may("write") && hasFolder() && h("button", { type: "button", onclick: async () => {
+    again.disabled = true;
+    await doing(told, changed, async () => {
+      const report = await task("read_folder", {}, (done, total) => put(told, `${count(done)} of ${some(total, "file")}`));
+      return [`The folder was read: ${some(report.indexed, "document")} indexed, ${count(report.unchanged)} as before, ${count(report.removed)} removed.`,
+        report.failed.map((one) => [h("br"), h("span.refused", { dir: "auto" }, one)])];
+    });
+    again.disabled = false;
+  } }, "Read the folder again");
   find.addEventListener("input", settled(180, list));
   refresh.push(list);
   list();
-  return [field("Find", find, "The one indexed last comes first."), told, table];
+  return [h("div.question", field("Find", find), again), h("p.quiet", "The one indexed last comes first."), told, table];
 }
 
 function row(one, isOpen, told, changed) {
@@ -105,11 +114,16 @@ function row(one, isOpen, told, changed) {
   inside.open = isOpen;
   const suffix = /\.[a-z]+$/i.exec(one.id)?.[0];
   const file = h("input", { type: "file", hidden: true, accept: suffix || KINDS, "aria-label": `New version of ${name}`,
-    onchange: () => doing(told, changed, `${name} was replaced`, async () =>
-      post("put_file", { name: one.id, content: await base64(file.files[0]) })) });
+    onchange: () => doing(told, changed, async () => {
+      await sendFile(one.id, file.files[0], (share) => put(told, `Sending ${name}: ${percent(share)}`));
+      return `${name} was replaced.`;
+    }) });
   const remove = h("button.danger", { type: "button", "aria-label": `Delete ${name}`, onclick: () => {
     if (remove.dataset.sure) {
-      doing(told, changed, `${name} was deleted`, () => post("delete", { document_id: one.id }));
+      doing(told, changed, async () => {
+        await post("delete", { document_id: one.id });
+        return `${name} was deleted.`;
+      });
       return;
     }
     remove.dataset.sure = "yes";
@@ -117,14 +131,14 @@ function row(one, isOpen, told, changed) {
   } }, "Delete");
   return h("tr", { "data-document": one.id }, h("td", inside), h("td", { dir: "auto" }, one.title),
     h("td.number", count(one.passages)),
+    h("td.quiet", one.indexed_at ? moment(one.indexed_at) : ""),
     h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));
 }
 
-async function doing(told, changed, done, work_) {
+async function doing(told, changed, work_) {
   put(told, "Working …");
   try {
-    await work_();
-    put(told, `${done}.`);
+    put(told, await work_());
     changed();
   } catch (problem) {
     put(told, h("span.refused", problem.message));
@@ -135,9 +149,14 @@ async function passagesOf(document_id) {
   const { ids } = await post("ids", { where: { $document_id: document_id } });
   const { chunks } = await post("get", { ids: ids.slice(0, 200) });
   chunks.sort((one, other) => (one.metadata.position ?? 0) - (other.metadata.position ?? 0));
-  return [chunks.map((chunk) => h("li", chunkLink(chunk.id, headingOf(chunk)))),
+  const names = namesOf(chunks);
+  return [chunks.map((chunk) => h("li", chunkLink(chunk.id, names.get(chunk.id)))),
     ids.length > 200 && h("li.quiet", `${count(ids.length - 200)} more`)];
 }
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+
+const sendFile = async (name, file, tell) => upload("put_file", { name, content: await base64(file) }, tell);
 
 // -- adding ---------------------------------------------------------------------------
 
@@ -172,11 +191,13 @@ function adding(done) {
     const refused = [];
     if (!file.files.length) reports.push(await addChunks([{ title: title.value.trim(), text: text.value }]));
     for (const [at, each] of [...file.files].entries()) {
-      put(told, `Reading ${each.name} …`);
-      if (file.files.length > 1) meter.value = at / file.files.length;
+      put(told, `Sending ${each.name} …`);
       try {
         reports.push(/\.jsonl?$/i.test(each.name) ? await addChunks(await chunksOf(each))
-          : await post("put_file", { name: each.name, content: await base64(each) }));
+          : await sendFile(each.name, each, (share) => {
+            meter.value = (at + 0.9 * share) / file.files.length;
+            put(told, share < 1 ? `Sending ${each.name}: ${percent(share)}` : `Reading ${each.name} …`);
+          }));
       } catch (problem) {
         refused.push(h("br"), h("span.refused", problem.message.startsWith(each.name) ? problem.message : `${each.name}: ${problem.message}`));
       }

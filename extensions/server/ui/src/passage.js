@@ -14,11 +14,19 @@ export function headingOf(chunk) {
   return named.join(" › ") || chunk.text.slice(0, 60) || chunk.id;
 }
 
-/** The headings of passages, by id. */
+/** What to call each of some passages, by id: its heading, and its place where another has the same heading. */
+export function namesOf(chunks) {
+  const often = new Map();
+  for (const one of chunks) often.set(headingOf(one), (often.get(headingOf(one)) || 0) + 1);
+  return new Map(chunks.map((one) => [one.id,
+    headingOf(one) + (often.get(headingOf(one)) > 1 ? ` (${placeOf(one) || one.id.slice(0, 8)})` : "")]));
+}
+
+/** The names of passages, by id. */
 export async function headings(ids) {
   const wanted = [...new Set(ids)].slice(0, 1000);
   const { chunks } = wanted.length ? await post("get", { ids: wanted }) : { chunks: [] };
-  return new Map(chunks.map((chunk) => [chunk.id, headingOf(chunk)]));
+  return namesOf(chunks);
 }
 
 /** The document, and which passage of it; of a path on the server, the name alone. */
@@ -37,10 +45,15 @@ export function bodyOf(chunk) {
   return line && chunk.text.startsWith(line) ? chunk.text.slice(line.length).trimStart() : chunk.text;
 }
 
+/** Words that say how a question is put, not what it is about. */
+const ASKING = new Set(("about after also been before both could does during each else from have having here into just made make "
+  + "many more most much only other over same should some such than that their them then there these they this those through "
+  + "under very were what when where which while whom whose will with without would your").split(" "));
+
 /** What to mark: words of the question that do not stand in nearly every passage. */
 export function markerOf(query, hits) {
   const texts = hits.map((hit) => hit.chunk.text.toLowerCase());
-  const telling = (word) => (word.length > 3 || /[^a-z]/.test(word)) && (texts.length < 4
+  const telling = (word) => !ASKING.has(word) && (word.length > 3 || /[^a-z]/.test(word)) && (texts.length < 4
     ? word.length > 4 : texts.filter((text) => text.includes(word)).length < 0.7 * texts.length);
   const wanted = [...new Set(query.toLowerCase().match(WORD) || [])].filter(telling);
   return (word) => {
@@ -65,9 +78,7 @@ function marked_(text, marker) {
 
 /** A line or three around the words that match best, without markup. */
 export function snippet(chunk, marker) {
-  const text = bodyOf(chunk).replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/^#+\s+(.+)$/gm, "$1:")
-    .replace(/[`*|]+|^[-=:\s]+$/gm, " ")
-    .replace(/\s+/g, " ").trim();
+  const text = plainOf(chunk).replace(/\s*\|\s*/g, " · ").replace(/\s+/g, " ").trim();
   const found = [...text.slice(0, MOST_RENDERED).matchAll(WORD)].filter((word) => marker(word[0]));
   let [best, most] = [0, 0];
   found.forEach((word, at) => {
@@ -80,10 +91,32 @@ export function snippet(chunk, marker) {
   return h("p.text", { dir: "auto" }, from > 0 && "… ", marked_(text.slice(from, end), marker), end < text.length && " …");
 }
 
+/** The text as it reads, without markup; code only where there is nothing else. */
+function plainOf(chunk) {
+  const text = bodyOf(chunk);
+  if (/^text\/(plain|x-code)$/.test(chunk.metadata.media_type) || text.length > MOST_RENDERED) return text;
+  const tokens = lexer(text, { gfm: true, breaks: true });
+  return worded(tokens.filter((token) => token.type !== "code")).trim() || worded(tokens);
+}
+
+function worded(tokens) {
+  return tokens.map((token) => {
+    switch (token.type) {
+      case "heading": return `${worded(token.tokens)}: `;
+      case "list": return token.items.map((item) => `• ${worded(item.tokens)} `).join("");
+      case "table": return [token.header, ...token.rows].map((row) => `${row.map((cell) => worded(cell.tokens)).join(" · ")}. `).join("");
+      case "html": return token.text.replace(/<!--.*?-->/gs, " ");
+      case "paragraph": case "blockquote": return `${worded(token.tokens)} `;
+      case "space": case "br": case "hr": case "def": return " ";
+      default: return token.tokens ? worded(token.tokens) : token.text ?? token.raw;
+    }
+  }).join("");
+}
+
 /** The whole text. Markdown is drawn from its tokens; HTML in it stays text. */
 export function whole(chunk, marker) {
   const text = bodyOf(chunk);
-  if (chunk.metadata.media_type === "text/plain" || text.length > MOST_RENDERED) {
+  if (/^text\/(plain|x-code)$/.test(chunk.metadata.media_type) || text.length > MOST_RENDERED) {
     return h("div.text.plain", { dir: "auto" }, text.length > MOST_RENDERED ? text : marked_(text, marker));
   }
   return h("div.text", { dir: "auto" }, drawn(lexer(text, { gfm: true, breaks: true }), marker));

@@ -26,15 +26,17 @@ function measured(node) {
 /** Place nodes in a frame: the first in the middle, strong neighbours near it, colonies together. */
 export function places(nodes, edges, width, height) {
   nodes.forEach(measured);
-  const most = Math.max(...nodes.slice(1).map((node) => node.weight), 1);
+  const weights = nodes.slice(1).map((node) => Math.log1p(node.weight));
+  const [least, most] = [Math.min(...weights), Math.max(...weights)];
   // All around, tags of a colony side by side.
   const order = nodes.slice(1).map((node) => [node.colony === null ? 0 : hashed(`colony ${node.colony}`), hashed(node.tag), node])
     .sort(([a, b], [c, d]) => a - c || b - d).map(([, , node]) => node);
   nodes.forEach((node, at) => {
     const angle = (2 * Math.PI * order.indexOf(node)) / order.length;
-    const far = at === 0 ? 0 : 1.05 - 0.6 * (Math.log1p(node.weight) / Math.log1p(most));
-    node.homeX = node.x = far * (width / 2 - 70) * Math.cos(angle);
-    node.homeY = node.y = far * (height / 2 - 20) * Math.sin(angle);
+    const near = most > least ? (Math.log1p(node.weight) - least) / (most - least) : 0;
+    const far = at === 0 ? 0 : 1 - 0.55 * near;
+    node.homeX = node.x = far * (width / 2 - 60) * Math.cos(angle) - (at ? node.wide / 2 - 16 : 0);
+    node.homeY = node.y = far * (height / 2 - 24) * Math.sin(angle);
   });
   for (let round = 0; round < ROUNDS; round += 1) {
     const strength = 0.01 * (1 - round / ROUNDS);

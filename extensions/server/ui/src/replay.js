@@ -7,7 +7,7 @@ import { empty, field, h, put, score, some, still, svg, tagLink } from "./dom.js
 import { headings } from "./passage.js";
 
 const COLUMN = 150; // at least; columns fill the frame
-const ROW = 60;
+const LINE = 14;
 const TOP = 56;
 const MOST = 9; // nodes of a column, the strongest
 const PLAY = 1600;
@@ -173,14 +173,22 @@ function layout(told, frames, column) {
     const order = [...mass].sort(([a, x], [b, y]) => y - x || a - b);
     return { shown: order.slice(0, MOST), more: order.length - MOST };
   });
-  const place = columns.map(({ shown }, at) => new Map(shown.map(([node, mass], row) =>
-    [node, { x: (at + 1) * column + 24, y: TOP + row * ROW, mass }])));
+  const place = columns.map((reached, at) => {
+    let y = TOP;
+    const placed = new Map();
+    for (const [node, mass] of reached.shown) {
+      placed.set(node, { x: (at + 1) * column + 24, y, mass });
+      y += 44 + LINE * linesOf(nameOf(told.nodes[node]), column / 7).length;
+    }
+    reached.end = y;
+    return placed;
+  });
   return { columns, place };
 }
 
 function draw(told, frames, column) {
   const { columns, place } = layout(told, frames, column);
-  const height = TOP + Math.max(...columns.map(({ shown }) => shown.length)) * ROW + 20;
+  const height = Math.max(...columns.map(({ end, more }) => end + (more > 0 ? 20 : 0)));
   const width = (frames.length + 1) * column;
   const query = { x: 24, y: TOP };
   const groups = frames.map((frame, at) => {
@@ -206,7 +214,7 @@ function draw(told, frames, column) {
     }
     const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(told.nodes[node], x, y, mass, column));
     if (columns[at].more > 0) {
-      nodes.push(svg("text.quiet", { x: (at + 1) * column + 12, y: TOP + MOST * ROW },
+      nodes.push(svg("text.quiet", { x: (at + 1) * column + 12, y: columns[at].end },
         `${columns[at].more} more`));
     }
     const title = svg("text.step", { x: (at + 1) * column + 12, y: 20 }, headOf(frame));
@@ -238,14 +246,14 @@ function headOf(frame) {
   return frame.step ? `step ${frame.step}: ${kind}` : frame.into === "tag" ? "joined by lessons" : "titles";
 }
 
-/** A name in as many lines as it takes to be read in full, at most three. */
+/** A name in as many lines as it takes to be read in full, at most six. */
 function linesOf(name, letters) {
   const lines = [""];
   for (const word of name.split(" ")) {
     if (lines.at(-1) && lines.at(-1).length + word.length >= letters) lines.push("");
     lines.push(`${lines.pop()} ${word}`.trim());
   }
-  return lines.length > 3 ? [...lines.slice(0, 2), `${lines[2]} …`] : lines;
+  return lines.length > 6 ? [...lines.slice(0, 5), `${lines[5]} …`] : lines;
 }
 
 function mark(node, x, y, mass, column) {
@@ -256,7 +264,7 @@ function mark(node, x, y, mass, column) {
   const name = nameOf(node);
   return svg("g.node", svg("title", `${name}${node.title ? ` (${node.value})` : ""}: ${score(mass)}`), shape,
     svg("text.label", { direction: "ltr" }, linesOf(name, column / 7).map((line, at) =>
-      svg("tspan", { x: x - 12, y: y + 22 + 14 * at }, `\u2068${line}\u2069`))));
+      svg("tspan", { x: x - 12, y: y + 27 + LINE * at }, `\u2068${line}\u2069`))));
 }
 
 function nodeLink(told, number) {

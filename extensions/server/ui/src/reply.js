@@ -1,5 +1,5 @@
 // An answer by a model, where the server has one: its citations lead to passages, and teach once accepted.
-import { modelAnswers, post } from "./api.js";
+import { modelAnswers, stream } from "./api.js";
 import { h, put } from "./dom.js";
 
 const BRACKETS = /\[([^\][]+)\]/g;
@@ -11,7 +11,18 @@ export function reply(column, recall, teach) {
     h("p.quiet", "The model reads the passages …"));
   const ask = async () => {
     try {
-      const told = await post("answer", { recall_id: recall.id });
+      let told = null;
+      let said = "";
+      const coming = h("p", { dir: "auto" });
+      for await (const line of stream("answer", { recall_id: recall.id })) {
+        if (line.problem) throw new Error(line.problem.detail || line.problem.title);
+        if (line.answer) told = line.answer;
+        else {
+          if (!said) put(place, coming);
+          said += line.text;
+          coming.textContent = said;
+        }
+      }
       const accept = teach && told.cited.length > 0 && h("button", {
         type: "button",
         onclick: () => { accept.remove(); teach.accept(told); },

@@ -3,8 +3,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 import langchain_hebbgraph
 
 PUBLIC = [
@@ -21,28 +19,11 @@ PUBLIC = [
     "create_citing_retriever_tool",
     "format_documents",
 ]
-MOVED = [
-    "CITATION_INSTRUCTION",
-    "CitedAnswer",
-    "Formatter",
-    "LangSmithFeedback",
-    "search_result_blocks",
-    "texts_of",
-    "to_chunk",
-    "to_document",
-]
 
 
 def test_public_names() -> None:
     assert sorted(langchain_hebbgraph.__all__) == PUBLIC
     assert all(hasattr(langchain_hebbgraph, name) for name in PUBLIC)
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_what_has_moved_says_where_to(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"import {name} from (lang.*_|)hebbgraph"):
-        moved = getattr(langchain_hebbgraph, name)
-    assert moved is not None
 
 
 def test_only_langchain_core_and_no_torch_are_imported() -> None:

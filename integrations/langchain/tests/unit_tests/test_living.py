@@ -214,6 +214,26 @@ def test_what_is_written_goes_to_both() -> None:
     assert store.get_by_ids(["bad"]) == []
 
 
+def test_blank_pages_are_skipped_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    page = Document("The Petrel was built in Dunmore.", id="p1", metadata={"source": "scan.pdf"})
+    blank = Document(" \n\x00", id="p2", metadata={"source": "scan.pdf"})
+    store = store_of(Document("", id="p2"), page)
+    with HebbianRetriever.from_documents([page, blank]) as retriever:
+        assert retriever.index.ids() == ["p1"]
+        assert "chunks were skipped: 1; the first: chunk 'p2': it has neither text" in caplog.text
+        assert [one.id for one in retriever.add([blank]).failed] == ["p2"]
+        retriever.refresh([page.model_copy(update={"page_content": ""})])
+        assert retriever.index.ids() == []
+    own = HebbianVectorStore()
+    assert own.add_documents([blank, page]) == ["p2", "p1"]
+    assert own.index.ids() == ["p1"]
+    over = HebbianRetriever.from_vectorstore(store, documents=[page], k=2)
+    store.add_documents([Document("\t", id="p1")])
+    assert over.invoke("Petrel")
+    assert over.refresh().deleted == 1
+    assert over.index.ids() == []
+
+
 def test_scores_of_the_store_count_whether_they_rise_or_fall() -> None:
     class Distances(InMemoryVectorStore):
         def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> Any:
@@ -250,6 +270,11 @@ def test_why_this_came_back() -> None:
         assert retriever.add([found]).unchanged == 1  # the path is not kept with the document
         with pytest.raises(NotFoundError, match="ask first"):
             retriever.why("nobody")
+        with HebbianRetriever.from_documents([BUILT, BREAD]) as other:
+            (foreign, *_) = other.invoke("Who built the Petrel?")
+        del other  # what it returned is known all the same
+        with pytest.raises(ParameterError, match="'petrel' came back from another retriever"):
+            retriever.why(foreign)
         wrong: Any = 3
         with pytest.raises(ParameterError, match="why takes a document that came back"):
             retriever.why(wrong)

@@ -112,6 +112,14 @@ def test_what_is_searched_can_be_chosen() -> None:
     assert not hidden.score
 
 
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff \u00ad"])
+def test_a_value_that_shows_nothing_is_kept(store: HebbianStore, text: str) -> None:
+    store.put(ANN, "a", {"note": text})
+    found = store.get(ANN, "a")
+    assert found is not None
+    assert found.value == {"note": text}
+
+
 def test_a_batch_reads_what_was_there_before_it(store: HebbianStore) -> None:
     results = store.batch(
         [

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
-from typing import Any
-
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.conversation import RecallBundle
 from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
@@ -29,29 +25,3 @@ __all__ = [
     "TagExtractor",
     "citing_tool",
 ]
-
-#: Names that stood here, and the modules that they are in.
-_MOVED = {
-    "CITATION_CHAT_TEMPLATE": "prompts",
-    "CITATION_INSTRUCTION": "prompts",
-    "CITATION_QA_TEMPLATE": "prompts",
-    "CITATION_REFINE_TEMPLATE": "prompts",
-    "ConversationBundle": "conversation",
-    "LlamaIndexEmbedder": "embedding",
-    "RecallEvent": "events",
-    "SkipEmbedding": "tags",
-    "export_property_graph": "exporting",
-    "texts_of": "texts",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MOVED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = f"{__name__}.{_MOVED[name]}"
-    warnings.warn(
-        f"write: from {module} import {name}; here the name goes away in the next version",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return getattr(importlib.import_module(module), name)

@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
-__all__ = ["ConversationBundle", "RecallBundle", "asked_in_full", "turns_of"]
+__all__ = ["RecallBundle", "asked_in_full", "turns_of"]
 
 
 @dataclass
@@ -41,10 +41,6 @@ class RecallBundle(QueryBundle):
     filters: MetadataFilters | None = None
     namespace: str | None = None
     as_of: datetime | date | str | None = None
-
-
-ConversationBundle = RecallBundle
-"""Its former name, where it carried the history alone."""
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[str]:

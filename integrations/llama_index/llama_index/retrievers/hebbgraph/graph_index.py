@@ -152,7 +152,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         self._embed_model = embed_model
         self._cut = Cutting(transformations or ())
         self._parents = Parents(self.index, location)
-        try:
+        with self._closed_on_error():
             super().__init__(
                 index_struct=replace(index_struct or struct, location=struct.location),
                 objects=objects,
@@ -164,9 +164,6 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
             self._docstore = HebbianDocstore(self.index, self._parents.get)
             if everything := [*own, *(objects or ())]:
                 self.insert_nodes(everything)
-        except BaseException:
-            self.close()
-            raise
 
     @classmethod
     def from_documents(
@@ -206,11 +203,8 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
             show_progress=show_progress,
             **kwargs,
         )
-        try:
+        with made._closed_on_error():
             made._write(documents)
-        except BaseException:
-            made.close()
-            raise
         return made
 
     def __repr__(self) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
@@ -127,15 +126,6 @@ class LivingRetriever(Closing, RecallingRetriever):
         if self._owns_index and self._index is not None:
             finish_learning(CLOSING_SECONDS)
             self._index.close()
-
-    @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
-        """Close what was opened for a retriever that nobody will get."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
 
 def searched(nodes: Sequence[BaseNode]) -> list[BaseNode]:

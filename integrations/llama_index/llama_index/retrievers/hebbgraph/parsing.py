@@ -63,8 +63,10 @@ class HebbianNodeParser(NodeParser):
     tagger : callable, optional
         Chunk to tags, beside those that hebbgraph finds by itself. For pipelines with
         several workers it must be picklable.
-    chunk_tokens : (int, int)
-        Least and most tokens of a node, without ``parser``.
+    chunk_tokens : (int, int), optional
+        Least and most tokens of a node, without ``parser``. Left out, LlamaIndex's
+        ``Settings.chunk_size`` is the most and half of it the least: with as many nodes of it, a
+        prompt holds as much text as with LlamaIndex's own splitter.
 
     Notes
     -----
@@ -86,7 +88,8 @@ class HebbianNodeParser(NodeParser):
         default=None, description="Chunk to further tags."
     )
     chunk_tokens: tuple[int, int] = Field(
-        default=(200, 400), description="Least and most tokens of a node, without parser."
+        default_factory=lambda: _usual_tokens(),
+        description="Least and most tokens of a node, without parser.",
     )
 
     @classmethod
@@ -198,6 +201,12 @@ class Cutting:
         own = list(nodes)
         set_lasting_ids([node for node in own if node.ref_doc_id is not None])
         return own
+
+
+def _usual_tokens() -> tuple[int, int]:
+    """Return half of LlamaIndex's chunk size and all of it, without making its parser."""
+    most = getattr(Settings._node_parser, "chunk_size", DEFAULT_CHUNK_SIZE)
+    return most // 2, most
 
 
 def _chosen() -> NodeParser | None:

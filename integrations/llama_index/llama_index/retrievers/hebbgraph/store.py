@@ -75,7 +75,8 @@ class HebbianVectorStore(BasePydanticVectorStore):
     --------
     >>> from llama_index.core import Document
     >>> from llama_index.core.ingestion import IngestionPipeline
-    >>> from llama_index.retrievers.hebbgraph import HebbianNodeParser, SkipEmbedding
+    >>> from llama_index.retrievers.hebbgraph import HebbianNodeParser
+    >>> from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
     >>> store = HebbianVectorStore.open(":memory:")
     >>> pipeline = IngestionPipeline(
     ...     transformations=[HebbianNodeParser(), SkipEmbedding()], vector_store=store

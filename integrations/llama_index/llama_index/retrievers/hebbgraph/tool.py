@@ -87,8 +87,9 @@ class _CitingTool(RetrieverTool):
         nodes: list[NodeWithScore] = []
         if question:
             bundle = QueryBundle(question)
-            found = await self.retriever.aretrieve(bundle)
-            nodes = await self._async_apply_node_postprocessors(found, bundle)
+            nodes = await self.retriever.aretrieve(bundle)
+            for step in self._node_postprocessors:  # not every version has a method for it
+                nodes = await step.apostprocess_nodes(nodes, query_bundle=bundle)
         return self._output(question, nodes)
 
     def _output(self, question: str, nodes: Sequence[NodeWithScore]) -> ToolOutput:

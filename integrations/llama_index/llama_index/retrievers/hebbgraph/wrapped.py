@@ -9,6 +9,7 @@ from llama_index.core.indices.utils import embed_nodes
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import ParameterError
 
@@ -50,7 +51,10 @@ class Wrapped:
         if not store.stores_text:
             return docstore.get_nodes(self._held(docstore.docs), raise_error=False)
         try:
-            return list(store.get_nodes(None))
+            try:
+                return list(store.get_nodes(None))
+            except AssertionError:  # PGVectorStore's: it wants filters then, if empty ones
+                return list(store.get_nodes(filters=MetadataFilters(filters=[])))
         except _CANNOT as error:
             if listed := list(docstore.docs.values()):
                 return listed

@@ -59,7 +59,7 @@ def write_documents(
     show_progress: bool = False,
     wrapped: Wrapped | None = None,
 ) -> Written:
-    """Write documents into an index.
+    """Write documents into an index; those without text are skipped, with a warning.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def write_documents(
     wrapped : Wrapped, optional
         A vector index that gets and loses the same nodes, before the index does.
     """
-    intake = Intake(on_error=on_error, strict=strict)
+    intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
     whole = [document for document in documents if isinstance(document, Document)]
     nodes = [node for node in documents if not isinstance(node, Document)]
     nodes += cut(list(_clean(intake, whole))) if whole else ()
@@ -107,6 +107,8 @@ def write_nodes(
 ) -> Written:
     """Write nodes into an index; embeddings that they carry are used.
 
+    Those without text and title are skipped, with a warning.
+
     Parameters
     ----------
     nodes : sequence of BaseNode
@@ -118,10 +120,11 @@ def write_nodes(
     intake : Intake, optional
         What has already been cleaned.
     """
-    intake = intake or Intake(on_error="raise", strict=False)
-    chunks = _chunks(intake, leaves(nodes))
+    intake = intake or Intake(skip_empty=True)
+    searched = leaves(nodes)
+    chunks = _chunks(intake, searched)
     own = [chunk for chunk, _ in chunks.values()]
-    named = {*document_ids, *(chunk.document_id for chunk in own if chunk.document_id)}
+    named = {*document_ids, *(node.ref_doc_id or node.node_id for node in searched)}
     index.make_namespace()
     changed: set[str] = set()
     if refresh or wrapped is not None:
@@ -157,21 +160,15 @@ def _chunks(intake: Intake, nodes: Sequence[BaseNode]) -> dict[str, tuple[Chunk,
 
 def _clean(intake: Intake, documents: Sequence[Document]) -> Iterator[Document]:
     """Replace what cannot be kept before documents are cut, so that it is counted, or refused."""
-    odd = (
-        {"id": document.id_, "text": _odd(document.text)}  # what is long is cut later
-        for document in documents
-    )
-    for position, chunk in intake.take(odd):
-        document = documents[position]
-        if chunk.text:
+    for position, document in enumerate(documents):
+        text, clean = document.text, storable(document.text)
+        if document.id_ and text == clean and text.strip():
+            yield document
+            continue
+        fields = {"id": document.id_, "text": text if len(text) <= MAX_TEXT else clean}
+        for _, chunk in intake.take([fields], first=position):  # what is long is cut later
             resource = MediaResource(text=chunk.text)
-            document = document.model_copy(update={"text_resource": resource})
-        yield document
-
-
-def _odd(text: str) -> str:
-    """Return a text that has to be cleaned, or nothing."""
-    return "" if storable(text) == text else text if len(text) <= MAX_TEXT else storable(text)
+            yield document.model_copy(update={"text_resource": resource})
 
 
 def _vectors(chunks: dict[str, tuple[Chunk, BaseNode]]) -> dict[str, Sequence[float]]:

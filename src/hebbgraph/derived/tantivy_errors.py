@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hebbgraph.errors import HebbgraphError, StorageError
+from hebbgraph.artifacts import DamagedPartError, is_missing
+from hebbgraph.errors import HebbgraphError
 
-__all__ = ["DerivedDamageError", "LexicalDamageError", "is_panic", "translated"]
+__all__ = ["is_panic", "translated"]
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)|code: (\d+), kind:")
 #: How Tantivy says that a thread of its writer ended; why, it keeps to itself.
@@ -25,17 +26,9 @@ _WRITER_ENDED = ("writer was killed", "error occurred in a thread", "writer thre
 _NO_ROOM = 1 << 20  # bytes
 
 
-class DerivedDamageError(StorageError):
-    """Derived parts cannot be read, or do not belong to the truth; they are built anew."""
-
-
-class LexicalDamageError(DerivedDamageError):
-    """The lexical index cannot be read; it is built anew from the database."""
-
-
 @contextmanager
 def translated(directory: Path | None, *, writing: bool = False) -> Iterator[None]:
-    """Raise an OSError where the file system failed, and LexicalDamageError where files are bad.
+    """Raise an OSError where the file system failed, and DamagedPartError where files are bad.
 
     Parameters
     ----------
@@ -52,15 +45,16 @@ def translated(directory: Path | None, *, writing: bool = False) -> Iterator[Non
         said = str(error)
         if found := _OS_ERROR.search(said):
             number = int(found[1] or found[2])
-            if number != errno.ENOENT:  # a file that is gone is damage
-                raise OSError(number, os.strerror(number), str(directory)) from error
+            failure = OSError(number, os.strerror(number), str(directory))
+            if not is_missing(failure):  # a file that is gone is damage
+                raise failure from error
         if writing and any(text in said for text in _WRITER_ENDED):
             number = _likely_reason(directory)
             raise OSError(number, os.strerror(number), str(directory)) from error
-        raise LexicalDamageError(_told(directory, error)) from error
+        raise DamagedPartError(_told(directory, error)) from error
     except BaseException as error:
         if is_panic(error):
-            raise LexicalDamageError(_told(directory, error)) from error
+            raise DamagedPartError(_told(directory, error)) from error
         raise
 
 

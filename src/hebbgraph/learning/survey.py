@@ -1,0 +1,114 @@
+"""What is told of lessons as a whole: which are in force, and what many people reject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.actors import TRUSTED, voice_of
+from hebbgraph.learning.lessons import named_by
+from hebbgraph.learning.memory import MIN_WEIGHT, Memory
+from hebbgraph.records import Feedback, LessonRecord, PruneReport
+
+__all__ = ["lessons_of", "rejected", "survey"]
+
+#: The name of the one family of links, for people: from a question to a chunk.
+QUESTION = "question"
+
+
+def rejected(memory: Memory) -> dict[str, int]:
+    """Return for how many questions each chunk is rejected, by several who are believed.
+
+    One is enough if the application vouches for him.
+    """
+    with memory.lock.held():
+        lessons, amount = memory.lessons, memory.amounts()
+        owner = lessons.link_lesson
+        links = np.flatnonzero((lessons.link_credit < 0) & (amount[owner] > 0))
+        by_node: dict[int, tuple[set[int], set[int]]] = {}
+        for link in links.tolist():
+            asked, by = by_node.setdefault(int(lessons.link_node[link]), (set(), set()))
+            asked.add(int(lessons.question[owner[link]]))
+            by.add(int(lessons.voice[owner[link]]))
+        named = {named_by(lessons.names[node]): said for node, said in by_node.items()}
+        present = memory.resolve(id_ for id_, _ in named)
+        return {
+            id_: len(asked)
+            for (id_, text_hash), (asked, by) in named.items()
+            if id_ in present and present[id_][1] == text_hash and (len(by) > 1 or TRUSTED in by)
+        }
+
+
+def survey(memory: Memory, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
+    """Count weak and masked links, and list the feedback that has no other.
+
+    The caller holds the lock on the graph.
+    """
+    with memory.lock.held():
+        masked, weight = _state_of_links(memory, graph)
+        weak = weight < min_weight
+        owner = memory.lessons.link_lesson
+        useful = np.zeros(len(memory.lessons), np.bool_)
+        useful[owner[~(weak | masked)]] = True
+        idle = [memory.lessons.event(at).feedback_id for at in np.flatnonzero(~useful).tolist()]
+        report = PruneReport(
+            min_weight=min_weight,
+            edges={QUESTION: len(owner)},
+            weak={QUESTION: int((weak & ~masked).sum())},
+            masked={QUESTION: int(masked.sum())},
+            feedback=len(idle),
+        )
+        return report, idle
+
+
+def lessons_of(memory: Memory, graph: TagGraph, feedback: Sequence[Feedback]) -> list[LessonRecord]:
+    """Return what each feedback taught: how many links, how many of them are in force.
+
+    The caller holds the lock on the graph.
+    """
+    with memory.lock.held():
+        masked, weight = _state_of_links(memory, graph)
+        owner, n = memory.lessons.link_lesson, len(memory.lessons)
+        taught = np.bincount(owner, minlength=n).tolist()
+        active = np.bincount(owner[~masked & (weight >= MIN_WEIGHT)], minlength=n).tolist()
+        at = {memory.lessons.event(number).feedback_id: number for number in range(n)}
+        weights = {voice: memory.weight_of(voice) for voice in set(map(voice_of, feedback))}
+    return [
+        LessonRecord(
+            feedback_id=one.id,
+            recall_id=one.recall_id,
+            created_at=one.created_at,
+            actor=one.actor,
+            origin=one.origin,
+            question=one.query,
+            cited=one.cited,
+            rejected=one.rejected,
+            ratings=one.ratings,
+            reasons=one.reasons,
+            shown=tuple(shown.chunk_id for shown in one.shown),
+            edges=taught[at[one.id]] if one.id in at else 0,
+            active=active[at[one.id]] if one.id in at else 0,
+            weight=weights[voice_of(one)],
+        )
+        for one in feedback
+    ]
+
+
+def _state_of_links(
+    memory: Memory, graph: TagGraph
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return whether each link leads to what is gone, and what it weighs."""
+    lessons = memory.lessons
+    nothing = np.empty(0, np.uint64), np.empty(0, np.float32)
+    recollection = memory.recollect(graph, nothing, None, None)
+    weight = memory.amounts()[lessons.link_lesson] * np.abs(lessons.link_credit)
+    if recollection is None:
+        return np.zeros(0, np.bool_), weight
+    live = recollection.slots.of_node >= 0
+    rejections = np.flatnonzero(lessons.rejects >= 0)
+    live[rejections] = live[lessons.rejects[rejections]]
+    masked: NDArray[np.bool_] = ~live[lessons.link_node]
+    return masked, weight
