@@ -442,6 +442,7 @@ def test_the_api_is_described_for_people(open_window: Callable[..., Window]) -> 
 
 def test_it_can_be_used_without_a_mouse(window: Window) -> None:
     page = window.go("ask")
+    page.get_by_label("Question", exact=True).wait_for()  # a key pressed before is lost
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
