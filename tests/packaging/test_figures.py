@@ -92,3 +92,14 @@ def test_the_measured_tables_are_the_stored_results() -> None:
                 assert shown[system, metric] == f"{value:.3f}".removeprefix("0"), (name, system)
                 compared += 1
     assert compared > 50
+
+
+def test_the_table_of_chats_is_the_stored_result() -> None:
+    kept = ROOT / "benchmarks" / "results" / "usebench-beam_dev.json"
+    systems = json.loads(kept.read_text("utf-8"))["sets"][0]["systems"]
+    page = (ROOT / "docs" / "usebench.md").read_text("utf-8")
+    assert table(page.split("## Measured")[1]) == {
+        (system["name"], metric): f"{value['all']:.3f}".removeprefix("0")
+        for system in systems
+        for metric, value in system["runs"]["none"]["means"].items()
+    }
