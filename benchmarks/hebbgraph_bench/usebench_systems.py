@@ -1,12 +1,13 @@
 """hebbgraph, and rivals that were written here, as systems of usebench.
 
 Without a model, with a weak one (latent semantic analysis of the corpus), and with MiniLM; as
-LangGraph's store; and LinearRAG. usebench lists them under the entry points of this distribution:
-``usebench run SET --systems bm25,hebbgraph,hebbgraph-lsa,hebbgraph-minilm``.
+LangGraph's store and LlamaIndex's memory block; and LinearRAG. usebench lists them under the entry
+points of this distribution: ``usebench run SET --systems bm25,hebbgraph,hebbgraph-minilm``.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,17 @@ from usebench.records import Passage
 from hebbgraph_bench.baselines import Retriever
 from hebbgraph_bench.linear_rag import LinearRAG
 
-__all__ = ["Hebbgraph", "Searched", "Store", "linear_rag", "lsa", "minilm", "store"]
+__all__ = [
+    "Hebbgraph",
+    "MemoryBlock",
+    "Searched",
+    "Store",
+    "linear_rag",
+    "lsa",
+    "memory_block",
+    "minilm",
+    "store",
+]
 
 
 #: What usebench rates from 0 to 1, an index rates from -1 to 1.
@@ -184,6 +195,29 @@ class Store(_OnDisk, Static):
         return [item.key for item in self._store.search(("messages",), query=question, limit=k)]
 
 
+class MemoryBlock(_OnDisk, Static):
+    """LlamaIndex's memory block over an index, as an agent's memory asks it."""
+
+    def add(self, passages: Sequence[Passage], /) -> None:
+        """Put each passage as a message."""
+        from llama_index.core.llms import ChatMessage
+        from llama_index.retrievers.hebbgraph import HebbianMemoryBlock
+
+        index = self.opened([passage.full_text for passage in passages])
+        self._block = HebbianMemoryBlock(index=index)
+        self._texts = {passage.id: passage.full_text for passage in passages}
+        asyncio.run(self._block.aput([ChatMessage(text) for text in self._texts.values()]))
+
+    def search(self, question: str, k: int, /) -> list[str]:
+        """Return the passages that the block tells, in its order."""
+        from llama_index.core.llms import ChatMessage
+
+        self._block.similarity_top_k = k
+        told = asyncio.run(self._block.aget([ChatMessage(question)]))
+        places = {id_: told.find(f"user: {text}") for id_, text in self._texts.items()}
+        return sorted((id_ for id_ in places if places[id_] >= 0), key=places.__getitem__)[:k]
+
+
 class Searched(Static):
     """A retriever of this bench, which learns nothing.
 
@@ -234,6 +268,11 @@ def minilm() -> Hebbgraph:
 def store() -> Store:
     """Make LangGraph's store without a model."""
     return Store()
+
+
+def memory_block() -> MemoryBlock:
+    """Make LlamaIndex's memory block without a model."""
+    return MemoryBlock()
 
 
 def linear_rag() -> Searched:

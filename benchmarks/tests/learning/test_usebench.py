@@ -17,7 +17,7 @@ from usebench.unlearning import measure_unlearning
 
 from hebbgraph_bench.datasets import Dataset, Query
 from hebbgraph_bench.learning.splits import Question, split
-from hebbgraph_bench.usebench_systems import Hebbgraph, Searched, Store, lsa
+from hebbgraph_bench.usebench_systems import Hebbgraph, MemoryBlock, Searched, Store, lsa
 
 CHUNKS = [
     ("lamp", "The lamp of the tower was made by Edda Lund and burned oil."),
@@ -80,7 +80,7 @@ def test_lessons_are_taken_back_exactly(skarn: Dataset) -> None:
 
 def test_every_mode_finds_what_is_said_in_so_many_words() -> None:
     passages = [Passage(id_, text) for id_, text in CHUNKS]
-    for system in (Hebbgraph(), lsa(), Store()):
+    for system in (Hebbgraph(), lsa(), Store(), MemoryBlock()):
         system.reset()
         system.add(passages)
         assert system.search("Where do gulls nest in summer?", 2)[0] == "rock"
