@@ -1,4 +1,5 @@
-// Builds the page: everything it needs, in five files, the same on every machine.
+// Builds the page: everything it needs, in six files, the same on every machine. `node build.mjs DIR`
+// builds it elsewhere.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, rmSync, mkdirSync, writeFileSync, copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "..", "hebbgraph_server", "page");
+const out = process.argv[2] ?? join(here, "..", "hebbgraph_server", "page");
 const source = join(here, "src");
 
 rmSync(out, { recursive: true, force: true });

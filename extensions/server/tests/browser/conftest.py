@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from hebbgraph import HebbianIndex, LearningSettings, Settings
@@ -104,8 +105,10 @@ class Window:
             self.wrong.append(f"foreign request: {request.url}")
 
     def go(self, view: str) -> Page:
-        """Open a view afresh, without losing what the tab remembers."""
-        self.page.goto(f"{self.url}#/{view}")
+        """Open a view without losing what the tab remembers, and wait until all of it is drawn."""
+        address = f"#/{quote(view, safe='/?&=%')}"
+        self.page.goto(f"{self.url}{address}")
+        self.page.locator(f"main[data-shown='{address}']").wait_for()
         return self.page
 
     def ask(self, question: str) -> Page:
@@ -113,7 +116,8 @@ class Window:
         page = self.go("ask")
         page.get_by_label("Question", exact=True).fill(question)
         page.get_by_role("button", name="Ask", exact=True).click()
-        page.locator(".hit, .answers .empty").first.wait_for()
+        answer = page.get_by_role("region", name=question, exact=True)
+        answer.locator(".hit, .empty").first.wait_for()
         return page
 
 

@@ -41,7 +41,7 @@ def index() -> Iterator[HebbianIndex]:
         ])  # fmt: skip
         recall = opened.recall("Where does the Scripted Quay lie?")
         opened.reinforce(recall, cited=[recall.hits[0].chunk.id], actor=_evil("actor"))
-        opened.correct_tags("rename", "second quay", into="quay two", actor=_evil("actor"))
+        opened.tags.correct("rename", "second quay", into="quay two", actor=_evil("actor"))
         yield opened
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -441,8 +442,8 @@ def test_the_api_is_described_for_people(open_window: Callable[..., Window]) -> 
 
 
 def test_it_can_be_used_without_a_mouse(window: Window) -> None:
-    page = window.go("ask")
-    page.get_by_label("Question", exact=True).wait_for()  # a key pressed before is lost
+    page = window.page
+    page.goto(f"{window.url}#/ask")  # the first key comes at once
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
@@ -454,6 +455,21 @@ def test_it_can_be_used_without_a_mouse(window: Window) -> None:
     page.keyboard.press("Enter")
     page.locator(".spread").wait_for()
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_what_is_typed_before_the_role_is_known_is_kept(window: Window) -> None:
+    page = window.page
+    held: list[Any] = []
+    page.route("**/v1/access**", lambda route: held.append(route))
+    page.goto(f"{window.url}#/ask")
+    page.keyboard.press("/")
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    page.get_by_text("Asking …").wait_for()
+    for route in held:
+        route.continue_()
+    page.get_by_role("button", name="Cited").first.wait_for()
+    assert page.get_by_label("Question", exact=True).input_value() == QUESTION
 
 
 def test_dark_and_light(window: Window) -> None:
@@ -485,7 +501,8 @@ def test_a_token_is_asked_for_and_its_role_told(window: Window, server: Server) 
     server.stop()
     server.tokens = (token_of(secret, role="read"),)
     server.start()
-    page = window.go("ask")
+    page = window.page
+    page.goto(f"{window.url}#/ask")
     page.locator("#token").fill(secret)
     page.get_by_role("button", name="Continue").click()
     page = window.ask(QUESTION)
@@ -519,6 +536,14 @@ def test_the_built_files_are_of_these_sources() -> None:
     for path in sorted(source.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
     assert (PAGE / "SOURCE").read_text().strip() == digest.hexdigest(), "run make ui"
+
+
+def test_the_built_files_are_the_same_everywhere(tmp_path: Path) -> None:
+    if not (SERVER / "ui/node_modules").exists():
+        pytest.skip("make ui installs what builds the page")
+    subprocess.run(["node", "build.mjs", str(tmp_path)], cwd=SERVER / "ui", check=True)
+    for path in PAGE.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_the_page_is_small_and_carries_its_licences() -> None:

@@ -28,7 +28,6 @@ class Steps:
 
     def __init__(self, window: Window) -> None:
         self.page: Page = window.go("")
-        self.page.get_by_label("Question", exact=True).wait_for()
         self.taken = 0
 
     def click(self, target: Locator) -> None:

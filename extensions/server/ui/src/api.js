@@ -68,10 +68,14 @@ const ROLES = ["read", "teach", "write"];
 let role = "write"; // until the server has told
 let answers = false;
 let folder = false;
+let learning = null;
 /** Ask what the token may do here; what it may not is not offered. */
-export async function learnRole() {
-  ({ role, answers, folder } = await get("access"));
+export function learnRole() {
+  learning = get("access").then((told) => { ({ role, answers, folder } = told); })
+    .catch(() => {}); // the view says what is wrong
 }
+/** Wait until that is known. */
+export const roleKnown = () => learning;
 export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
 
 /** Whether a model answers questions here. */

@@ -1,5 +1,5 @@
 // Ask: passages with the words that matched, why they came, and teaching beside them.
-import { may, post, trace } from "./api.js";
+import { may, post, roleKnown, trace } from "./api.js";
 import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
@@ -32,8 +32,7 @@ export function showAsk(view, parameters) {
     },
   }, h("div.question", field("Question", first), h("button.primary", "Ask")), more, refused);
   put(view, form, results);
-  if (asked.query) ask();
-  else welcome(results);
+  return asked.query ? ask() : welcome(results);
 
   function submit() {
     const filter = where.value.trim();
@@ -101,6 +100,7 @@ async function answer(column, query, main, before = null, told_ = null, earlier 
     const filter = asked.where ? { where: asked.where } : {};
     recall = await post("recall", { query, k: asked.k, ...filter });
     told = await trace(recall, asked.where);
+    await roleKnown();
   } catch (problem) {
     put(column, h("p.refused", { role: "alert" }, problem.message));
     return;

@@ -13,15 +13,15 @@ export function showLearning(view) {
   const edges = h("div");
   const forgetting = h("div", { "aria-live": "polite" });
   const taken = h("div", { "aria-live": "polite" });
+  const [compared, comparing] = comparison();
   put(view,
     may("teach") && h("section", h("h2", "Lessons"), lessons),
-    h("section", h("h2", "With and without what was learned"), comparison()),
+    h("section", h("h2", "With and without what was learned"), compared),
     may("write") && h("section", h("h2", "Did it help here?"), report()),
     h("div", { class: may("teach") ? "pair" : "" },
       h("section", h("h2", "What it moved"), edges),
       may("teach") && h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting, taken)));
-  if (may("teach")) list();
-  else moved();
+  return Promise.all([comparing, may("teach") ? list() : moved()]);
 
   /** What whoever may only read is told: the parameters, and no lesson. */
   async function moved() {
@@ -36,7 +36,7 @@ export function showLearning(view) {
 
   async function list() {
     put(lessons, h("p.quiet", "Reading …"));
-    undoable(taken, list);
+    const undoing = undoable(taken, list);
     try {
       const [{ preview }, { lessons: known }, { learned }] = await Promise.all([
         post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
@@ -45,6 +45,7 @@ export function showLearning(view) {
         ...preview.changes.map((one) => one.target)]);
       put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
       put(edges, parameters(learned), changes(preview, "No edge was learned yet.", titles));
+      await undoing;
     } catch (problem) {
       put(lessons, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -290,8 +291,7 @@ function comparison() {
       compare();
     },
   }, h("div.question", field("Question", input), h("button", "Compare")));
-  if (asked.query) compare();
-  return h("div", form, place);
+  return [h("div", form, place), asked.query ? compare() : null];
 }
 
 /** Ranks without lessons on the left, with them on the right. */

@@ -1,5 +1,5 @@
 // The shell: navigation, theme, namespace, token, and the view that the address names.
-import { chooseNamespace, connect, get, healthy, learnRole, namespace } from "./api.js";
+import { chooseNamespace, connect, get, healthy, learnRole, namespace, roleKnown } from "./api.js";
 import { showAsk } from "./ask.js";
 import { h, put } from "./dom.js";
 import { showLearning } from "./learning.js";
@@ -8,13 +8,14 @@ import { showOperations } from "./operations.js";
 import { showReplay } from "./replay.js";
 import { showTags } from "./tags.js";
 
+// The last three offer different things to different roles.
 const VIEWS = [
   ["ask", "Ask", "What comes back, and why", showAsk],
   ["replay", "Replay", "How activation spread", showReplay],
   ["map", "Map", "What lies around a tag", showMap],
-  ["learning", "Learning", "What citations taught", showLearning],
-  ["tags", "Tags", "What passages name, and corrections", showTags],
-  ["operations", "Documents", "What it holds, its size and health", showOperations],
+  ["learning", "Learning", "What citations taught", showLearning, true],
+  ["tags", "Tags", "What passages name, and corrections", showTags, true],
+  ["operations", "Documents", "What it holds, its size and health", showOperations, true],
 ];
 
 const main = h("main", { id: "main", tabindex: "-1" });
@@ -94,21 +95,23 @@ async function listNamespaces() {
   namespaces.hidden = names.length < 2;
 }
 
-let leave = null;
-/** Show the view that the address names. */
-function show() {
+/** Show the view that the address names; main tells whose whole content is drawn. */
+async function show() {
   const [path, query] = location.hash.replace(/^#\//, "").split("?");
   const at = Math.max(VIEWS.findIndex(([name]) => name === path), 0);
-  const [name, title, about, view] = VIEWS[at];
+  const [name, title, about, view, byRole] = VIEWS[at];
   links.forEach((link, number) => {
     if (number === at) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   });
   document.title = `${title} · hebbgraph`;
-  leave?.();
   const body = h("div", { class: `view view-${name}` });
+  delete main.dataset.shown;
   put(main, h("div.head", h("h1", title), h("p", about)), body);
-  leave = view(body, new URLSearchParams(query || "")) || null;
+  if (byRole) await roleKnown();
+  if (!body.isConnected) return; // another view was asked for meanwhile
+  await view(body, new URLSearchParams(query || ""));
+  if (body.isConnected) main.dataset.shown = location.hash;
 }
 
 addEventListener("hashchange", () => {
@@ -123,8 +126,8 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   field.select();
 });
-async function start() {
-  await learnRole().catch(() => {}); // the view says what is wrong
+function start() {
+  learnRole();
   show();
 }
 listNamespaces();

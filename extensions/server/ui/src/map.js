@@ -25,9 +25,9 @@ export function showMap(view, parameters) {
   }, h("div.question", field("Tag", input), h("button.primary", "Show")), names), body);
   input.addEventListener("input", settled(180, async () => {
     const { tags } = await post("tags", { containing: input.value.trim(), limit: 20 }).catch(() => ({ tags: [] }));
-    put(names, tags.map((one) => h("option", { value: one.tag }, `${count(one.chunks)} passages`)));
+    put(names, tags.map((one) => h("option", { value: one.tag }, some(one.chunks, "passage"))));
   }));
-  (tag ? around(body, tag) : start(body)).catch((problem) => put(body, h("p.refused", { role: "alert" }, problem.message)));
+  return (tag ? around(body, tag) : start(body)).catch((problem) => put(body, h("p.refused", { role: "alert" }, problem.message)));
 }
 
 async function start(body) {

@@ -17,7 +17,7 @@ const shown = (name, value) => (name === "untagged_share" ? `${(100 * value).toF
 export function showOperations(view, parameters) {
   const numbers = h("div");
   const refresh = [() => measure(numbers)];
-  const changed = () => refresh.forEach((again) => again());
+  const changed = () => Promise.all(refresh.map((again) => again()));
   put(view,
     h("section", { "aria-label": "Documents" }, documents(parameters.get("document"), changed, refresh)),
     may("write") && h("section", h("h2", "Add"), adding(changed)),
@@ -25,7 +25,7 @@ export function showOperations(view, parameters) {
     h("div.pair",
       work("Health", "The doctor compares everything that is derived with the texts. It takes as long as building the index.", "Examine", examine),
       work("Colonies", "Communities of passages that share tags. The map colours them.", "Find colonies", findColonies)));
-  measure(numbers);
+  return changed();
 }
 
 async function measure(numbers) {
@@ -101,7 +101,6 @@ function documents(open, changed, refresh) {
   } }, "Read the folder again");
   find.addEventListener("input", settled(180, list));
   refresh.push(list);
-  list();
   return [h("div.question", field("Find", find), again), h("p.quiet", "The one indexed last comes first."), told, table];
 }
 

@@ -26,14 +26,12 @@ export function showReplay(view, parameters) {
     },
   }, h("div.question", field("Question", input), h("button.primary", "Replay")));
   put(view, form, stage);
-  if (asked.query) play();
-  else {
-    put(stage, empty("Watch a question think",
-      h("p", "A question lights up the tags that it names and the passages that words and meaning "
-        + "find first. From there activation flows: passage to tag, tag to passage, each step a "
-        + "little weaker. What past citations taught has a colour of its own."),
-      h("p", h("a", { href: "#/ask" }, "Ask a question"), " first, or type one above.")));
-  }
+  if (asked.query) return play();
+  return put(stage, empty("Watch a question think",
+    h("p", "A question lights up the tags that it names and the passages that words and meaning "
+      + "find first. From there activation flows: passage to tag, tag to passage, each step a "
+      + "little weaker. What past citations taught has a colour of its own."),
+    h("p", h("a", { href: "#/ask" }, "Ask a question"), " first, or type one above.")));
 
   async function play() {
     stop?.();
@@ -51,7 +49,6 @@ export function showReplay(view, parameters) {
       put(stage, h("p.refused", { role: "alert" }, problem.message));
     }
   }
-  return () => stop?.();
 }
 
 function nothing(stage) {
@@ -140,6 +137,7 @@ function film(stage, told) {
     if (at === frames.length - 1) show(0);
     put(playing, "Pause");
     timer = setInterval(() => {
+      if (!stage.isConnected) return pause(); // another view is shown
       show(at + 1);
       if (at === frames.length - 1) pause();
     }, PLAY);

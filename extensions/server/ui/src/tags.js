@@ -37,9 +37,8 @@ export function showTags(view, parameters) {
       }, picked, kind, intoField, chunksField, h("div.row", submit), told))),
   h("section", h("h2", "Corrections in force"), log));
   shape();
-  find();
-  listLog();
   search.addEventListener("input", settled(180, () => find()));
+  return Promise.all([find(), listLog()]);
 
   function shape() {
     const now = chosenKind();
