@@ -277,10 +277,8 @@ def _sums(at: IntArray, values: FloatArray, n: int) -> NDArray[np.float64]:
 
 
 def _firsts(ordered: IntArray) -> IntArray:
-    """Return where each run of equal values begins."""
-    if not len(ordered):
-        return np.empty(0, np.int64)
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    """Return where each run of equal values begins; none is below 0."""
+    return np.flatnonzero(np.diff(ordered, prepend=-1))
 
 
 def _padded(values: FloatArray, n: int) -> FloatArray:

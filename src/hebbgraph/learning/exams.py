@@ -13,7 +13,7 @@ from hebbgraph.learning.lessons import BEYOND, Lessons
 
 __all__ = ["brought_back", "examined", "taught_share"]
 
-#: So many lessons are exams, drawn by their ids; of each, so many chunks that memory brings.
+#: So many lessons are exams, drawn by what they say; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
 #: Fewer chunks than this are no choice.
 _CHOICE = 5
@@ -84,7 +84,8 @@ def examined(lessons: Lessons, until: int, associations: Associations, amount: F
     """Hold the exams of the first so many lessons, and return what follows from them."""
     able = np.flatnonzero(np.diff(lessons.shown_ends[: until + 1]) > 0)
     able = able[np.isin(able, lessons.link_lesson[lessons.link_credit > 0])]
-    drawn = able[np.argsort(lessons.draw[able], kind="stable")[:_MOST]]
+    # Whoever says it again says nothing new.
+    drawn = able[np.unique(lessons.draw[able], return_index=True)[1][:_MOST]]
     if not len(drawn):
         return Trust()
     exams = [_exam(lessons, lesson, until, associations, amount) for lesson in drawn.tolist()]
@@ -126,10 +127,9 @@ def _exam(
     seed, pair = np.nonzero(shown[at][:, None] == mine.source)
     less = seed, mine.target[pair], -mine.amount[pair]
     pairs = associations.together(shown[at], less).completed(mass, n)
-    words = _without(associations.by_cues(asked), nodes, own, 1.0)
-    vectors = associations.by_vector(asked)
-    if vectors is not None:
-        vectors = _without(vectors, nodes, own, 1.0)
+    words = _without(associations.by_cues(asked), nodes, own)
+    if (vectors := associations.by_vector(asked)) is not None:
+        vectors = _without(vectors, nodes, own)
     taught = associations.taught.copy()
     taught[nodes] -= own
     near = np.concatenate((shown, cited))
@@ -158,9 +158,9 @@ def _exam(
     return first, features(brought, taught), np.isin(candidates, cited)
 
 
-def _without(sums: Sums, nodes: IntArray, own: FloatArray, length: float) -> Sums:
+def _without(sums: Sums, nodes: IntArray, own: FloatArray) -> Sums:
     """Take a lesson out of the sums that it is a part of."""
     dot, squared = sums.dot.copy(), sums.squared.copy()
-    squared[nodes] = np.maximum(squared[nodes] - 2.0 * own * dot[nodes] + own**2 * length, 0.0)
-    dot[nodes] = np.maximum(dot[nodes] - own * length, 0.0)
+    squared[nodes] = np.maximum(squared[nodes] - 2.0 * own * dot[nodes] + own**2, 0.0)
+    dot[nodes] = np.maximum(dot[nodes] - own, 0.0)
     return Sums(dot, squared)

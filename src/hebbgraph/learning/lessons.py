@@ -15,7 +15,7 @@ from hebbgraph.arrays import GrowableArray, IntArray, concatenated_ranges
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.learning.cues import cues_of
 from hebbgraph.limits import MANY_SHOWN
-from hebbgraph.records import Feedback
+from hebbgraph.records import Feedback, lesson_digest
 
 __all__ = ["Event", "Lessons", "Node", "chunk_node", "named_by", "shared_credit"]
 
@@ -163,8 +163,10 @@ class Lessons:
         added["shown_score"] += [score for _, score in shown]
         self._n_shown += len(shown)
         added["shown_ends"].append(self._n_shown)
-        draw = hashlib.blake2b(feedback.id.encode(), digest_size=8).hexdigest()
-        added["draw"].append(int(draw, 16))
+        # By what is said: ids of recalls are random.
+        about = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
+        draw = lesson_digest(*about, dict(feedback.terms))
+        added["draw"].append(int.from_bytes(draw[:8], "big"))
         question = question_digest(feedback)
         added["question"].append(question)
         added["voice"].append(voice)
