@@ -31,7 +31,7 @@ __all__ = ["chunks", "main", "questions"]
 
 K = 5
 #: Where tags are proposed, and where the terms of lexical search are made.
-_TAGS, _TERMS = ("candidates", "proposer"), ("reader", "query")
+_TAGS, _TERMS = ("candidates",), ("reader", "query")
 _N = 120
 _SYLLABLES = (
     "Vân", "Văn", "Khê", "Khế", "Bàn", "Bản", "Thạch", "Thách", "Hồ", "Hổ", "Lam", "Lâm",

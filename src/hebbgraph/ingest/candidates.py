@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from hebbgraph.graph.references import link_candidates
 from hebbgraph.namespace import Namespace
 from hebbgraph.protocols import BatchTagger
 from hebbgraph.records import Chunk, TaggingReport
 from hebbgraph.settings import Settings
-from hebbgraph.text.proposer import Proposer
+from hebbgraph.text import proposals
 
 __all__ = ["Tagging", "propose_candidates"]
 
 
 def propose_candidates(
-    proposer: Proposer,
     settings: Settings,
     chunks: Sequence[Chunk],
     tags: Iterable[Iterable[str]],
@@ -25,7 +23,6 @@ def propose_candidates(
 
     Parameters
     ----------
-    proposer : Proposer
     settings : Settings
     chunks : sequence of Chunk
     tags : iterable of iterables of str
@@ -36,10 +33,10 @@ def propose_candidates(
     list of dict
         For each chunk, candidates by kind.
     """
-    proposed = proposer.propose(
-        (chunk.searched if settings.text_tags else "", chunk.title, [*chunk.tags, *more])
+    proposed = [
+        proposals(chunk.searched if settings.text_tags else "", chunk.title, [*chunk.tags, *more])
         for chunk, more in zip(chunks, tags, strict=True)
-    )
+    ]
     if not settings.text_tags:
         kinds = ("title", "given")
         proposed = [
@@ -53,22 +50,10 @@ def propose_candidates(
 
 
 class Tagging:
-    """Calls the tagger of a namespace, and lends proposers, which do pass 1."""
+    """Calls the tagger of a namespace."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._idle: list[Proposer] = []
-
-    @contextlib.contextmanager
-    def proposer(self) -> Iterator[Proposer]:
-        """Lend a proposer; a thread that finds none idle makes one."""
-        try:
-            proposer = self._idle.pop()
-        except IndexError:
-            proposer = Proposer()
-        yield proposer
-        proposer.rest()
-        self._idle[:] = [proposer]  # not after an error: its state may be half updated
 
     def tags(
         self, chunks: Sequence[Chunk], on_progress: Callable[[int], object] | None = None

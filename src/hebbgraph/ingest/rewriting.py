@@ -18,7 +18,6 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
 from hebbgraph.store.truth import ChunkWrite
-from hebbgraph.text.proposer import Proposer
 
 __all__ = ["reembed", "retag"]
 
@@ -36,10 +35,10 @@ def retag(
         started = time.perf_counter()
         report = AddReport(generation=truth.generation())
         total, done = truth.count(), 0
-        with progress(show_progress, on_progress) as tell, tagging.proposer() as proposer:
+        with progress(show_progress, on_progress) as tell:
             for rows in pages(truth.rows_by_id(), namespace.settings.batch_size):
                 tell_part = part_of(tell, done, total)
-                report += _retag_batch(namespace, rows, tagging, proposer, tell_part)
+                report += _retag_batch(namespace, rows, tagging, tell_part)
                 done += len(rows)
                 tell(done, max(total, done))
         return report.model_copy(update={"seconds": time.perf_counter() - started})
@@ -51,7 +50,6 @@ def _retag_batch(
     namespace: Namespace,
     rows: Sequence[int],
     tagging: Tagging,
-    proposer: Proposer,
     on_progress: Callable[[int], object],
 ) -> AddReport:
     truth = namespace.truth
@@ -66,7 +64,7 @@ def _retag_batch(
     state = truth.state().embedding
     vectors = dict(truth.embeddings.vectors(chunks, state.epoch) if state else ())
     stored = {row: candidates for row, _, candidates in truth.candidates(chunks)}
-    proposed = propose_candidates(proposer, namespace.settings, list(chunks.values()), tags)
+    proposed = propose_candidates(namespace.settings, list(chunks.values()), tags)
     writes = [
         ChunkWrite(chunk, candidates, vectors.get(row))
         for (row, chunk), candidates in zip(chunks.items(), proposed, strict=True)

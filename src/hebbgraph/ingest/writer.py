@@ -19,7 +19,6 @@ from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.search_text import with_context
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.truth import ChunkWrite, OvertakenError, Standing
-from hebbgraph.text.proposer import Proposer
 
 __all__ = ["Document", "Writer"]
 
@@ -112,13 +111,11 @@ class Writer:
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         done = 0
-        with progress(show_progress, on_progress) as tell, self._tagging.proposer() as proposer:
+        with progress(show_progress, on_progress) as tell:
             try:
                 for batch in pages(accepted, self._settings.batch_size):
                     distinct = self.distinct(batch, intake)
-                    written, failure = self.write(
-                        distinct, proposer, on_progress=part_of(tell, done, total)
-                    )
+                    written, failure = self.write(distinct, on_progress=part_of(tell, done, total))
                     report += written
                     if failure is not None:
                         raise failure
@@ -182,8 +179,7 @@ class Writer:
                 raise InvalidChunkError(f"document {document.id!r}: id {chunk.id!r} occurs twice")
         for chunk in by_id.values() if self._settings.keep_versions else ():
             check_versioned(chunk)
-        with self._tagging.proposer() as proposer:
-            report, failure = self.write(list(by_id.values()), proposer, document=document)
+        report, failure = self.write(list(by_id.values()), document=document)
         if failure is not None:
             raise failure
         intake.tell()
@@ -193,7 +189,6 @@ class Writer:
     def write(
         self,
         chunks: list[Chunk],
-        proposer: Proposer,
         *,
         document: Document | None = None,
         on_progress: Callable[[int], object] | None = None,
@@ -216,7 +211,7 @@ class Writer:
             final = self._in_versions(chunks, gone)
             changed = self._truth.changed([*final.put, *final.moved])
             beside = {*stored, *final.beside}
-            ready = self._prepared(changed, proposer, on_progress, beside)
+            ready = self._prepared(changed, on_progress, beside)
             failure = ready.embedded.failure
             in_part = document is None and not final.moved and ready.writes
             if failure is not None and not in_part:
@@ -262,7 +257,6 @@ class Writer:
     def _prepared(
         self,
         changed: list[tuple[Chunk, bytes]],
-        proposer: Proposer,
         on_progress: Callable[[int], object] | None,
         beside: Iterable[str],
     ) -> _Prepared:
@@ -275,7 +269,7 @@ class Writer:
             kept = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
             changed, tags = [changed[at] for at in kept], [tags[at] for at in kept]
             chunks = [chunk for chunk, _ in changed]
-        proposed = propose_candidates(proposer, self._settings, chunks, tags)
+        proposed = propose_candidates(self._settings, chunks, tags)
         writes = [
             ChunkWrite(chunk, candidates, embedded.of(chunk), digest)
             for (chunk, digest), candidates in zip(changed, proposed, strict=True)

@@ -18,8 +18,7 @@ Data flows through the room in this order:
 ``definitions``      whether a text opens by defining a name
 ``salience``         salient terms, where capitals say nothing
 ``candidates``       pass 1: all of the above as the tag candidates of one chunk
-``proposer``         pass 1 for many chunks at once, with equal results
-``word_table``       many texts split into numbered words, for the proposer
+``word_table``       many texts split into numbered words, for the reader
 ``hashing``          keyed hashes of tokens and phrases
 ``reader``           many texts at once to token hashes and lexical terms
 ==================== ================================================================

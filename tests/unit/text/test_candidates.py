@@ -2,7 +2,6 @@ import pytest
 
 from hebbgraph.text import candidates, phrase_key, proposals
 from hebbgraph.text.candidates import MAX_NAMES
-from hebbgraph.text.proposer import Proposer
 
 
 def keys(text, *kinds, title=""):
@@ -257,7 +256,6 @@ def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
 )
 def test_what_else_a_definition_calls_its_subject_is_its_subject_too(text, subjects):
     assert keys(text, "subject") == subjects
-    assert Proposer().propose([(text, "", ())] * 20) == [proposals(text)] * 20
 
 
 def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
@@ -278,7 +276,6 @@ def test_a_title_that_the_text_contradicts_is_a_given_tag(title, titles, subject
     found = proposals(text, title)
     expected = {"title": titles, "subject": subjects, "given": given}
     assert {kind: found.get(kind, []) for kind in expected} == expected
-    assert Proposer().propose([(text, title, ())] * 20) == [found] * 20
 
 
 @pytest.mark.parametrize(

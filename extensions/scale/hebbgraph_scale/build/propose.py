@@ -26,7 +26,6 @@ from hebbgraph.store.chunk_rows import ROW_FIELDS, row_of
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.proposer import Proposer
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 from hebbgraph.text.words import Interner
 from numpy.typing import NDArray
@@ -83,7 +82,6 @@ class _Kit:
     def __init__(self, salt: bytes, language: str) -> None:
         self.key = salt, language
         self.hasher = PhraseHasher(salt)
-        self.proposer = Proposer()
         self.reader = TextReader(self.hasher, language)
 
 
@@ -118,7 +116,7 @@ class _Written:
 
     def add(self, chunks: list[Chunk]) -> None:
         """Propose for a page of chunks, and read its texts."""
-        found = propose_candidates(self._kit.proposer, self._settings, chunks, [()] * len(chunks))
+        found = propose_candidates(self._settings, chunks, [()] * len(chunks))
         rows = [
             row_of(chunk, candidates, None, self._store)
             for chunk, candidates in zip(chunks, found, strict=True)
