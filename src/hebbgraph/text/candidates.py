@@ -15,16 +15,7 @@ from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, sha
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
 from hebbgraph.text.tokens import phrase_key
 
-__all__ = [
-    "LANGUAGE_SAMPLE_WORDS",
-    "Candidate",
-    "Kind",
-    "candidates",
-    "collect_candidates",
-    "group_by_kind",
-    "is_told",
-    "proposals",
-]
+__all__ = ["Candidate", "Kind", "candidates", "proposals"]
 
 FEW_NAMES = 3
 """A chunk with fewer names and codes than this also proposes salient terms.
@@ -37,9 +28,7 @@ Proposing terms for every chunk lowered recall@5 without an embedder from .91 to
 MAX_NAMES = 1000
 """Maximal number of names and codes per chunk, so that no huge listing floods the vocabulary."""
 
-LANGUAGE_SAMPLE_WORDS = 200
-"""The language of a text is guessed from this many leading words."""
-
+_LANGUAGE_SAMPLE_WORDS = 200  # a text's language is guessed from so many leading words
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
@@ -77,15 +66,15 @@ def _title_keys(title: str) -> Iterator[str]:
         yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
-def is_told(title: str, text: str) -> bool:
+def _is_told(title: str, text: str) -> bool:
     """Return whether a text may speak of its title, which it then does not contradict.
 
     It may if it holds a long word of it (accents aside) or a code, or opens with what its letters
     stand for. Titles without long words, or not in Latin script, cannot be told to be wrong.
 
-    >>> [is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
+    >>> [_is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]
-    >>> is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
+    >>> _is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
     True
     """
     words = _LONG_WORDS.findall(title.lower())
@@ -165,11 +154,7 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    return group_by_kind(*_proposed(text, title, tags))
-
-
-def group_by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]:
-    """Group keys by kind, and append the given ones."""
+    found, given = _proposed(text, title, tags)
     kinds: dict[str, list[str]] = {}
     for key, kind in found.items():
         if kind in kinds:
@@ -188,7 +173,7 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
         shaped = shape_text(text, language)
     else:
         shaped = shape_text(text, "english")
-        language = dominant_language(shaped.units[:LANGUAGE_SAMPLE_WORDS])
+        language = dominant_language(shaped.units[:_LANGUAGE_SAMPLE_WORDS])
         if language != "english":
             shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
@@ -196,59 +181,9 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     in_text = len(names) - ("" in names)
     if title and not is_headline((titled := shape_text(title, language)).shape):
         add_names(names, titled, language)
-    told = not title or is_told(title, text)
-    return collect_candidates(text, title, tags, names, in_text, told, shaped, language)
-
-
-def collect_candidates(
-    text: str,
-    title: str,
-    tags: Iterable[str],
-    names: Mapping[str, Kind],
-    in_text: int,
-    told: bool,
-    shaped: ShapedText,
-    language: str,
-) -> tuple[dict[str, Kind], list[str]]:
-    """Combine names with titles, the subject and salient terms.
-
-    Parameters
-    ----------
-    text, title, tags
-        See :func:`candidates`.
-    names : mapping
-        Names found by :func:`~hebbgraph.text.names.add_names`, in the text, then the title.
-    in_text : int
-        Number of names in the text.
-    told : bool
-        Whether the text may speak of the title, if there is one (see :func:`is_told`), or cannot
-        open by defining a name.
-    shaped : ShapedText
-        The shaped text; used only if the text has fewer than :data:`FEW_NAMES` names or is not
-        ``told``.
-    language : str
-
-    Returns
-    -------
-    found : dict
-        Kind of each key that text and title propose.
-    given : list of str
-        Keys of the given tags that are not titles.
-    """
-    found: dict[str, Kind] = {}
-    titles = dict.fromkeys(_title_keys(title)) if title else {}
-    defined = [] if title and told else subjects(shaped, language)
-    if title and all(names.get(name, "opener") == "opener" for name in defined):
-        defined = []  # of which a title says more
-    if not defined:
-        found.update(dict.fromkeys(titles, "title"))
-    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
-    if defined:
-        found.update(dict.fromkeys(defined, "subject"))
-        given += [key for key in titles if key and key not in defined and key not in given]
+    found, given = _entitled(text, title, tags, names, shaped, language)
     more = dict(islice(names.items(), MAX_NAMES)) if len(names) > MAX_NAMES else names
     found = {**found, **more, **found}  # existing keys keep their place and kind
-
     if "u" in shaped.shape:
         for name in unspaced_names(text):
             found.setdefault(phrase_key(name), "name")
@@ -263,4 +198,25 @@ def collect_candidates(
                 kind = "mention" if count == 1 else "noun"
             found.setdefault(UNIT_KEYS[term], kind)
     found.pop("", None)
+    return found, given
+
+
+def _entitled(
+    text: str,
+    title: str,
+    tags: Iterable[str],
+    names: Mapping[str, Kind],
+    shaped: ShapedText,
+    language: str,
+) -> tuple[dict[str, Kind], list[str]]:
+    """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
+    titles = dict.fromkeys(_title_keys(title)) if title else {}
+    defined = [] if title and _is_told(title, text) else subjects(shaped, language)
+    if title and all(names.get(name, "opener") == "opener" for name in defined):
+        defined = []  # of which a title says more
+    found: dict[str, Kind] = {} if defined else dict.fromkeys(titles, "title")
+    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
+    if defined:
+        found.update(dict.fromkeys(defined, "subject"))
+        given += [key for key in titles if key and key not in defined and key not in given]
     return found, given

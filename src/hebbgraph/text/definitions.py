@@ -16,12 +16,10 @@ from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import tokenize
 
-__all__ = ["ENGLISH_ARTICLES", "ENGLISH_COPULAS", "definition_after", "name_start", "subjects"]
+__all__ = ["definition_after", "name_start", "subjects"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
-#: A text that defines a name in its first sentence says one of these, and then one of those.
-ENGLISH_COPULAS, ENGLISH_ARTICLES = _COPULAS["english"], _ARTICLES["english"]
 _PLURAL = frozenset(tokenize(stopwords.PLURAL_COPULAS))
 _AND = frozenset(stopwords.CONJUNCTIONS.split())
 _PREPOSITIONS = frozenset(tokenize(stopwords.PREPOSITIONS))

@@ -13,20 +13,7 @@ from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import key_from_tokens
 from hebbgraph.text.words import WordCache
 
-__all__ = [
-    "NAME_SPAN",
-    "SENTENCE_ENDS",
-    "SENTENCE_STARTS",
-    "UNIT_KEYS",
-    "WEAKER",
-    "Kind",
-    "add_name",
-    "add_names",
-    "is_headline",
-    "kind_of_part",
-    "kind_of_word",
-    "name_parts",
-]
+__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names", "is_headline"]
 
 Kind = Literal[
     "title",
@@ -59,25 +46,22 @@ NAME_SPAN = re.compile(
 )
 """A possible name: capitalised words, their connectors, and a number before or after."""
 
-SENTENCE_STARTS = ".|("
-"""Marks after which, as at the start of a text, any word may be capitalised."""
-
-SENTENCE_ENDS = "."
-"""The one after which it is; a bullet, a quote or a bracket may stand between."""
+#: Marks after which, as at the start of a text, any word may be capitalised; and the one after
+#: which it is: a bullet, a quote or a bracket may stand between.
+_SENTENCE_STARTS, _SENTENCE_END = ".|(", "."
 
 _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
 _SHOUTED = re.compile("A{4}|^A{2,}$")
 
-WEAKER: dict[Kind, tuple[Kind, ...]] = {
+#: The kinds that say less for a name than each one.
+_WEAKER: dict[Kind, tuple[Kind, ...]] = {
     "opener": (),
     "capital": ("opener",),
     "name": ("opener", "capital"),
     "acronym": ("opener", "capital"),
     "code": ("opener", "capital"),
 }
-"""The kinds that say less for a name than this one."""
-
 UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
 """The key of a unit, or of several joined by spaces."""
 
@@ -133,17 +117,6 @@ _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
 _IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
-def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
-    """Return (start, stop) of each name in a span, given its shape; None for one word.
-
-    Examples
-    --------
-    >>> name_parts("Cp", "english"), name_parts("CpCC", "english")
-    (None, ((0, 4), (0, 1), (2, 4)))
-    """
-    return (_ENGLISH_PARTS if language == "english" else _OTHER_PARTS)[span]
-
-
 def is_headline(shape: str) -> bool:
     """Return whether a title is long and most words have capitals, so that they mark no names."""
     if len(shape) <= _LONGEST_NAME:
@@ -152,22 +125,17 @@ def is_headline(shape: str) -> bool:
     return capitals > _HEADLINE_SHARE * shape.count("l")
 
 
-def kind_of_word(shape: str, key: str) -> Kind:
-    """Return the kind of a one-word name with this shape."""
+def _kind(shape: str, key: str) -> Kind:
+    """Return the kind of a name with this shape, the whole of a longer span or a part of it.
+
+    >>> _kind("CC", "world cup"), _kind("C", "season")  # of "Season 2"
+    ('name', 'capital')
+    """
     if shape == "A":
         return "acronym" if len(key) <= _LONGEST_ACRONYM else "name"
     if shape != "C":
         return "name"
     return "opener" if key.endswith(VERBAL) else "capital"
-
-
-def kind_of_part(shape: str, key: str) -> Kind:
-    """Return the kind of a name with this shape, the whole of a longer span or a part of it.
-
-    >>> kind_of_part("CC", "world cup"), kind_of_part("C", "season")  # of "Season 2"
-    ('name', 'capital')
-    """
-    return kind_of_word(shape, key) if len(shape) == 1 else "name"
 
 
 def _in_lower_case(shaped: ShapedText) -> set[str]:
@@ -190,39 +158,40 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
             names.setdefault(UNIT_KEYS[unit], "code")
+    parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
     in_lower_case: set[str] | None = None  # computed on first use
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
-        parts = name_parts(span, language)
+        parts = parts_of[span]
         if parts is not None:
             for first, last in parts:
                 key = UNIT_KEYS[" ".join(units[start + first : start + last])]
-                add_name(names, key, kind_of_part(span[first:last], key))
+                _add(names, key, _kind(span[first:last], key))
             continue
         unit = units[start]
         key = UNIT_KEYS[unit]
-        kind = kind_of_word(span[0], key)
+        kind = _kind(span[0], key)
         # A single capitalised word says little in German, or at a sentence start; a syllable is
         # no word.
         if span[0] == "C" and (
             language == "german" or (language == SYLLABIC and is_syllable(unit))
         ):
             continue
-        opens = span[0] == "C" and (start == 0 or shape[start - 1] in SENTENCE_STARTS)
+        opens = span[0] == "C" and (start == 0 or shape[start - 1] in _SENTENCE_STARTS)
         if opens or span[0] == "A":
             if in_lower_case is None:
                 in_lower_case = _in_lower_case(shaped)
             if unit in in_lower_case:
                 continue
         if opens:
-            ahead = shape[start - 2] if start > 1 else SENTENCE_ENDS
-            if start == 0 or SENTENCE_ENDS in (shape[start - 1], ahead):
+            ahead = shape[start - 2] if start > 1 else _SENTENCE_END
+            if start == 0 or _SENTENCE_END in (shape[start - 1], ahead):
                 kind = "opener"
-        add_name(names, key, kind)
+        _add(names, key, kind)
 
 
-def add_name(names: dict[str, Kind], key: str, kind: Kind) -> None:
+def _add(names: dict[str, Kind], key: str, kind: Kind) -> None:
     """Add one name; the strongest evidence for it counts."""
-    if names.setdefault(key, kind) in WEAKER[kind]:
+    if names.setdefault(key, kind) in _WEAKER[kind]:
         names[key] = kind

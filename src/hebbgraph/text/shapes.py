@@ -30,18 +30,7 @@ from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 from hebbgraph.text.words import WordCache
 
-__all__ = [
-    "ENGLISH_MARKERS",
-    "MIN_MARKERS",
-    "ShapedText",
-    "WordShape",
-    "dominant_language",
-    "end_lines",
-    "is_english",
-    "shape_text",
-    "split_words",
-    "word_analyser",
-]
+__all__ = ["ShapedText", "dominant_language", "is_english", "shape_text"]
 
 _HEADING_CHARACTERS = 60
 
@@ -63,11 +52,10 @@ _MARKERS = {
     "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
     "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
 }
-ENGLISH_MARKERS = tuple(tokenize("the of and to is was that for with by from were are this it"))
-_ENGLISH_MARKERS = frozenset(ENGLISH_MARKERS)
-MIN_MARKERS = 3
-"""A text with at least this many distinct ``ENGLISH_MARKERS`` is English."""
-
+_ENGLISH_MARKERS = frozenset(
+    tokenize("the of and to is was that for with by from were are this it")
+)
+_MIN_MARKERS = 3  # a text with so many distinct markers is English
 _WORDS_PER_MARKER = 20
 
 # More words that no other language in Latin script writes: instructions and dialogues address
@@ -94,7 +82,7 @@ _RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")  # says nothing of what it 
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
-WordShape = tuple[tuple[str, ...], str]
+_WordShape = tuple[tuple[str, ...], str]
 
 
 class ShapedText(NamedTuple):
@@ -208,7 +196,7 @@ def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], lis
     return [unit], [shape], after
 
 
-def _general(word: str, classify: _Classifier) -> WordShape:
+def _general(word: str, classify: _Classifier) -> _WordShape:
     """Analyse any word, including brackets, slashes, mixed scripts and possessives."""
     if word == "&":
         return ("&",), "k"
@@ -248,7 +236,7 @@ def _general(word: str, classify: _Classifier) -> WordShape:
     return tuple(units), "".join(shapes)
 
 
-class WordAnalyser:
+class _WordAnalyser:
     """Splits a word into units and determines its shape, in one language.
 
     Attributes
@@ -259,9 +247,9 @@ class WordAnalyser:
 
     def __init__(self, language: str) -> None:
         self._classify = (_SyllabicClassifier if language == SYLLABIC else _Classifier)(language)
-        self.analyses: WordCache[WordShape] = WordCache(self.analyse)
+        self.analyses: WordCache[_WordShape] = WordCache(self.analyse)
 
-    def analyse(self, word: str) -> WordShape:
+    def analyse(self, word: str) -> _WordShape:
         """Return the units and the shape of a word."""
         if word.isalpha() and word.isascii():
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
@@ -290,7 +278,7 @@ class WordAnalyser:
         right = _marks(word[len(core) :])
         return ("",) * len(left) + units + ("",) * len(right), left + shape + right
 
-    def _compound(self, word: str) -> WordShape:
+    def _compound(self, word: str) -> _WordShape:
         """Analyse common words with digits, hyphens or a possessive; pass on the rest."""
         if word.isascii():
             if word.isdigit():
@@ -304,17 +292,12 @@ class WordAnalyser:
         return _general(word, self._classify)
 
 
-_ANALYSERS: dict[str, WordAnalyser] = {}
-
-
-def word_analyser(language: str) -> WordAnalyser:
-    """Return the shared analyser of a language."""
-    return _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, WordAnalyser(language))
+_ANALYSERS: dict[str, _WordAnalyser] = {}
 
 
 def is_english(units: list[str]) -> bool:
     """Return whether a text, if short, has a function word of English, or else several."""
-    enough = min(MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
+    enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
     found = _ENGLISH_MARKERS.intersection(units) | _ALSO_ENGLISH.intersection(units)
     return len(found) >= enough
 
@@ -330,24 +313,21 @@ def dominant_language(tokens: list[str]) -> str:
     'german'
     """
     english = len(_ENGLISH_MARKERS.intersection(tokens))
-    if english >= MIN_MARKERS:
+    if english >= _MIN_MARKERS:
         return "english"
     counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > max(1, english) else "english"
 
 
-def split_words(text: str) -> list[str]:
-    """Split at whitespace; end short lines (headings, list items) like sentences."""
-    return bounded_words(end_lines(text))
-
-
-def end_lines(text: str) -> str:
+def _end_lines(text: str) -> str:
     r"""Return a text with a full stop, as a word of its own, after each short line.
+
+    Headings and list items end like sentences.
 
     Examples
     --------
-    >>> end_lines("Owls\nhunt")
+    >>> _end_lines("Owls\nhunt")
     'Owls .\nhunt .'
     """
     if "\n" not in text:
@@ -376,7 +356,8 @@ def shape_text(text: str, language: str) -> ShapedText:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    records = list(map(word_analyser(language).analyses.__getitem__, split_words(text)))
+    analyser = _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, _WordAnalyser(language))
+    records = list(map(analyser.analyses.__getitem__, bounded_words(_end_lines(text))))
     return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
