@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
 
-from langchain_hebbgraph import sessions
+from langchain_hebbgraph import requested, sessions
 from langchain_hebbgraph.answers import annotations_of
 from langchain_hebbgraph.base import RecallingRetriever
 from langchain_hebbgraph.conversion import to_source
@@ -112,7 +112,7 @@ class CitingMiddleware(AgentMiddleware):
         question, note, options = self._asked(request.messages)
         if not question:
             return handler(request)
-        with self._listening(request):
+        with self._listening():
             found = self.retriever.invoke(question, **options)
             rendered = self._rendered(request, found)
             response = handler(self._showing(request, rendered, note))
@@ -127,7 +127,7 @@ class CitingMiddleware(AgentMiddleware):
         question, note, options = self._asked(request.messages)
         if not question:
             return await handler(request)
-        with self._listening(request):
+        with self._listening():
             found = await self.retriever.ainvoke(question, **options)
             rendered = self._rendered(request, found)
             response = await handler(self._showing(request, rendered, note))
@@ -164,7 +164,7 @@ class CitingMiddleware(AgentMiddleware):
         return request.override(**cast("Any", {"system_prompt": f"{before}{sources}"}))
 
     @contextmanager
-    def _listening(self, request: ModelRequest[Any]) -> Iterator[None]:
+    def _listening(self) -> Iterator[None]:
         """Learn from what happens within, unless somebody does already."""
         config = ensure_config()
         manager = config.get("callbacks")
@@ -173,10 +173,7 @@ class CitingMiddleware(AgentMiddleware):
         if attached or sessions.learns_here():
             yield
             return
-        context = getattr(getattr(request, "runtime", None), "context", None)
-        named = context if isinstance(context, dict) else vars(context) if context else {}
-        known = {**named, **(config.get("configurable") or {}), **(config.get("metadata") or {})}
-        with self.learner.session(known):
+        with self.learner.session(requested.request(config)):
             yield
 
 

@@ -1,4 +1,4 @@
-"""What a request says beside its question: the namespace it is about."""
+"""What a request says beside its question: whose it is, and the namespace it is about."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def request(config: RunnableConfig | None = None) -> dict[str, Any]:
     known = ensure_config(config)
     context = _context()
     named = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
-    return {**named, **(known.get("configurable") or {}), **(known.get("metadata") or {})}
+    configurable = known.get("configurable") or {}
+    own = {name: one for name, one in configurable.items() if not name.startswith("__")}
+    return {**named, **own, **(known.get("metadata") or {})}
 
 
 def said(name: str, config: RunnableConfig | None = None) -> Any:

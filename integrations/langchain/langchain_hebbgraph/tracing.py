@@ -18,7 +18,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import Generation, LLMResult
-from langchain_core.runnables.config import var_child_runnable_config
+
+from langchain_hebbgraph.requested import request
 
 __all__ = ["Call", "Prompt", "Trace", "TracingHandler"]
 
@@ -34,8 +35,6 @@ PATIENCE_SECONDS = 3_600.0
 GRACE_SECONDS = 60.0
 _MAX_ENDING = 1_000
 
-#: Under which LangGraph hands its runtime to nodes.
-_RUNTIME = "__pregel_runtime"
 _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
 
@@ -54,7 +53,7 @@ class Trace:
 
     root: UUID
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    context: Mapping[str, Any] = field(default_factory=dict)  # what LangGraph's nodes are given
+    context: Mapping[str, Any] = field(default_factory=dict)  # what a run within says of itself
     started: float = field(default_factory=time.monotonic)
     recalls: dict[UUID, Recalled] = field(default_factory=dict)
     earlier: Sequence[Recalled] = ()  # of the same conversation
@@ -111,17 +110,6 @@ def _bound(noted: dict[UUID, Any]) -> None:
         del noted[next(iter(noted))]
 
 
-def runtime_context() -> Mapping[str, Any]:
-    """Return what a call was configured with, and what LangGraph hands to its nodes."""
-    config = var_child_runnable_config.get()
-    configurable = (config or {}).get("configurable") or {}
-    plain = {name: one for name, one in configurable.items() if not name.startswith("__")}
-    context = getattr(configurable.get(_RUNTIME), "context", None)
-    # A mapping, a dataclass or a model; references only.
-    own = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
-    return {**plain, **own}
-
-
 class TracingHandler(BaseCallbackHandler, ABC):
     """Callback handler that hands over a trace of each root run when it is complete."""
 
@@ -156,32 +144,13 @@ class TracingHandler(BaseCallbackHandler, ABC):
         """Note a run."""
         self._started(run_id, parent_run_id, metadata)
 
-    def on_retriever_start(
-        self,
-        serialized: dict[str, Any],
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note a retriever."""
-        self._started(run_id, parent_run_id, metadata)
+    # LangChain hands the question, or what a tool is given, on by position.
+    on_retriever_start = on_chain_start  # type: ignore[assignment]
 
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any],
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_tool_start(self, serialized: dict[str, Any], input_str: str, **kwargs: Any) -> None:
         """Note a tool that ran."""
-        trace = self._started(run_id, parent_run_id, metadata)
-        trace.tools.add(str((serialized or {}).get("name") or kwargs.get("name")))
+        run = (kwargs["run_id"], kwargs.get("parent_run_id"), kwargs.get("metadata"))
+        self._started(*run).tools.add(str((serialized or {}).get("name") or kwargs.get("name")))
 
     def on_chat_model_start(
         self,
@@ -276,7 +245,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
                 trace = Trace(run_id, metadata or {})
                 self._keep(trace)
             elif not trace.context:
-                trace.context = runtime_context()
+                trace.context = request()
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace

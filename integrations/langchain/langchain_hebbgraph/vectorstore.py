@@ -10,7 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph import HebbianIndex, Hit, ParameterError
 from hebbgraph.arguments import check_names, one_of
 from hebbgraph.calling import in_thread
 from hebbgraph.embedders import given_vectors, passage_text
@@ -228,11 +228,8 @@ class HebbianVectorStore(VectorStore):
         **kwargs: Any,
     ) -> Self:
         """Make a store and add texts; further arguments are those of the constructor."""
-        check_names(kwargs, signature(cls).parameters, of=cls.__name__)
-        documents = with_ids(documents_of_texts(texts, metadatas), ids)
-        store = cls(embedding, **kwargs)
-        store.add_documents(documents)
-        return store
+        documents = documents_of_texts(texts, metadatas)
+        return cls.from_documents(documents, embedding, ids=ids, **kwargs)
 
     @classmethod
     def from_documents(
@@ -268,8 +265,8 @@ class HebbianVectorStore(VectorStore):
         self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> Scored:
         """Return documents with their scores; more is better."""
-        recall = self.index.recall(query, **self._options(k, filter, kwargs))
-        return _documents(self._noted(recall))
+        hits = self._hits(query, k, filter, kwargs)
+        return [(to_document(hit.chunk), hit.score) for hit in hits]
 
     asimilarity_search_with_score = in_thread(similarity_search_with_score)  # type: ignore[arg-type]
 
@@ -277,23 +274,10 @@ class HebbianVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents most active for an embedded query."""
-        self._check_embeds()
-        options = self._options(k, filter, kwargs)
-        recall = self.index.recall(_NO_WORDS, vector=embedding, **options)
-        return [document for document, _ in _documents(self._noted(recall))]
+        hits = self._hits(None, k, filter, kwargs, vector=embedding)
+        return [to_document(hit.chunk) for hit in hits]
 
     asimilarity_search_by_vector = in_thread(similarity_search_by_vector)  # type: ignore[arg-type]
-
-    def _similarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> Scored:
-        # The inherited method applies score_threshold to what this returns.
-        scored = self.similarity_search_with_score(query, k, **_without_threshold(kwargs))
-        return [(document, relevance(score)) for document, score in scored]
-
-    _asimilarity_search_with_relevance_scores = in_thread(
-        _similarity_search_with_relevance_scores  # type: ignore[arg-type]
-    )
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return relevance
@@ -312,12 +296,8 @@ class HebbianVectorStore(VectorStore):
         How alike two are is the cosine of their term counts: near-duplicates share their
         words, and nothing is embedded again.
         """
-        recall = self.index.recall(query, **self._options(max(k, fetch_k), filter, kwargs))
-        self._noted(recall)
-        return [
-            to_document(hit.chunk)
-            for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
-        ]
+        hits = self._hits(query, max(k, fetch_k), filter, kwargs)
+        return _unlike(hits, k, lambda_mult)
 
     amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
@@ -331,13 +311,8 @@ class HebbianVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
-        self._check_embeds()
-        options = self._options(max(k, fetch_k), filter, kwargs)
-        recall = self._noted(self.index.recall(_NO_WORDS, vector=embedding, **options))
-        return [
-            to_document(hit.chunk)
-            for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
-        ]
+        hits = self._hits(None, max(k, fetch_k), filter, kwargs, vector=embedding)
+        return _unlike(hits, k, lambda_mult)
 
     def _check_embeds(self) -> None:
         if not self.index.embeds:
@@ -346,23 +321,31 @@ class HebbianVectorStore(VectorStore):
                 "HebbianVectorStore(embedding), or search by text"
             )
 
-    def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
+    def _hits(
+        self,
+        query: str | None,
+        k: int,
+        where: Filter,
+        given: dict[str, Any],
+        vector: Sequence[float] | None = None,
+    ) -> Sequence[Hit]:
+        """Ask the index, and tell the learners: those of the retriever's run, or of the chain's."""
         check_names(given, ("k", "filter", "strategy", *OF_RECALL), of="a search")
+        if vector is not None:
+            self._check_embeds()
         run = _run.get()
-        return {
-            "k": k,
-            "where": reduce(joined, map(chunk_filter, where))
+        recall = self.index.recall(
+            _NO_WORDS if query is None else query,
+            k=k,
+            where=reduce(joined, map(chunk_filter, where))
             if isinstance(where, tuple)
             else chunk_filter(where),
-            "strategy": given.get("strategy", self.strategy),
-            **{name: given[name] for name in OF_RECALL if name in given},
-            "history": turns_of(given.get("history") or ()),
-            "id": str(uuid.uuid4() if run is None else run.run_id),
-        }
-
-    def _noted(self, recall: Recall) -> Recall:
-        """Tell the learners: those of the retriever, or of a chain that searches by itself."""
-        run = _run.get()
+            vector=vector,
+            strategy=given.get("strategy", self.strategy),
+            as_of=given.get("as_of"),
+            history=turns_of(given.get("history") or ()),
+            id=str(uuid.uuid4() if run is None else run.run_id),
+        )
         if run is None:
             announce_here(self.index, recall)
         else:
@@ -373,7 +356,7 @@ class HebbianVectorStore(VectorStore):
                 run_id=uuid.UUID(recall.id),
                 parent_run_id=run.parent_run_id,
             )
-        return recall
+        return recall.hits
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
         """Return a retriever; see :meth:`VectorStore.as_retriever` for its arguments."""
@@ -428,9 +411,6 @@ def relevance(score: float) -> float:
     return min(1.0, max(0.0, score))
 
 
-def _documents(recall: Recall) -> Scored:
-    return [(to_document(hit.chunk), hit.score) for hit in recall.hits]
-
-
-def _without_threshold(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in kwargs.items() if name != "score_threshold"}
+def _unlike(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Document]:
+    chosen = diverse_hits(hits, k, diversity=1.0 - lambda_mult)
+    return [to_document(hit.chunk) for hit in chosen]
