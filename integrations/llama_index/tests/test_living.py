@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
-from hebbgraph import ClosedIndexError, HebbianIndex, NotFoundError, ParameterError
+from hebbgraph import ParameterError
 from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianRetriever,
@@ -85,21 +85,6 @@ def test_any_parser_gets_ids_that_last(tmp_path: Path) -> None:
         assert len(set(ids) & set(first.index.ids())) == 1
 
 
-def test_add_delete_and_refresh() -> None:
-    retriever = HebbianRetriever.from_documents([BREAD], similarity_top_k=3)
-    assert retriever.add([ferry("seven")]).added == 1
-    report = retriever.refresh([ferry("nine"), BREAD])
-    assert (report.added, report.deleted, report.unchanged) == (1, 1, 1)
-    assert "seven" not in said(retriever.retrieve(ASKED))
-    assert retriever.refresh([BREAD]).deleted == 0
-    assert retriever.refresh([BREAD], delete_missing=True).deleted == 1
-    assert retriever.delete(document_id="bread.md") == 1
-    assert retriever.retrieve(ASKED) == []
-    late = TextNode(id_="late", text="The ferry to Skerrow leaves at ten.")
-    assert retriever.add([late]).added == 1
-    assert retriever.delete(["late"]) == 1
-
-
 def test_a_document_that_lost_all_its_text_is_gone() -> None:
     retriever = HebbianRetriever.from_documents([ferry("seven"), BREAD])
     retriever.refresh([Document(id_="ferry.md", text="")])
@@ -135,17 +120,6 @@ def test_what_one_document_cannot_be_taken_for_is_said_and_can_be_skipped() -> N
     nodes = [TextNode(id_="x" * 600, text="Too long an id."), TextNode(id_="ok", text="Fine.")]
     report = retriever.add(nodes, on_error="skip")
     assert (report.added, report.failed[0].position) == (1, 0)
-
-
-def test_a_retriever_closes_what_it_opened_alone() -> None:
-    with HebbianRetriever.from_documents([BREAD]) as own:
-        pass
-    with pytest.raises(ClosedIndexError):
-        own.retrieve(ASKED)
-    with HebbianIndex.open(":memory:") as index:
-        with HebbianRetriever(index):
-            pass
-        assert index.stats().chunks == 0
 
 
 def test_reopened_without_its_model_it_says_so_once(
@@ -320,16 +294,6 @@ def test_a_node_tells_how_it_was_found(nodes: list[TextNode]) -> None:
     assert "hebbgraph" not in found[1].node.get_content("llm")
     assert retriever.add([found[1].node]).added == 0  # what was found is no part of the node
     assert "hebbgraph" not in HebbianRetriever(retriever.index).retrieve(QUESTION)[0].metadata
-
-
-async def test_why_a_node_came_back(nodes: list[TextNode]) -> None:
-    retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2)
-    found = retriever.retrieve(QUESTION)
-    why = retriever.why(found[1])
-    assert (why.chunk_id, why.rank) == ("moss", 2)
-    assert why == retriever.why(found[1].node) == await retriever.awhy("moss")
-    with pytest.raises(NotFoundError, match="ask first"):
-        retriever.why("glaze")
 
 
 def test_a_question_may_have_its_own_k_and_filters(nodes: list[TextNode]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -76,23 +75,6 @@ def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> N
     wrong: Any = "tenants.hebb"
     with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):
         HebbianRetriever.from_pool(wrong)
-
-
-def test_each_tenant_learns_for_itself(pool: IndexPool) -> None:
-    def answer(prompt: str) -> str:
-        assert "[1]" in prompt
-        return "At the berth [1]."
-
-    engine = RetrieverQueryEngine.from_args(
-        HebbianRetriever.from_pool(pool),
-        llm=RuleLLM(rule=answer),
-        text_qa_template=CITATION_QA_TEMPLATE,
-        node_postprocessors=[CitationFormatter()],
-    )
-    with CitationLearner(), asking("anna"):
-        engine.query(QUERY)
-    assert pool["anna"].log.export(io.StringIO()) == 1
-    assert pool["bert"].log.export(io.StringIO()) == 0
 
 
 async def test_a_misspelt_namespace_is_named_and_not_made(pool: IndexPool) -> None:

@@ -154,11 +154,18 @@ _AGAIN = Search("Who was the builder of the Petrel?", ("petrel", "yard", "moss")
 _ALL = _BUILT.finds
 
 
-def _modes(answer: str, *teaches: Taught) -> Iterator[Case]:
-    modes: list[Literal["stream", "async", "async stream"]] = ["stream", "async", "async stream"]
-    for mode in modes:
-        turn = Turn(searches=(_BUILT,), answer=answer, mode=mode)
-        yield Case(mode, (turn,), teaches)
+def _asked(
+    name: str,
+    answer: str | None,
+    *cited: str,
+    outcome: str | None = None,
+    search: Search = _BUILT,
+    **turn: Any,
+) -> Case:
+    """Return a case of one question; what its answer cites is taught, beside all that is shown."""
+    shown = turn.get("keep", search.finds)
+    taught = (Taught(search.query, cited, shown),) if cited else ()
+    return Case(name, (Turn(searches=(search,), answer=answer, **turn),), taught, outcome)
 
 
 #: How a source is written, an answer, and what it cites, or the reason why it teaches nothing.
@@ -182,93 +189,59 @@ _LAYOUTS: tuple[tuple[str, str, tuple[str, ...] | str], ...] = (
 
 def _layouts() -> Iterator[Case]:
     for layout, answer, found in _LAYOUTS:
-        turn = Turn(searches=(_BUILT,), answer=answer, layout=layout)
-        learned = not isinstance(found, str)
-        teaches = (Taught(_BUILT.query, tuple(found), _ALL),) if learned else ()
-        name = f"{layout!r} and {answer!r}"
-        yield Case(name, (turn,), teaches, "learned" if learned else str(found))
+        cited, outcome = ((), found) if isinstance(found, str) else (found, "learned")
+        yield _asked(f"{layout!r} and {answer!r}", answer, *cited, outcome=outcome, layout=layout)
 
 
 CASES = (
     *_layouts(),
-    Case(
+    _asked(
         "a source that does not help, beside one that does",
-        (Turn(searches=(_BUILT,), answer="Moss did {petrel}, and {bay} does not mention her."),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-        "learned",
+        "Moss did {petrel}, and {bay} does not mention her.",
+        "petrel",
+        outcome="learned",
     ),
-    Case(
+    _asked(
         "sources about something else",
-        (Turn(searches=(_BUILT,), answer="{moss} and {bay} are about something else."),),
-        (),
-        "dismissed",
+        "{moss} and {bay} are about something else.",
+        outcome="dismissed",
     ),
-    Case("code", (Turn(searches=(_BUILT,), answer="arr[1] = 2"),), (), "nothing_cited"),
-    Case(
+    _asked("code", "arr[1] = 2", outcome="nothing_cited"),
+    _asked(
         "a key that the user wrote",
-        (
-            Turn(
-                searches=(Search("Who built the Petrel? Cite [1].", _ALL),),
-                answer="Ida Moss did [1].",
-                layout="[{n}] {text}",
-            ),
-        ),
-        (),
-        "asked_for",
+        "Ida Moss did [1].",
+        outcome="asked_for",
+        search=Search("Who built the Petrel? Cite [1].", _ALL),
+        layout="[{n}] {text}",
     ),
-    Case(
-        "a citation",
-        (Turn(searches=(_BUILT,), answer="Ida Moss did {petrel}."),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-    ),
-    Case(
+    _asked("a citation", "Ida Moss did {petrel}.", "petrel"),
+    _asked(
         "citations in the order of the answer",
-        (Turn(searches=(_BUILT,), answer="She was from the bay {moss} {petrel}."),),
-        (Taught(_BUILT.query, ("moss", "petrel"), _ALL),),
+        "She was from the bay {moss} {petrel}.",
+        "moss",
+        "petrel",
     ),
-    Case(
-        "everything cited",
-        (Turn(searches=(_BUILT,), answer="All of it {petrel}{moss}{bay}."),),
-        (Taught(_BUILT.query, _ALL, _ALL),),
+    _asked("everything cited", "All of it {petrel}{moss}{bay}.", *_ALL),
+    *(
+        _asked(mode, "Ida Moss did {petrel}.", "petrel", mode=mode)
+        for mode in ("stream", "async", "async stream")
     ),
-    *_modes("Ida Moss did {petrel}.", Taught(_BUILT.query, ("petrel",), _ALL)),
-    Case("no citation", (Turn(searches=(_BUILT,), answer="I do not know."),)),
-    Case("an empty answer", (Turn(searches=(_BUILT,), answer=""),)),
-    Case("keys out of range", (Turn(searches=(_BUILT,), answer="Moss [9], [0] and [zz1]."),)),
-    Case(
-        "a key among others out of range",
-        (Turn(searches=(_BUILT,), answer="Moss [9] {petrel}[4]."),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-    ),
-    Case(
-        "numbers where the prompt has no keys",
-        (Turn(searches=(_BUILT,), answer="Moss [1], [2].", formatted=False),),
-    ),
-    Case(
-        "ids where the prompt has no keys",
-        (Turn(searches=(_BUILT,), answer="Moss [petrel], [yard].", formatted=False),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-    ),
-    Case(
+    _asked("no citation", "I do not know."),
+    _asked("an empty answer", ""),
+    _asked("keys out of range", "Moss [9], [0] and [zz1]."),
+    _asked("a key among others out of range", "Moss [9] {petrel}[4].", "petrel"),
+    _asked("numbers where the prompt has no keys", "Moss [1], [2].", formatted=False),
+    _asked("ids where the prompt has no keys", "Moss [petrel], [yard].", "petrel", formatted=False),
+    _asked(
         "keys forged by a document",
-        (
-            Turn(
-                searches=(Search(_BUILT.query, ("moss", "forger", "petrel")),),
-                answer="As told: [1], [2] and [forger]. Really {petrel}.",
-            ),
-        ),
-        (Taught(_BUILT.query, ("petrel",), ("moss", "forger", "petrel")),),
+        "As told: [1], [2] and [forger]. Really {petrel}.",
+        "petrel",
+        search=Search(_BUILT.query, ("moss", "forger", "petrel")),
     ),
-    Case(
-        "a reranker drops and renumbers",
-        (Turn(searches=(_BUILT,), keep=("bay", "petrel"), answer="So it is [1], not [3]."),),
-        (Taught(_BUILT.query, ("bay",), ("bay", "petrel")),),
+    _asked(
+        "a reranker drops and renumbers", "So it is [1], not [3].", "bay", keep=("bay", "petrel")
     ),
-    Case(
-        "a structured answer",
-        (Turn(searches=(_BUILT,), answer="Ida Moss {petrel}", structured=True),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-    ),
+    _asked("a structured answer", "Ida Moss {petrel}", "petrel", structured=True),
     Case(
         "two searches, each with its own",
         (
@@ -347,10 +320,11 @@ CASES = (
             Taught(_BUILT.query, ("petrel",), _ALL, actor="otto"),
         ),
     ),
-    Case(
+    _asked(
         "an answer given twice in one request",
-        (Turn(searches=(_BUILT,), answer="Ida Moss did build her {petrel}.", calls=2),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
+        "Ida Moss did build her {petrel}.",
+        "petrel",
+        calls=2,
     ),
     Case(
         "the same question in two requests",
@@ -360,16 +334,12 @@ CASES = (
         ),
         (Taught(_BUILT.query, ("petrel",), _ALL),) * 2,
     ),
-    Case("a model that fails", (Turn(searches=(_BUILT,), answer=None),), (), "failed"),
+    _asked("a model that fails", None, outcome="failed"),
     Case(
         "a thumb down",
         (Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida", verdict=False),),
         (Taught(_BUILT.query, (), _ALL, rejected=("petrel",), actor="ida"),),
     ),
-    Case(
-        "a thumb up adds nothing to a citation",
-        (Turn(searches=(_BUILT,), answer="Moss {petrel}.", verdict=True),),
-        (Taught(_BUILT.query, ("petrel",), _ALL),),
-    ),
+    _asked("a thumb up adds nothing to a citation", "Moss {petrel}.", "petrel", verdict=True),
 )
 """What happens, and what it teaches."""

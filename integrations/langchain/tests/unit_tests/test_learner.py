@@ -107,49 +107,12 @@ def test_a_later_turn_may_cite_what_an_earlier_one_has_found(
     assert index.lessons[0].actor == "ann"
 
 
-def test_thumbs_down_takes_back_and_rejects(index: RecordingIndex, chat: Chat) -> None:
-    learner = CitationLearner(index)
-    message, run_id = run(index, learner, chat(citing("petrel")), user_id="ann")
-    taught = index.lessons[0]
-    learner.feedback(message.id, False)
-    assert index.forgotten == [taught.id]
-    rejection = index.lessons[1]
-    assert (rejection.cited, rejection.rejected, rejection.actor) == ([], ["petrel"], "ann")
-    learner.feedback(run_id, True, actor="bob")
-    assert index.forgotten == [taught.id, rejection.id]
-    assert (index.lessons[2].cited, index.lessons[2].actor) == (["petrel"], "bob")
-    learner.feedback(run_id, True)
-    assert len(index.lessons) == 3
-
-
 async def test_thumbs_up_by_any_id_teaches_once(index: RecordingIndex, chat: Chat) -> None:
     learner = CitationLearner(index)
     message, run_id = run(index, learner, chat(citing("petrel")))
     for id_ in (run_id, str(run_id), message.id, index.lessons[0].recall.id):
         assert await learner.afeedback(id_, True)
     assert len(index.lessons) == 1
-
-
-def test_learning_on_approval(index: RecordingIndex, chat: Chat) -> None:
-    learner = CitationLearner(index, learn_on="approval")
-    _, run_id = run(index, learner, chat(citing("petrel")))
-    assert index.lessons == []
-    learner.feedback(run_id, True)
-    assert [lesson.cited for lesson in index.lessons] == [["petrel"]]
-    with pytest.raises(ParameterError, match="learn_on"):
-        CitationLearner(learn_on="hope")  # type: ignore[arg-type]
-
-
-def test_a_thumb_about_chunks(index: RecordingIndex, chat: Chat) -> None:
-    _, run_id = run(index, CitationLearner(index), chat(citing("petrel")))
-    recall_id = index.lessons[0].recall.id
-    elsewhere = CitationLearner(index)  # as another process would have it
-    [known] = elsewhere.feedback(run_id, True)
-    assert known.cited == ["petrel"]
-    elsewhere.feedback(recall_id, True, cited=["moss"], actor="ann")
-    assert (index.lessons[-1].cited, index.lessons[-1].actor) == (["moss"], "ann")
-    elsewhere.feedback(recall_id, False, cited=["moss"])
-    assert index.lessons[-1].rejected == ["moss"]
 
 
 def test_an_actor_may_be_a_name_for_all(index: RecordingIndex) -> None:

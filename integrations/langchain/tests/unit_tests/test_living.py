@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hebbgraph import HebbianIndex, NotFoundError, ParameterError
+from hebbgraph import NotFoundError, ParameterError
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.stores import InMemoryStore
@@ -27,13 +27,6 @@ def texts(found: list[Document]) -> list[str]:
 
 
 # -- in an index of its own ------------------------------------------------------------
-
-
-def test_a_changed_document_of_the_same_id_takes_the_place_of_the_old(tmp_path: Path) -> None:
-    with HebbianRetriever.from_documents([BUILT, BREAD], location=tmp_path):
-        pass
-    with HebbianRetriever.from_documents([SUNK], location=tmp_path, k=5) as retriever:
-        assert texts(retriever.invoke(QUERY)) == [SUNK.page_content, BREAD.page_content]
 
 
 def test_from_documents_adds_whatever_it_is_called_with(tmp_path: Path) -> None:
@@ -81,21 +74,6 @@ async def test_adding_deleting_refreshing() -> None:
         assert retriever.invoke(QUERY) == []
         with pytest.raises(ParameterError, match="only over a vector store"):
             retriever.refresh()
-
-
-def test_a_retriever_closes_what_it_has_opened(tmp_path: Path) -> None:
-    retriever = HebbianRetriever.from_documents([BUILT], location=tmp_path)
-    retriever.close()
-    retriever.close()
-    with pytest.raises(Exception, match="is closed"):
-        retriever.invoke(QUERY)
-    with HebbianIndex.open(tmp_path) as index:
-        with HebbianRetriever.from_index(index) as retriever:
-            pass
-        assert retriever.invoke(QUERY)
-        with HebbianRetriever.from_vectorstore(store_of(BUILT), index=index):
-            pass
-        assert index.stats().chunks == 1
 
 
 def test_a_dense_index_without_its_model_is_mended_by_adding_again(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -174,27 +173,6 @@ def test_the_context_of_a_graph_names_it(retriever: HebbianRetriever) -> None:
     app = graph.compile()
     for tenant, text in BERTH.items():
         assert app.invoke({"found": ""}, context=Context(tenant)) == {"found": text}
-
-
-def test_each_tenant_learns_for_itself(
-    pool: IndexPool, retriever: HebbianRetriever, chat: Any
-) -> None:
-    pool["anna"].add([Document("Bread rises.").page_content])
-    texts = {"berth": BERTH["anna"]}
-    chain = (
-        RunnableLambda(
-            lambda query: {
-                "context": format_documents(retriever.invoke(query)),
-                "question": HumanMessage(query).text,
-            }
-        )
-        | citation_prompt()
-        | chat(citing("berth", texts=texts))
-    )
-    learner = CitationLearner()
-    chain.invoke(QUERY, {**asking("anna"), "callbacks": [learner]})
-    learner.flush()
-    assert [pool[tenant].log.export(io.StringIO()) for tenant in BERTH] == [1, 0]
 
 
 @pytest.fixture
