@@ -204,7 +204,8 @@ class Guard:
         # A form can send plain text across sites, but not JSON.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         lines = kind == "application/x-ndjson" and scope["path"] == "/v1/import"
-        if scope["method"] == "POST" and kind != "application/json" and not lines:
+        none = not kind and length == "0" and "transfer-encoding" not in headers
+        if scope["method"] == "POST" and kind != "application/json" and not (lines or none):
             detail = f"a body is application/json, got {kind or 'none'!r:.80}"
             return problem(415, "ParameterError", detail)
         return None

@@ -12,12 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NamespaceNotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.ingest import Intake
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
+from hebbgraph_server.problems import Problem, problem_of
 from hebbgraph_server.visit import NDJSON, Visit
 
 __all__ = [
@@ -57,6 +59,7 @@ class Line(BaseModel):
     add: bodies.AddRequest | None = None
     feedback: dict[str, Any] | None = None
     correct_tags: bodies.CorrectTagsRequest | None = None
+    problem: Problem | None = Field(default=None, description="the export broke off; the last line")
 
 
 class ImportRequest(BaseModel):
@@ -73,6 +76,7 @@ class Imported(BaseModel):
     chunks: int
     lessons: int
     corrections: int
+    skipped: list[str] = Field(default=[], description="chunks that say nothing, and were left out")
 
 
 async def drop_namespace(body: DropRequest, visit: Visit) -> Response:
@@ -95,11 +99,22 @@ async def drop_namespace(body: DropRequest, visit: Visit) -> Response:
 async def export(visit: Visit) -> Response:
     """Write all that makes the namespace again, a line of JSON each; ``import`` reads it.
 
-    Vectors, recent recalls and old versions of documents are not in it.
+    Vectors, recent recalls and old versions of documents are not in it. If it breaks off, as when
+    the namespace is deleted meanwhile, its last line is the problem.
     """
     visit.caller.check_unnamed()
     await visit.run(lambda index: index.holds([]))  # that there is such a namespace
-    return StreamingResponse(_exported(visit), media_type=NDJSON)
+    return StreamingResponse(_whole(visit), media_type=NDJSON)
+
+
+def _whole(visit: Visit) -> Iterator[bytes]:
+    """Yield the lines of an export, and the problem that ends it, if one does."""
+    try:
+        yield from _exported(visit)
+        if visit.namespace not in visit.service.indexes.names():
+            raise NamespaceNotFoundError(f"the namespace {visit.namespace!r} was deleted meanwhile")
+    except Exception as error:
+        yield _line("problem", problem_of(error).model_dump())
 
 
 def _exported(visit: Visit) -> Iterator[bytes]:
@@ -138,22 +153,27 @@ def _line(name: str, body: dict[str, Any]) -> bytes:
 async def import_lines(body: ImportRequest, visit: Visit) -> Response:
     """Read lines of an export, in one request or several; what has the same id is replaced.
 
-    The lines are a body of ``application/x-ndjson``, or in JSON the field ``lines``.
+    The lines are a body of ``application/x-ndjson``, or in JSON the field ``lines``. Chunks that
+    say nothing, as earlier versions kept them, are left out and named.
     """
     visit.caller.check_unnamed()
+    if (broken := next((line.problem for line in body.lines if line.problem), None)) is not None:
+        raise ParameterError(f"the export broke off, so export again: {broken.detail}")
 
     def work(index: HebbianIndex) -> Imported:
         index.make_namespace()
+        intake = Intake(skip_empty=True)
         chunks = corrections = 0
         lessons: list[str] = []
         known = {(one.kind, one.tags, one.into, one.chunks) for one in index.tags.corrections()}
         for at, line in enumerate(body.lines):
             visit.tell(at, len(body.lines))
             if (document := line.put_document) is not None:
-                given = (document.document_id, document.fingerprint, document.chunks)
-                chunks += index.put_document(*given).added
+                made = [one.chunk for one in intake.take(document.chunks)]
+                name, fingerprint = document.document_id, document.fingerprint
+                chunks += index.put_document(name, fingerprint, made).added
             elif line.add is not None:
-                chunks += index.add(line.add.chunks).added
+                chunks += index.add([one.chunk for one in intake.take(line.add.chunks)]).added
             elif line.feedback is not None:
                 lessons.append(json.dumps(line.feedback))
             elif (one := line.correct_tags) is not None:
@@ -165,6 +185,7 @@ async def import_lines(body: ImportRequest, visit: Visit) -> Response:
         taught = (
             index.log.import_(io.StringIO("\n".join(lessons)), origin="import") if lessons else 0
         )
-        return Imported(chunks=chunks, lessons=taught, corrections=corrections)
+        skipped = [str(one.id) for one in intake.failed]
+        return Imported(chunks=chunks, lessons=taught, corrections=corrections, skipped=skipped)
 
     return await visit.answer(work, pool="long", create=True)

@@ -7,6 +7,7 @@ same one.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -34,7 +35,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-__all__ = ["PROBLEM_JSON", "Problem", "answer_of", "handlers", "problem", "problem_of"]
+__all__ = ["PROBLEM_JSON", "Problem", "answer_of", "handlers", "kind_of", "problem", "problem_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,16 @@ _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (HebbgraphError, 422),
 )
 _RETRY_SECONDS = 1
+_OBJECT = re.compile(r"a valid dictionary( or instance of \w+)?")
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 #: What somebody has to mend: sent again in a moment, a request fails as before.
 _STAYS = frozenset({"DamagedIndexError"})
 
@@ -101,8 +112,18 @@ def problem_of(error: Exception) -> Problem:
 def _first_fault(error: RequestValidationError | ValidationError) -> str:
     """Say what was wrong, without repeating what was sent: it may be long, or secret."""
     first: Mapping[str, Any] = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where or 'the request'}: {first['msg']}"
+    where = ".".join(map(str, first["loc"])) or "the request"
+    if first["type"] == "missing":
+        return f"{where} is missing; give it"
+    given = first["input"]
+    got = str(given) if type(given) in (int, float) else kind_of(given)
+    told = _OBJECT.sub("an object", first["msg"].removeprefix("Value error, "))
+    return f"{where}: {told[:1].lower()}{told[1:]}, got {got:.80}"
+
+
+def kind_of(given: object) -> str:
+    """Return what JSON calls a value."""
+    return _KINDS.get(type(given), "something else")
 
 
 def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:

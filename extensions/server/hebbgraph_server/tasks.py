@@ -22,8 +22,9 @@ from hebbgraph_server.problems import Problem, problem_of
 __all__ = ["PREFER", "Task", "Tasks", "TasksFound"]
 
 PREFER = "respond-async"
-_MOST_KEPT = 1_000
-_MOST_RUNNING = 100
+#: Of one token: none holds up another, nor pushes its tasks out of the list.
+_MOST_KEPT = 100
+_MOST_RUNNING = 20
 
 
 class Task(BaseModel):
@@ -47,7 +48,7 @@ class TasksFound(BaseModel):
 
 
 class Tasks:
-    """The tasks of one server; of those that ended, the latest are kept."""
+    """The tasks of one server; of those of each token that ended, the latest are kept."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, tuple[Task, str, str]] = {}
@@ -59,17 +60,18 @@ class Tasks:
         Raises
         ------
         TooManyRequestsError
-            If so many are at work.
+            If so many of the caller are at work.
         """
-        if len(self._running) >= _MOST_RUNNING:
+        own = [one for one, _, who in self._tasks.values() if who == caller]
+        ended = [one for one in own if one.status != "running"]
+        if len(own) - len(ended) >= _MOST_RUNNING:
             raise TooManyRequestsError(
-                f"{_MOST_RUNNING} tasks are at work; wait until one has ended"
+                f"{_MOST_RUNNING} tasks of {caller!r} are at work, the most at once; wait for one"
             )
+        for one in ended[: max(0, len(own) + 1 - _MOST_KEPT)]:
+            del self._tasks[one.id]
         task = Task(id=uuid.uuid4().hex, path=path, started_at=time.time())
         self._tasks[task.id] = (task, namespace, caller)
-        ended = [name for name, (one, *_) in self._tasks.items() if one.status != "running"]
-        for name in ended[: max(0, len(self._tasks) - _MOST_KEPT)]:
-            del self._tasks[name]
         return task
 
     def run(self, task: Task, work: Awaitable[Response]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from hebbgraph.arguments import check_names
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from hebbgraph_server.access import Role, Token
 from hebbgraph_server.answering import Model
 from hebbgraph_server.indexes import Indexes
+from hebbgraph_server.problems import kind_of
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.tasks import Task, Tasks
 from hebbgraph_server.threads import Pool, Threads
@@ -166,7 +168,7 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
     Raises
     ------
     ParameterError
-        If it is no JSON.
+        If it is no object of JSON, or has a field that the route does not know.
     pydantic.ValidationError
         If it is wrong.
     """
@@ -182,9 +184,15 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
                     "lines": [json.loads(line) for line in content.splitlines() if line.strip()]
                 }
             else:
-                given = json.loads(content)
+                given = json.loads(content or b"{}")
         except (ValueError, RecursionError) as error:  # also of a number with too many digits
             raise ParameterError(f"the body is no JSON: {error}") from error
+        takes = kind.model_fields
+        if not isinstance(given, dict):
+            raise ParameterError(
+                f"the body is an object with {', '.join(takes)}; got {kind_of(given)}"
+            )
+        check_names(given, takes, of=request.url.path)
         return kind.model_validate(given)
 
     if len(content) <= _PARSED_AT_ONCE:

@@ -120,13 +120,28 @@ def test_errors_are_problems_with_our_messages(api: TestClient) -> None:
     assert (status, error) == (422, "FilterError")
     assert "unknown operator '$near'" in detail
     status, error, detail = problem("recall", {"query": "Who?", "kk": 3})
-    assert (status, error, detail) == (422, "ParameterError", "kk: Extra inputs are not permitted")
+    assert (status, error) == (422, "ParameterError")
+    assert detail == "/v1/recall has no argument 'kk'; did you mean 'k'?"
+    assert "has no argument 'name'; it takes repair" in problem("doctor", {"name": "x"})[2]
+    assert problem("recall", {})[2] == "query is missing; give it"
+    assert problem("recall", {"query": 7})[2] == "query: input should be a valid string, got 7"
+    assert problem("explain", {"recall": [], "chunk_id": "x"})[2] == (
+        "recall.Recall: input should be an object, got a list"
+    )
+    assert problem("recall", ["Who?"])[2].startswith("the body is an object with query, k, where")
+    assert problem("recall", ["Who?"])[2].endswith("; got a list")
+    assert problem("recall", "Who?")[2].endswith("; got a string")
     assert problem("recall", {"query": "Who?", "k": 5000})[2].startswith("this server returns")
-    assert problem("explain", {"recall": "gone", "chunk_id": "moss"})[0] == 404
+    status, _, detail = problem("explain", {"recall": "gone", "chunk_id": "moss"})
+    assert status == 404
+    assert detail.endswith("ask again, or give the whole recall in place of its id")
     assert problem("reinforce", {"recall": "gone", "cited": ["moss"]})[1] == "NotFoundError"
     assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "InvalidChunkError")
     assert problem("add", {"chunks": [{"text": " "}]})[:2] == (422, "InvalidChunkError")
     assert problem("nothing", {})[0] == 404
+    assert (
+        api.post("/v1/doctor").json()["findings"] == []
+    )  # a body that says nothing may be left out
 
 
 def test_metrics_name_routes_and_no_content(api: TestClient) -> None:

@@ -62,9 +62,48 @@ def test_a_namespace_moves_as_it_is(api: TestClient) -> None:
             headers=LINES,
         )
         assert told.status_code == 200, told.text
-    assert told.json() == {"chunks": 0, "lessons": 0, "corrections": 0}
+    assert told.json() == {"chunks": 0, "lessons": 0, "corrections": 0, "skipped": []}
     assert there(api, "copy") == there(api, "default")
     assert api.post("/v1/recall", content=b"{}", headers=LINES).status_code == 415
+
+
+def test_an_export_that_breaks_off_says_so(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fingerprints = HebbianIndex.document_fingerprints
+
+    def dropped_meanwhile(index: HebbianIndex) -> Any:
+        found = fingerprints(index)
+        told = api.post("/v1/drop_namespace?namespace=other", json={"name": "other"})
+        assert told.status_code == 200
+        return found
+
+    monkeypatch.setattr(HebbianIndex, "document_fingerprints", dropped_meanwhile)
+    exported = api.get("/v1/export?namespace=other").text
+    monkeypatch.undo()
+    *_, last = map(json.loads, exported.splitlines())
+    assert "deleted meanwhile" in last["problem"]["detail"] or "closed" in last["problem"]["detail"]
+    told = api.post("/v1/import?namespace=new", content=exported.encode(), headers=LINES)
+    assert (told.status_code, told.json()["error"]) == (422, "ParameterError")
+    assert "the export broke off" in told.json()["detail"]
+    assert "new" not in api.get("/v1/namespaces").json()["namespaces"]
+
+
+def test_chunks_that_say_nothing_are_left_out_and_named(api: TestClient) -> None:
+    blank, owl = {"id": "blank", "text": " "}, {"id": "owl", "text": "Owls hunt voles."}
+    lines = [
+        {"add": {"chunks": [blank, owl]}},
+        {
+            "put_document": {
+                "document_id": "d",
+                "chunks": [blank | {"id": "b2"}, owl | {"id": "o2"}],
+            }
+        },
+    ]
+    told = api.post("/v1/import?namespace=new", json={"lines": lines}).json()
+    assert (told["chunks"], told["skipped"]) == (2, ["blank", "b2"])
+    wrong = [{"add": {"chunks": [{"text": 5}]}}]
+    assert api.post("/v1/import?namespace=new", json={"lines": wrong}).status_code == 422
 
 
 def test_a_namespace_is_deleted_with_all_it_held(api: TestClient, location: Path) -> None:
@@ -136,10 +175,12 @@ def test_who_comes_next_finds_no_lesson_of_a_dropped_namespace(tmp_path: Path) -
             with pytest.raises(ClosedIndexError, match="deleted meanwhile"):
                 elsewhere.reinforce(asked, [asked.hits[0].chunk.id])
             elsewhere.parts.recalls.put(kept)  # as a question that was being answered
+            late = elsewhere.recall("Which berth is it?")
         with HebbianIndex.open(path, namespace="anna") as new:
             new.add(["Another tenant's boat."])
             assert new.lessons() == []
             assert new.find_recall(kept.id) is None
+            assert new.find_recall(late.id) is None
 
 
 def test_a_namespace_is_dropped_while_another_thread_catches_up(

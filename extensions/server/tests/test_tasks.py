@@ -71,11 +71,44 @@ def test_a_task_that_runs_is_told_as_running(
 
 
 def test_whoever_finds_too_many_tasks_is_told_to_wait(
-    api: TestClient, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hebbgraph_server.tasks._MOST_RUNNING", 0)
-    refused = api.post("/v1/doctor", json={}, headers=ASYNC)
+    from hebbgraph_server.access import token_of
+
+    monkeypatch.setattr("hebbgraph_server.tasks._MOST_RUNNING", 1)
+    monkeypatch.setattr("hebbgraph_server.tasks._MOST_KEPT", 2)
+    go_on = threading.Event()
+    compact = HebbianIndex.compact
+
+    def slowly(index: HebbianIndex) -> None:
+        go_on.wait(10)
+        compact(index)
+
+    monkeypatch.setattr(HebbianIndex, "compact", slowly)
+    api = serve(
+        tokens=tuple(token_of(f"secret-of-the-{n}", name=n, role="write") for n in ("one", "two"))
+    )
+    as_ = {name: {"Authorization": f"Bearer secret-of-the-{name}"} for name in ("one", "two")}
+
+    def begin(name: str, path: str) -> Any:
+        return api.post(f"/v1/{path}", json={}, headers=as_[name] | ASYNC)
+
+    def kept(name: str) -> list[str]:
+        tasks = api.get("/v1/tasks", headers=as_["one"]).json()["tasks"]
+        return [one["status"] for one in tasks if one["id"] in begun[name]]
+
+    begun = {"one": [begin("one", "compact").json()["id"]], "two": []}
+    refused = begin("one", "doctor")
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert "of 'one' are at work" in refused.json()["detail"]
+    for number in range(3):  # no other token waits for it, nor pushes it out of the list
+        begun["two"].append(begin("two", "doctor").json()["id"])
+        for _ in range(500):
+            if kept("two") == ["done"] * min(number + 1, 2):
+                break
+            time.sleep(0.02)
+    assert (kept("one"), kept("two")) == (["running"], ["done", "done"])
+    go_on.set()
 
 
 def test_a_token_sees_its_own_tasks(serve: Serve) -> None:

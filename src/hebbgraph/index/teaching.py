@@ -273,9 +273,9 @@ class TeachingVerbs(Session):
         found = self._parts.recalls.get(recall)
         if found is None:
             raise NotFoundError(
-                f"no recall {recall!r} is kept: recalls are kept after keep_recalls(), or with "
-                "Settings(keep_recalls=...), so many of a namespace, until compact() or erase=True "
-                "removes them; pass the Recall itself"
+                f"no recall {recall!r} is kept: the latest of a namespace are, as the setting "
+                "keep_recalls has it, until the index is compacted or erased; ask again, or give "
+                "the whole recall in place of its id"
             )
         return self._parts.recalls.issue(found)
 

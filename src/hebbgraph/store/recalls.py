@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import math
 import os
 import queue
 import threading
@@ -161,13 +160,12 @@ class RecallLog:
     def _write(self, batch: list[_Row]) -> None:
         mine = (self._namespace,)
         with self.database.write() as connection:
-            # What was erased must not come back with a recall of before; nor, once the namespace
-            # is deleted, with any that knew a chunk of it.
+            # What was erased must not come back with a recall of before; nor any question, once
+            # the namespace is deleted, or before it is made.
             found = connection.execute(
                 "SELECT floor FROM namespaces WHERE namespace = ?", mine
             ).fetchone()
-            floor, newest = (0, 0) if found is None else (found[0], math.inf)
-            rows = [row.values for row in batch if floor <= row.generation <= newest]
+            rows = [row.values for row in batch if found and found[0] <= row.generation]
             connection.executemany(
                 "DELETE FROM recalls WHERE namespace = ? AND id = ?", [row[:2] for row in rows]
             )

@@ -196,7 +196,7 @@ def test_unknown_and_expired_recalls_are_told_apart_from_nothing(corpus):
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(corpus)
         recall = index.recall(QUESTION, k=8)
-        with pytest.raises(NotFoundError, match="pass the Recall itself"):
+        with pytest.raises(NotFoundError, match="the whole recall in place of its id"):
             index.reinforce(recall.id, ["bay"])
         index.reinforce(recall, ["bay"])
 

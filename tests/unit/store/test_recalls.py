@@ -115,6 +115,8 @@ def test_a_vector_comes_back_bit_for_bit(make_index: Callable[..., HebbianIndex]
 def test_tenants_and_processes_keep_their_own(make_index: Callable[..., HebbianIndex]) -> None:
     """Neither a busy tenant nor a process that keeps few evicts what another means to keep."""
     database = make_index().parts.database
+    for name in ("quiet", "busy"):
+        make_index(namespace=name).make_namespace()
     quiet, few, many = (
         RecallLog(database, *of) for of in (("quiet", 500), ("busy", 3), ("busy", 500))
     )
@@ -251,7 +253,7 @@ def test_a_question_writes_nothing(tmp_path: Path, corpus: list[Chunk]) -> None:
         before = _written(tmp_path)
         recall = index.recall("Who built the Petrel?", k=3)
         assert _written(tmp_path) == before
-        with pytest.raises(NotFoundError, match=r"no recall .* is kept.*keep_recalls\(\)"):
+        with pytest.raises(NotFoundError, match=r"no recall .* is kept.*keep_recalls"):
             index.reinforce(recall.id, ["petrel"])
         assert index.find_recall(recall.id) is None
         assert index.reinforce(recall, [recall.hits[0].chunk.id]).recall_id == recall.id
