@@ -24,7 +24,6 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.extras import load_plugin
-from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.driver import Connection, Driver
 from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
@@ -204,7 +203,6 @@ class Database:
         committing = False
         try:
             with (
-                Uninterrupted(),  # else the lock may outlive the call
                 connection_in_use(),
                 self._serialised(),
                 self._translated(),
@@ -251,7 +249,7 @@ class Database:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _serialised(self) -> contextlib.AbstractContextManager[object]:
-        return _NOTHING if self._memory_lock is None else _whole(self._memory_lock)
+        return self._memory_lock or _NOTHING
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -360,13 +358,6 @@ class Database:
 
 
 _NOTHING = contextlib.nullcontext()
-
-
-@contextlib.contextmanager
-def _whole(lock: threading.RLock) -> Iterator[None]:
-    """Use the one connection to a database in memory: interrupted, it would be closed for good."""
-    with Uninterrupted(), lock:
-        yield
 
 
 def _driver(url: Url, place: str, wait_seconds: float) -> Driver:
