@@ -1,4 +1,4 @@
-"""Limits on how deep metadata may nest: checked on the way in, cut on the way out.
+"""How deep metadata may nest.
 
 JSON parsers give up at some depth (pydantic's at 200, Python's at the end of its stack). A record
 that cannot be read back would break every answer it is part of. Nothing here recurses.
@@ -6,24 +6,13 @@ that cannot be read back would break every answer it is part of. Nothing here re
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from hebbgraph.held_json import read_json
 from hebbgraph.limits import MAX_METADATA_DEPTH
 
-__all__ = ["CutMetadata", "read_metadata", "too_deep"]
-
-_WHAT = "metadata of a chunk"
+__all__ = ["too_deep"]
 
 _PARTS_SHOWN = 6
-_MARK = f"(nested deeper than {MAX_METADATA_DEPTH} levels, not shown)"
-#: What opens and closes a level; a string is taken as a whole, brackets and all.
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-
-
-class CutMetadata(dict[str, Any]):
-    """Metadata that an older version accepted, without what is nested too deep."""
 
 
 def too_deep(metadata: object) -> str | None:
@@ -61,45 +50,3 @@ def too_deep(metadata: object) -> str | None:
 
 def _items(value: Any) -> Any:
     return value.items() if isinstance(value, dict) else enumerate(value)
-
-
-def read_metadata(text: str) -> dict[str, Any]:
-    """Read a metadata column; replace what is nested too deep by a mark that says so.
-
-    Parameters
-    ----------
-    text : str
-        A JSON object, possibly written by an older version.
-
-    Returns
-    -------
-    dict
-        A :class:`CutMetadata` if something was cut.
-
-    Examples
-    --------
-    >>> read_metadata('{"kind": "ship", "deep": ' + "[" * 300 + "]" * 300 + "}")["kind"]
-    'ship'
-    """
-    # As many brackets as that are rare; only then is it worth a closer look.
-    if isinstance(text, str) and text.count("[") + text.count("{") > MAX_METADATA_DEPTH:
-        shallow = _cut(text)
-        if shallow is not text:
-            return CutMetadata(read_json(shallow, dict, _WHAT))
-    metadata: dict[str, Any] = read_json(text, dict, _WHAT)
-    return metadata
-
-
-def _cut(text: str) -> str:
-    kept: list[str] = []
-    depth = start = 0
-    for token in _TOKEN.finditer(text):
-        if token[0] in "[{":
-            depth += 1
-            if depth == MAX_METADATA_DEPTH + 1:
-                kept += text[start : token.start()], f'"{_MARK}"'
-        elif token[0] in "]}":
-            if depth == MAX_METADATA_DEPTH + 1:
-                start = token.end()
-            depth -= 1
-    return "".join([*kept, text[start:]]) if kept else text

@@ -18,7 +18,7 @@ from hebbgraph.arrays import GrowableArray
 from hebbgraph.filter_operators import MISSING, Predicate
 from hebbgraph.filters import Cover
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.nesting import read_metadata
+from hebbgraph.held_json import read_json
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain
 from hebbgraph.store.truth import Truth
 
@@ -120,7 +120,7 @@ def _read(field: str, id_: str, document_id: str | None, metadata: str) -> Any:
         return id_
     if field == "$document_id":
         return MISSING if document_id is None else document_id
-    value: Any = read_metadata(metadata)
+    value: Any = read_json(metadata, dict, "metadata of a chunk")
     if field in value:
         return value[field]
     for name in field.split("."):

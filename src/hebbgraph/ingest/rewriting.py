@@ -11,7 +11,6 @@ from hebbgraph.ingest.candidates import Tagging, propose_candidates
 from hebbgraph.ingest.progress import OnProgress, part_of, progress
 from hebbgraph.ingest.vectors import Embedded, embed_chunks
 from hebbgraph.namespace import Namespace, tagger_name
-from hebbgraph.nesting import CutMetadata
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport
 from hebbgraph.store.chunks import pages
@@ -53,12 +52,10 @@ def _retag_batch(
     on_progress: Callable[[int], object],
 ) -> AddReport:
     truth = namespace.truth
-    # A chunk whose text has changed, or whose metadata was cut, keeps its tags until it is
-    # added again: writing it would make the loss permanent.
+    # A chunk whose text has changed keeps its tags until it is added again: writing it would make
+    # the loss permanent.
     chunks = {
-        row: chunk
-        for row, chunk, text in truth.fetch_checked(rows)
-        if text is TextState.same and not isinstance(chunk.metadata, CutMetadata)
+        row: chunk for row, chunk, text in truth.fetch_checked(rows) if text is TextState.same
     }
     tags, tagging_report = tagging.tags(list(chunks.values()), on_progress)
     state = truth.state().embedding

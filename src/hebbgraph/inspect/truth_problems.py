@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hebbgraph.limits import MAX_METADATA_DEPTH
-from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Finding
 from hebbgraph.store.chunk_rows import digest
 from hebbgraph.store.chunks import pages
@@ -55,12 +53,6 @@ def truth_problems(truth: Truth) -> Iterator[Finding]:
         for chunk, state in read:
             if state in off:
                 off[state].append(chunk.id)
-            elif isinstance(chunk.metadata, CutMetadata):
-                cut = (
-                    f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
-                    "levels and is shown cut; add the chunk again with flatter metadata"
-                )
-                yield Finding(part="database", problem=cut)
             elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                 changed = f"chunk {chunk.id!r} is not what was written"
                 yield Finding(part="database", problem=changed)

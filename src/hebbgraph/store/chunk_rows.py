@@ -12,7 +12,6 @@ from pydantic_core import to_json
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.held_json import read_json
-from hebbgraph.nesting import read_metadata
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import marks
 from hebbgraph.store.texts import TextStore
@@ -87,7 +86,7 @@ def chunk_of(
         "id": id_,
         "text": text,
         "title": title,
-        "metadata": {} if metadata == "{}" else read_metadata(metadata),
+        "metadata": {} if metadata == "{}" else read_json(metadata, dict, "metadata of a chunk"),
         "document_id": document_id,
         "tags": () if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
         **linked,

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.held_json import read_json
-from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, searched, text_hash
 from hebbgraph.store.chunk_rows import chunk_of, digest, validity_in
 from hebbgraph.store.database import Database, marks
@@ -272,7 +271,7 @@ class ChunkReader:
         looks = hash(tuple(told))  # of what was verified before: a tenth of the work
         if self._verified.get(told[0]) == looks:
             return
-        if digest(chunk) != written and not isinstance(chunk.metadata, CutMetadata):
+        if digest(chunk) != written:
             raise DamagedIndexError(
                 f"{self.database.place}: chunk {chunk.id!r} is not what was written; delete it "
                 "and add it again, or restore a backup: hebbgraph doctor names all such chunks"

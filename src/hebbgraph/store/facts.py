@@ -12,7 +12,7 @@ import zlib
 from typing import Any
 
 from hebbgraph.filters import MISSING
-from hebbgraph.nesting import read_metadata
+from hebbgraph.held_json import read_json
 
 __all__ = ["DOCUMENT", "fact", "facts_of", "is_plain"]
 
@@ -54,6 +54,8 @@ def facts_of(document_id: str | None, metadata: str) -> str:
     terms = [] if document_id is None else [fact(DOCUMENT, document_id)]
     if metadata != "{}":
         terms += [
-            fact(name, value) for name, value in read_metadata(metadata).items() if is_plain(value)
+            fact(name, value)
+            for name, value in read_json(metadata, dict, "metadata of a chunk").items()
+            if is_plain(value)
         ]
     return " ".join(terms)
