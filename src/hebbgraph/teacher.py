@@ -41,7 +41,7 @@ from hebbgraph.store.database import translated_os
 from hebbgraph.store.feedback_changes import anonymized, names_chunk, phrases_of, without_chunk
 from hebbgraph.store.feedback_log import Selection
 
-__all__ = ["Moment", "Teacher"]
+__all__ = ["Moment", "Teacher", "selected"]
 
 logger = logging.getLogger(__name__)
 
@@ -226,23 +226,8 @@ class Teacher:
 
     # -- taking back ----------------------------------------------------------------
 
-    def forget(
-        self,
-        feedback: Feedback | str | Iterable[Feedback | str] | None,
-        actor: str | None,
-        unnamed: bool,
-        chunk: str | None,
-        since: Moment | None,
-        until: Moment | None,
-        everything: bool,
-    ) -> list[Feedback]:
+    def forget(self, selection: Selection, chunk: str | None) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.forget`; return the records removed or changed."""
-        selection = _selection(feedback, actor, unnamed, chunk, since, until, everything)
-        if everything:
-            self._answers.forget(everything=True)
-            taken = self._log.remove(selection)
-            self._forgotten.keep(taken)
-            return [one.feedback for one in taken]
         taken = (
             self._log.remove(selection)
             if chunk is None
@@ -252,11 +237,12 @@ class Teacher:
         removed = [one.feedback for one in taken]
         self._answers.forget(
             named=[one.id for one in removed],
-            actor=actor,
-            unnamed=unnamed,
+            actor=selection.actor,
+            unnamed=selection.unnamed,
             chunk=chunk,
             since=selection.since,
             until=selection.until,
+            everything=chunk is None and selection == Selection(),
         )
         if unknown := sorted({*(selection.ids or ())} - {one.id for one in removed}):
             # No error: what is forgotten twice is forgotten.
@@ -282,20 +268,9 @@ class Teacher:
         """Keep nothing of what was forgotten."""
         self._forgotten.clear()
 
-    def preview(
-        self,
-        feedback: Feedback | str | Iterable[Feedback | str] | None,
-        actor: str | None,
-        unnamed: bool,
-        chunk: str | None,
-        since: Moment | None,
-        until: Moment | None,
-        everything: bool,
-    ) -> ForgetPreview:
+    def preview(self, selection: Selection, chunk: str | None) -> ForgetPreview:
         """Return what :meth:`forget` would do, and do nothing."""
-        touched = self._log.select(
-            _selection(feedback, actor, unnamed, chunk, since, until, everything)
-        )
+        touched = self._log.select(selection)
         rest: dict[str, Feedback | None] = dict.fromkeys(one.id for one in touched)
         if chunk is not None:
             touched = [one for one in touched if names_chunk(one, chunk)]
@@ -397,8 +372,9 @@ def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:
         raise FeedbackError(f"line {number + 1}: is not UTF-8 text ({error.reason})") from error
 
 
-def _selection(
+def selected(
     feedback: Feedback | str | Iterable[Feedback | str] | None,
+    *,
     actor: str | None,
     unnamed: bool,
     chunk: str | None,
@@ -406,6 +382,7 @@ def _selection(
     until: Moment | None,
     everything: bool,
 ) -> Selection:
+    """Return which feedback the arguments of :meth:`hebbgraph.HebbianIndex.forget` name."""
     _check_whose(actor, unnamed)
     if not isinstance(everything, bool):
         raise ParameterError(f"everything is True or False, got {everything!r:.80}")

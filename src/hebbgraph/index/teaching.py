@@ -169,9 +169,20 @@ class TeachingVerbs(Session):
             With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
         """
         self._check_exists()
+        from hebbgraph.teacher import selected
+
+        selection = selected(
+            feedback,
+            actor=actor,
+            unnamed=unnamed,
+            chunk=chunk,
+            since=since,
+            until=until,
+            everything=everything,
+        )
         if dry_run:
-            return self._teacher.preview(feedback, actor, unnamed, chunk, since, until, everything)
-        touched = self._teacher.forget(feedback, actor, unnamed, chunk, since, until, everything)
+            return self._teacher.preview(selection, chunk)
+        touched = self._teacher.forget(selection, chunk)
         if feedback is None:  # what is taken back by its id may be judged anew
             self._parts.recalls.discard([one.recall_id for one in touched])
         if erase:
