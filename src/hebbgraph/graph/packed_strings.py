@@ -12,6 +12,9 @@ from hebbgraph.arrays import IntArray
 
 __all__ = ["PackedStrings", "pack_strings"]
 
+#: Bytes that tell how frequent each one is.
+_SAMPLED = 100_000
+
 
 def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Encode strings as UTF-8, end to end, and return where each begins.
@@ -84,14 +87,17 @@ class PackedStrings(Sequence[str]):
         [0, 2]
         """
         wanted = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-        at = np.flatnonzero(self._data[: max(len(self._data) - len(wanted) + 1, 0)] == wanted[0])
-        for offset, byte in enumerate(wanted[1:].tolist(), start=1):
-            at = at[self._data[at + offset] == byte]
+        most = max(len(self._data) - len(wanted) + 1, 0)
+        often = np.bincount(self._data[:_SAMPLED], minlength=256)[wanted]
+        first, *others = np.argsort(often, kind="stable").tolist()  # the rarest byte leaves least
+        at = np.flatnonzero(self._data[first : first + most] == wanted[first])
+        for offset in others:
+            at = at[self._data[at + offset] == wanted[offset]]
         numbers = np.searchsorted(self._offsets, at, side="right") - 1
         numbers = numbers[at + len(wanted) <= self._offsets[numbers + 1]]
-        first = np.diff(numbers, prepend=-1) > 0  # they ascend, and np.unique would sort them
+        new = np.diff(numbers, prepend=-1) > 0  # they ascend, and np.unique would sort them
         added = [self._n_packed + n for n, key in enumerate(self._added) if text in key]
-        return np.concatenate((numbers[first], np.array(added, np.int64)))
+        return np.concatenate((numbers[new], np.array(added, np.int64)))
 
     def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the strings with these numbers (ascending), packed."""

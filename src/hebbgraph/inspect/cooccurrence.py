@@ -20,7 +20,7 @@ from hebbgraph.arrays import FloatArray, IntArray, unique
 from hebbgraph.graph.incidence import Incidence
 from hebbgraph.graph.tag_graph import TagGraph
 
-__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "degrees", "neighbours"]
+__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "degrees", "edges_between", "neighbours"]
 
 _PAIRS_AT_ONCE = 4_000_000
 
@@ -98,6 +98,11 @@ def cooccurrence_edges(
     Memory grows with the number of tag pairs per chunk; meant for export and statistics.
     """
     indptr, tags, _ = graph.postings(chunks)
+    return edges_between(indptr, tags, min_weight=min_weight)
+
+
+def edges_between(indptr: IntArray, tags: IntArray, *, min_weight: int = 1) -> CooccurrenceEdges:
+    """The same, of postings: the tags of each chunk as a row, none twice."""
     counts = np.diff(indptr)
     # Pair the tags of all chunks with equally many tags in one matrix.
     pairs = []

@@ -10,7 +10,7 @@ import numpy as np
 from hebbgraph.arrays import IntArray, top_n
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.inspect.cooccurrence import cooccurrence_edges
+from hebbgraph.inspect.cooccurrence import edges_between
 from hebbgraph.inspection import Neighborhood, TagChunk, TagCount, TagEdge, TagNode
 from hebbgraph.text import display, phrase_key
 
@@ -22,6 +22,8 @@ _MOST_CHUNKS = 200
 #: Postings whose pairs are counted.
 _MOST_PAIRED = 80_000
 _MOST_HUBS = 20
+#: Names that are read before all are searched.
+_MOST_TRIED = 5_000
 _EDGES_PER_NODE = 4
 
 Titles = Callable[[list[int]], Mapping[int, tuple[str, str]]]
@@ -33,12 +35,45 @@ class _Found(NamedTuple):
     weights: IntArray
 
 
+class _Read(NamedTuple):
+    """The chunks that were read: their slots, and each of their tags with its chunk's place."""
+
+    chunks: IntArray
+    owner: IntArray
+    tags: IntArray
+
+    def places(self, nodes: IntArray) -> IntArray:
+        """Return the place among nodes of each tag, -1 for others."""
+        place = np.full(int(max(self.tags.max(initial=0), nodes.max())) + 1, -1)
+        place[nodes] = np.arange(len(nodes))
+        found: IntArray = place[self.tags]
+        return found
+
+
 def tags_named(graph: TagGraph, containing: str, limit: int) -> list[TagCount]:
     """Return the tags whose names hold a text, the most frequent first."""
     wanted = phrase_key(containing) or " ".join(containing.casefold().split())
     keys = graph.phrases.keys
     itself = graph.phrases.number(wanted)
-    return _counted(graph, keys.holding(wanted) if wanted else np.arange(len(keys)), limit, itself)
+    if not wanted:
+        return _counted(graph, np.arange(len(keys)), limit)
+    # Most are asked for by a letter or two, which the most frequent tags hold as well.
+    often = _most_frequent(graph)
+    found = [tag for tag in often.tolist() if wanted in keys[tag]]
+    if len(found) < limit:
+        return _counted(graph, keys.holding(wanted), limit, itself)
+    if itself is not None and itself not in found:
+        found.append(itself)
+    return _counted(graph, np.array(found), limit, itself)
+
+
+def _most_frequent(graph: TagGraph) -> IntArray:
+    """Return some thousand tags; no other is as frequent as one of them."""
+    tags = np.arange(len(graph.phrases.keys))
+    df = np.where(graph.link_kinds(tags) == LinkKind.PHRASE, graph.df(tags), 0)
+    at_least = np.cumsum(np.bincount(df, minlength=1)[::-1])  # from the highest frequency down
+    n_levels = np.searchsorted(at_least, _MOST_TRIED, side="right")
+    return np.flatnonzero(df >= len(at_least) - n_levels)
 
 
 def tags_of_chunk(graph: TagGraph, slot: int, limit: int) -> list[TagCount]:
@@ -93,15 +128,16 @@ def neighborhood(
     _, chunks, is_title = graph.chunks_of(np.array([tag]))
     n_chunks = len(chunks)
     step = -(-n_chunks // _MOST_READ) if n_chunks else 1
-    read = chunks[::step].astype(np.int64)
-    found = _around(graph, tag, read)
+    slots = chunks[::step].astype(np.int64)
+    read = _Read(slots, *graph.tags_of(slots)[:2])
+    found = _around(graph, tag, read.tags)
     df = graph.df(found.tags)
     hubs = df > hub_cut
     kept = _strongest(graph, _Found(found.tags[~hubs], found.weights[~hubs]), limit - 1)
     folded = _strongest(graph, _Found(found.tags[hubs], found.weights[hubs]), _MOST_HUBS)
     nodes = np.concatenate((np.array([tag]), kept.tags))
-    weights = np.concatenate((np.array([len(read)]), kept.weights)) * step
-    colonies = _colonies(graph, nodes, read, colony)
+    weights = np.concatenate((np.array([len(slots)]), kept.weights)) * step
+    colonies = _colonies(nodes, read, colony)
     order = np.argsort(~is_title, kind="stable")[:_MOST_CHUNKS]
     shown, entitled = chunks[order].astype(np.int64), is_title[order]
     names = titles(graph.rows[shown].tolist())
@@ -118,7 +154,7 @@ def neighborhood(
                 strict=True,
             )
         ),
-        edges=_edges(graph, nodes, weights, read, step),
+        edges=_edges(nodes, weights, read, step),
         more=int(np.count_nonzero(~hubs)) - len(kept.tags),
         hubs=tuple(
             TagNode(tag=display(keys[one]), weight=weight * step, chunks=held)
@@ -140,8 +176,7 @@ def neighborhood(
     )
 
 
-def _around(graph: TagGraph, tag: int, chunks: IntArray) -> _Found:
-    _, tags, _ = graph.tags_of(chunks)
+def _around(graph: TagGraph, tag: int, tags: IntArray) -> _Found:
     tags = tags[(tags != tag) & (graph.link_kinds(tags) == LinkKind.PHRASE)]
     others, weights = np.unique(tags, return_counts=True)
     return _Found(others.astype(np.int64), weights.astype(np.int64))
@@ -149,28 +184,28 @@ def _around(graph: TagGraph, tag: int, chunks: IntArray) -> _Found:
 
 def _strongest(graph: TagGraph, found: _Found, n: int) -> _Found:
     """Return the n that share most chunks; of equal ones, the rarest elsewhere."""
-    order = np.lexsort((graph.phrases.order[found.tags], graph.df(found.tags), -found.weights))
-    best = order[: max(n, 0)]
-    return _Found(found.tags[best], found.weights[best])
+    n = max(n, 0)
+    least = np.sort(found.weights)[-n] if 0 < n < len(found.weights) else 0
+    tags, weights = (one[found.weights >= least] for one in found)  # not a sort of all by three
+    best = np.lexsort((graph.phrases.order[tags], graph.df(tags), -weights))[:n]
+    return _Found(tags[best], weights[best])
 
 
-def _edges(
-    graph: TagGraph, nodes: IntArray, weights: IntArray, chunks: IntArray, step: int
-) -> tuple[TagEdge, ...]:
+def _edges(nodes: IntArray, weights: IntArray, read: _Read, step: int) -> tuple[TagEdge, ...]:
     """Return the edges of the first node, and the strongest between the others."""
     own = tuple(
         TagEdge(source=0, target=at, weight=weight)
         for at, weight in enumerate(weights[1:].tolist(), start=1)
     )
-    _, tags, _ = graph.tags_of(chunks)
     # Pairs of tags grow with the square: of many, a part is counted.
-    stride = -(-len(tags) // _MOST_PAIRED) or 1
-    joined = cooccurrence_edges(graph, chunks[::stride])
-    place = np.full(int(max(joined.target.max(initial=0), nodes.max())) + 1, -1)
-    place[nodes] = np.arange(len(nodes))
-    one, other = place[joined.source], place[joined.target]
-    keep = (one > 0) & (other > 0)
-    one, other, weight = one[keep], other[keep], joined.weight[keep]
+    stride = -(-len(read.tags) // _MOST_PAIRED) or 1
+    at = read.places(nodes)
+    keep = (at > 0) & (read.owner % stride == 0)
+    indptr = np.searchsorted(read.owner[keep], np.arange(len(read.chunks) + 1))
+    joined = edges_between(indptr, read.tags[keep])
+    order = np.argsort(nodes)
+    one, other = (order[np.searchsorted(nodes[order], ends)] for ends in joined[:2])
+    weight = joined.weight
     most = _EDGES_PER_NODE * len(nodes)
     best = top_n(weight.astype(np.float64), most)
     best = best[np.lexsort((other[best], one[best], -weight[best]))][:most]
@@ -183,17 +218,12 @@ def _edges(
     return (*own, *others)
 
 
-def _colonies(
-    graph: TagGraph, nodes: IntArray, chunks: IntArray, colony: IntArray | None
-) -> list[int | None]:
+def _colonies(nodes: IntArray, read: _Read, colony: IntArray | None) -> list[int | None]:
     """Return for each tag the colony of most of the chunks that it shares."""
     if colony is None:
         return [None] * len(nodes)
-    owner, tags, _ = graph.tags_of(chunks)
-    of = colony[chunks[owner]]
-    place = np.full(int(max(tags.max(initial=0), nodes.max())) + 1, -1)
-    place[nodes] = np.arange(len(nodes))
-    at = place[tags]
+    of = colony[read.chunks[read.owner]]
+    at = read.places(nodes)
     keep = (at >= 0) & (of >= 0)
     pairs, counts = np.unique(np.stack((at[keep], of[keep])), axis=1, return_counts=True)
     result: list[int | None] = [None] * len(nodes)
