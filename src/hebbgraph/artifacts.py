@@ -1,15 +1,21 @@
-"""Files written in one step, and those that can be rebuilt."""
+"""Files written in one step, those that can be rebuilt, and those that are not finished.
+
+Whether a process still works on an unfinished file, or was killed, its lock tells: ids of processes
+recur, and in a container each is 1.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import hebbgraph.locks as locks
 from hebbgraph.errors import StorageError
@@ -22,12 +28,18 @@ __all__ = [
     "make_way",
     "remove",
     "replace_file",
+    "scratch_folder",
+    "sweep",
+    "sweep_scratch",
     "sync",
     "whole_file",
 ]
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 20
+_PARTIAL = re.compile(r"\.partial$")
+_SCRATCH = re.compile(r"^\.(?:restore|build)-")
+_LOCK = "lock"
 
 
 class DamagedPartError(StorageError):
@@ -178,3 +190,48 @@ def make_way(path: Path, *, for_file: bool = False, make: bool = True) -> bool:
     if make:
         path.parent.mkdir(parents=True, exist_ok=True)
     return bool(in_the_way)
+
+
+# -- unfinished ------------------------------------------------------------------------
+
+
+@contextmanager
+def scratch_folder(root: Path | None, work: Literal["restore", "build"]) -> Iterator[Path]:
+    """Yield a folder below an index directory, or where the system has them, removed in the end.
+
+    If this process dies, :func:`sweep_scratch` removes it.
+    """
+    lock = None
+    while lock is None:  # or a sweep took the folder for that of a dead process
+        folder = Path(tempfile.mkdtemp(dir=root, prefix=f".{work}-"))
+        lock = locks.lock_file(folder / _LOCK)
+    try:
+        yield folder
+    finally:
+        lock.close()
+        remove(folder)
+
+
+def sweep(directory: Path) -> None:
+    """Remove unfinished files from a folder of derived parts; the caller holds its lock."""
+    for path in list(directory.iterdir()):
+        if _PARTIAL.search(path.name):
+            _remove_unlocked(path, path / _LOCK if path.is_dir() else path)
+
+
+def sweep_scratch(root: Path) -> None:
+    """Remove what killed restores and builds left in an index directory."""
+    for path in list(root.iterdir()):
+        if _SCRATCH.search(path.name) and path.is_dir():
+            _remove_unlocked(path, path / _LOCK)
+
+
+def _remove_unlocked(path: Path, lock: Path) -> None:
+    file = locks.lock_file(lock)
+    if file is None:
+        return
+    with file:
+        if locks.OPEN_FILES_MOVE:
+            remove(path)
+    if not locks.OPEN_FILES_MOVE:
+        remove(path)

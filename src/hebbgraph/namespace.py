@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import remove
+from hebbgraph.artifacts import remove, sweep_scratch
 from hebbgraph.derived.folder import derived_directory
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import QuestionVectors, embed_passages
@@ -34,7 +34,6 @@ from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE
 from hebbgraph.store.recalls import RecallLog
 from hebbgraph.store.truth import Truth
-from hebbgraph.store.unfinished import sweep_scratch
 
 if TYPE_CHECKING:
     from hebbgraph.derived.colonies import Colonies

@@ -115,8 +115,8 @@ class VectorSearch(Protocol):
     builds the search anew. So does opening the index, and a fourfold number of vectors.
 
     A search only chooses candidates: their cosines, and so the ranking, are computed from the
-    vectors themselves. See :mod:`hebbgraph.vectors.exact` for the simplest one. What it raises
-    or gets wrong is reported as a :class:`~hebbgraph.ParameterError`.
+    vectors themselves. What it raises or gets wrong is reported as a
+    :class:`~hebbgraph.ParameterError`.
     """
 
     def __len__(self) -> int:

@@ -22,10 +22,10 @@ from typer.testing import CliRunner
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
 from hebbgraph.array_file import write_arrays
+from hebbgraph.artifacts import scratch_folder
 from hebbgraph.cli import app
 from hebbgraph.locks import lock_file
 from hebbgraph.settings import LearningSettings
-from hebbgraph.store.unfinished import scratch_folder
 from hebbgraph.text import lexical_terms
 
 #: Words that occur in one place each, and in no file of any other index.

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.artifacts import DamagedPartError
+from hebbgraph.artifacts import DamagedPartError, sweep
 from hebbgraph.derived.corrected import CorrectedView
 from hebbgraph.derived.folder import Folder, FolderLockedError
 from hebbgraph.derived.lexical import LexicalIndex
@@ -44,7 +44,6 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.state import FeedbackState
 from hebbgraph.store.truth import Truth
-from hebbgraph.store.unfinished import sweep
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searches import search_factory
 from hebbgraph.vectors.table import VectorTable
@@ -94,7 +93,7 @@ class Derived:
         older: Path | None = None,
     ) -> None:
         self._truth = truth
-        if with_vectors:
+        if with_vectors and vector_search != "exact":
             search_factory(vector_search)  # so that a missing library raises at once
         self._with_vectors = with_vectors
         #: The model of the vectors in the truth, and the state of its feedback log, as of the

@@ -131,11 +131,7 @@ class WritingVerbs(Session):
         (1, 1, ['1'])
         """
         self._check_open()
-        from hebbgraph.ingest.documents import refresh
-
-        return refresh(
-            self._parts,
-            self._writer,
+        return self._writer.refresh(
             chunks,
             check_ids(document_ids, "a document id"),
             delete_missing=delete_missing,

@@ -6,7 +6,6 @@
 ``candidates``    what a chunk proposes as tags: pass 1, given tags, a tagger's, links
 ``vectors``       the vectors of a batch: none paid for twice, none lost to a failure
 ``writer``        the flow: a batch is prepared outside of any transaction, then committed
-``documents``     whole documents replaced
 ``rewriting``     all chunks tagged or embedded again, for ``index.maintenance``
 ``progress``      how far a long call has come
 ================  ======================================================================

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from hebbgraph.artifacts import whole_file
+from hebbgraph.artifacts import scratch_folder, whole_file
 from hebbgraph.errors import (
     DamagedIndexError,
     DiskFullError,
@@ -30,7 +30,6 @@ from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
-from hebbgraph.store.unfinished import scratch_folder
 
 __all__ = ["back_up", "restore"]
 

@@ -5,7 +5,6 @@
 :mod:`.scattered`       those of them that lie anywhere in it, read together
 :mod:`.table`           rows and their vectors as one matrix; asks a search for candidates
 :mod:`.searches`        a search by name, or a caller's own with its answers checked
-:mod:`.exact`           every allowed vector is a candidate
 :mod:`.products`        the arithmetic that these share
 ======================  ==============================================================
 

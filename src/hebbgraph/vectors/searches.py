@@ -12,7 +12,6 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray, unique
 from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.extras import load_plugin
 from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
-from hebbgraph.vectors.exact import ExactSearch
 
 __all__ = ["search_factory"]
 
@@ -24,7 +23,7 @@ _OTHERWISE = 'open the index with Settings(vector_search="exact")'
 
 
 def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSearchFactory:
-    """Return what builds a search from a matrix.
+    """Return what builds a search from a matrix, where vectors are not searched exactly.
 
     Raises
     ------
@@ -35,8 +34,6 @@ def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSear
     """
     if callable(search):
         return lambda vectors: _Checked(search, vectors)
-    if search == "exact":
-        return ExactSearch
     if search not in get_args(VectorSearchName):
         raise ParameterError(
             f"vector_search is one of {', '.join(get_args(VectorSearchName))}, or a callable "

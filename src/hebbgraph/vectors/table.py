@@ -22,7 +22,6 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
-from hebbgraph.vectors.exact import ExactSearch
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.products import highest, products
 from hebbgraph.vectors.scattered import ScatteredVectors
@@ -72,7 +71,8 @@ class VectorTable:
         self._scattered: ScatteredVectors | None = None
         #: The highest row read so far, with or without a vector.
         self.last_row = -1
-        self._search: VectorSearch = ExactSearch(self.matrix)
+        #: What names candidates; None: every allowed vector is one.
+        self._search: VectorSearch | None = None
         self._wanted: VectorSearchName | VectorSearchFactory = "exact"
         self._n_fitted = 0
         #: The search that was saved, and of how many vectors.
@@ -170,7 +170,7 @@ class VectorTable:
                     self._rows.extend(page.rows)
                     self._data.extend(page.matrix)
                     self.last_row = page.last_row
-                    self._search.extend(page.matrix)
+                    self._searched(page.matrix)
         elif not self._append(self._file, truth, rows, commit, held):
             return False
         self.commit = commit
@@ -208,10 +208,14 @@ class VectorTable:
             first, end = end, min(end + _TAKEN_AT_ONCE, len(file.rows))
             with held():
                 self._adopt(file, min(int(file.rows[end - 1]), last))
-                self._search.extend(self.matrix[first:])
+                self._searched(self.matrix[first:])
         with held():
             self._adopt(file, last)
         return True
+
+    def _searched(self, more: NDArray[np.float32]) -> None:
+        if self._search is not None:
+            self._search.extend(more)
 
     def search_by(
         self,
@@ -229,7 +233,7 @@ class VectorTable:
         knows : callable
             Whether a commit is part of the truth's history; else what was saved is ignored.
         """
-        self._wanted, self._search = search, ExactSearch(self.matrix)
+        self._wanted, self._search = search, None
 
         def fits(facts: dict[str, Any]) -> bool:
             return facts["state"] == list(self.state) and knows(Commit(*facts["commit"]))
@@ -313,9 +317,12 @@ class VectorTable:
         allowed : ndarray of bool, shape (n,)
         """
         matrix = self.matrix
-        at = self._search.candidates(
-            query, limit, allowed, lambda positions: self.products_at(query, positions)
-        )
+        if self._search is None:
+            at = np.flatnonzero(allowed)
+        else:
+            at = self._search.candidates(
+                query, limit, allowed, lambda positions: self.products_at(query, positions)
+            )
         if 2 * len(at) <= len(matrix):
             cosines, every = self.products_at(query, at), None
         else:  # one product with all costs less than gathering that many

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from hebbgraph.artifacts import scratch_folder
 from hebbgraph.errors import ParameterError
 from hebbgraph.ingest import ChunkLike, OnError, OnProgress, progress
 from hebbgraph.ingest.rewriting import reembed
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.store.unfinished import scratch_folder
 
 from hebbgraph_scale.build.driver import Driver, Told
 from hebbgraph_scale.build.engines import engine_named
