@@ -38,8 +38,8 @@ from hebbgraph.records import (
 )
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import translated_os
-from hebbgraph.store.feedback_changes import anonymized, names_chunk, phrases_of, without_chunk
 from hebbgraph.store.feedback_log import Selection
+from hebbgraph.store.feedback_rows import anonymized, names_chunk, phrases_of, without_chunk
 
 __all__ = ["Moment", "Teacher", "selected"]
 

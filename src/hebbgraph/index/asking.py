@@ -200,7 +200,7 @@ class AskingVerbs(Session):
         """
         self._check_exists()
         check_ids([recall_id], "a recall id")
-        from hebbgraph.store.recall_content import whole
+        from hebbgraph.store.recalls import whole
 
         found = self._parts.recalls.get(recall_id)
         return None if found is None else whole(found, self._parts.truth)

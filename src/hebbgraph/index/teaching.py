@@ -267,7 +267,7 @@ class TeachingVerbs(Session):
         """
         self._check_exists()
         check_str(conversation, "the name of a conversation")
-        from hebbgraph.store.recall_content import whole
+        from hebbgraph.store.recalls import whole
 
         found, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
         return [issue(whole(recall, self._parts.truth)) for recall in found]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hebbgraph.graph.corrections import corrected_phrases
 from hebbgraph.records import Cue, Feedback, TagCorrection
-from hebbgraph.store.feedback_changes import phrases_of
+from hebbgraph.store.feedback_rows import phrases_of
 
 __all__ = ["corrected_feedback"]
 

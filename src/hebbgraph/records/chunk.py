@@ -26,6 +26,7 @@ from hebbgraph.limits import (
     MAX_CONTEXT,
     MAX_ID,
     MAX_METADATA_BYTES,
+    MAX_METADATA_DEPTH,
     MAX_REFERENCES,
     MAX_TAG,
     MAX_TAGS,
@@ -33,7 +34,6 @@ from hebbgraph.limits import (
     too_long,
 )
 from hebbgraph.moments import as_moment
-from hebbgraph.nesting import too_deep
 from hebbgraph.plain_values import plain
 
 __all__ = ["Chunk", "Record", "readable_links", "searched", "storable", "text_hash", "unstorable"]
@@ -46,6 +46,7 @@ class Record(BaseModel):
 
 
 _FLATTEN = "flatten it, or keep it elsewhere and its key here"
+_PARTS_SHOWN = 6
 
 
 # Control characters other than tab and line ends, and lone surrogates.
@@ -203,7 +204,7 @@ class Chunk(Record):
     def _metadata_is_shallow(cls, value: object) -> object:
         if not value or not isinstance(value, dict):
             return value
-        if (found := too_deep(value)) is not None:
+        if (found := _too_deep(value)) is not None:
             raise ValueError(f"{found}; {_FLATTEN}")
         return plain(value)
 
@@ -286,7 +287,7 @@ class Chunk(Record):
         """
         if isinstance(value, Chunk):
             # Looked at again: a dict can be changed, and a copy is made without a look.
-            if value.metadata and (found := too_deep(value.metadata)) is not None:
+            if value.metadata and (found := _too_deep(value.metadata)) is not None:
                 raise InvalidChunkError(f"chunk {value.id!r}: metadata: {found}; {_FLATTEN}")
             return value
         if isinstance(value, str):
@@ -307,3 +308,40 @@ class Chunk(Record):
             raise InvalidChunkError(f"chunk {name}: {field}: {message}") from error
         except UnicodeEncodeError as error:
             raise InvalidChunkError(f"chunk {value.get('id')!r}: {error}") from error
+
+
+def _too_deep(metadata: object) -> str | None:
+    """Return where metadata is nested too deep; None if it is not.
+
+    Parameters
+    ----------
+    metadata : dict
+        Of anything. Each object is visited once per level, so cycles are found, too.
+
+    Examples
+    --------
+    >>> _too_deep({"a": [{"b": 1}]}) is None
+    True
+    >>> value = 1
+    >>> for _ in range(200):
+    ...     value = [value]
+    >>> _too_deep({"a": {"b": value}})
+    'a.b.0.0.0.0…: lists and objects nest deeper than 128 levels'
+    """
+    level: dict[int, tuple[tuple[object, ...], Any]] = {id(metadata): ((), metadata)}
+    for _ in range(MAX_METADATA_DEPTH):
+        level = {
+            id(inner): ((*path, key), inner)
+            for path, outer in level.values()
+            for key, inner in _items(outer)
+            if isinstance(inner, dict | list | tuple)
+        }
+        if not level:
+            return None
+    path, _ = next(iter(level.values()))
+    shown = ".".join(f"{part!s:.80}" for part in path[:_PARTS_SHOWN])
+    return f"{shown}…: lists and objects nest deeper than {MAX_METADATA_DEPTH} levels"
+
+
+def _items(value: Any) -> Any:
+    return value.items() if isinstance(value, dict) else enumerate(value)

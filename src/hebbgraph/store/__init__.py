@@ -23,11 +23,8 @@
 :mod:`.history`           which commits led to the present truth
 :mod:`.feedback_log`      what was cited, in commit order
 :mod:`.feedback_rows`     a feedback as a row, both ways
-:mod:`.feedback_changes`  a feedback without a chunk, or without its words
 :mod:`.recalls`           recent recalls by id, where somebody asked for it
-:mod:`.recall_content`    the content of a stored recall: what its chunks hold now
 :mod:`.backup`            copies made and restored while the index is in use
 :mod:`.forks`             no connection is open while a process forks
-:mod:`.unfinished`        what killed processes left
 ========================  ==============================================================
 """

@@ -17,8 +17,15 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.records import Feedback
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Connection, Database, marks, retried
-from hebbgraph.store.feedback_changes import anonymized, names_chunk, phrases_of, without_chunk
-from hebbgraph.store.feedback_rows import FeedbackRow, feedback_body, parse_feedback
+from hebbgraph.store.feedback_rows import (
+    FeedbackRow,
+    anonymized,
+    feedback_body,
+    names_chunk,
+    parse_feedback,
+    phrases_of,
+    without_chunk,
+)
 from hebbgraph.store.history import deleted_meanwhile, new_mark
 
 __all__ = [

@@ -5,7 +5,7 @@ Data flows through the room in this order:
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
 ``stopwords``        function words by language, as plain data
-``words``            caches and counts of words
+``words``            caches, counts and tables of words
 ``stemming``         one token to its lexical terms
 ``artefacts``        links, paths, file names, markup, hashes: no words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
@@ -18,7 +18,6 @@ Data flows through the room in this order:
 ``definitions``      whether a text opens by defining a name
 ``salience``         salient terms, where capitals say nothing
 ``candidates``       pass 1: all of the above as the tag candidates of one chunk
-``word_table``       many texts split into numbered words, for the reader
 ``hashing``          keyed hashes of tokens and phrases
 ``reader``           many texts at once to token hashes and lexical terms
 ==================== ================================================================

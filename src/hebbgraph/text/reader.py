@@ -20,8 +20,7 @@ from hebbgraph.text.tokens import (
     tokenize,
     tokenize_word,
 )
-from hebbgraph.text.word_table import WordTable, split_page
-from hebbgraph.text.words import Interner, WordCounts
+from hebbgraph.text.words import Interner, WordCounts, WordTable, split_page
 
 __all__ = ["TextReader", "TokenizedTexts"]
 

@@ -1,16 +1,32 @@
-"""Words repeat, so each is analysed once: a cache, an interner, and word counts."""
+"""Words repeat, so each is analysed once: a cache, an interner, a table, and word counts.
+
+A text of a hundred words costs a hundred strings and as many lookups in a dictionary, most of the
+time of reading it. In :class:`WordTable` the words of a page of texts are places in one array of
+bytes, each with a key of 64 bits, and the keys are looked up all at once.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 
-__all__ = ["MAX_CACHED_CHARACTERS", "Interner", "WordCache", "WordCounts"]
+__all__ = [
+    "END",
+    "MAX_CACHED_CHARACTERS",
+    "Interner",
+    "PageWords",
+    "WordCache",
+    "WordCounts",
+    "WordTable",
+    "split_page",
+]
 
 _Value = TypeVar("_Value")
 MAX_CACHED_CHARACTERS = 64
@@ -107,3 +123,215 @@ class WordCounts:
         """Return the ``limit`` most frequent numbers that occur more than once, ascending."""
         order = np.argsort(-self._counts, kind="stable")[:limit]
         return np.sort(order[self._counts[order] > 1])
+
+
+# -- many texts at once --------------------------------------------------------------------
+
+END = "\n"
+"""The word that ends each text; no other word equals it."""
+
+_LANE = 8  # bytes that are looked at together
+_EXACT = _LANE - 1  # words up to so many bytes are their own key
+_LONGEST = 64  # bytes; longer words have no key
+_SPACES = np.isin(np.arange(256), list(b"\t\v\f\r\x1c\x1d\x1e\x1f "))
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(_LANE + 1)], np.uint64)
+_LENGTH_BITS = np.uint64(56)
+_HALF = np.uint64(32)
+_THIRD = np.uint64(29)
+#: Drawn by each process, so nobody can write words whose keys collide.
+_FIRST, _SECOND, _SLOT = (
+    np.uint64(int.from_bytes(os.urandom(8), "little") | 1 << 63 | 1) for _ in range(3)
+)
+_LEAST_SLOTS = 1 << 12
+_SLOTS_OF_A_WORD = 4
+_NO_KEY = np.uint64(0)
+
+
+class PageWords(NamedTuple):
+    """The words of some texts, each text followed by :data:`END`.
+
+    Attributes
+    ----------
+    data : bytes
+    starts, lengths : ndarray of int64, shape (n_words,)
+        Where each word lies in ``data``.
+    keys : ndarray of uint64, shape (n_words,)
+        Equal words have equal keys, different ones different keys; 0 for words of more than 64
+        bytes.
+    ends : ndarray of int64, shape (n_texts,)
+        Which of the words are :data:`END`.
+    """
+
+    data: bytes
+    starts: IntArray
+    lengths: IntArray
+    keys: NDArray[np.uint64]
+    ends: IntArray
+
+    def word(self, at: int) -> str:
+        """Return a word."""
+        return self.words(np.array([at]))[0]
+
+    def words(self, at: IntArray) -> list[str]:
+        """Return some of the words."""
+        starts = self.starts[at]
+        spans = zip(starts.tolist(), (starts + self.lengths[at]).tolist(), strict=True)
+        data = self.data
+        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in spans]
+
+
+def split_page(texts: Sequence[str]) -> PageWords:
+    r"""Split texts at whitespace, as ``str.split`` does.
+
+    Examples
+    --------
+    >>> page = split_page(["An owl,\u3000an\nowl.", ""])
+    >>> [page.word(at) for at in range(len(page.starts))], page.ends.tolist()
+    (['An', 'owl,', 'an', 'owl.', '\n', '\n'], [4, 5])
+    >>> bool(page.keys[4] == page.keys[5]), bool(page.keys[0] == page.keys[2])
+    (True, False)
+    """
+    joined = " \n ".join([_plain(text) for text in texts]) if texts else ""
+    data = b"".join(
+        (b" ", joined.encode("utf-8", "surrogatepass"), b" \n " if texts else b" ", b" " * _LANE)
+    )
+    codes = np.frombuffer(data, np.uint8)
+    space = _SPACES[codes]
+    starts = np.flatnonzero(space[:-1] > space[1:]) + 1
+    lengths = np.flatnonzero(space[:-1] < space[1:]) + 1 - starts
+    ends = np.flatnonzero((codes[starts] == ord(END)) & (lengths == 1))
+    return PageWords(data, starts, lengths, _keys(data, starts, lengths), ends)
+
+
+def _plain(text: str) -> str:
+    if not text.isascii():
+        text = _WIDE_SPACE.sub(" ", text)
+    return text.replace("\n", " ") if "\n" in text else text
+
+
+def _keys(data: bytes, starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
+    """Return the key of each word."""
+    # Eight bytes from every place on, as one number.
+    lanes: NDArray[np.uint64] = np.ndarray(len(data) - _LANE + 1, "<u8", data, strides=(1,))
+    keys = lanes[starts] & _MASKS[np.minimum(lengths, _LANE)]
+    keys |= np.where(lengths <= _EXACT, lengths, 0).astype(np.uint64) << _LENGTH_BITS
+    at = np.flatnonzero(lengths > _EXACT)
+    if len(at):
+        starts, left = starts[at], lengths[at]
+        hashed = _mixed(keys[at] + left.astype(np.uint64) * _SECOND)
+        longer = np.flatnonzero(left > _LANE)
+        place = _LANE
+        while len(longer):
+            held = np.minimum(left[longer] - place, _LANE)
+            more = lanes[starts[longer] + place] & _MASKS[held]
+            hashed[longer] = _mixed(hashed[longer] + more)
+            place += _LANE
+            longer = longer[left[longer] > place] if place < _LONGEST else longer[:0]
+        keys[at] = np.where(left > _LONGEST, _NO_KEY, hashed | np.uint64(1))
+    return keys
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers of which every bit depends on every bit of the given ones."""
+    values = (values ^ (values >> _HALF)) * _FIRST  # wraps around
+    values = (values ^ (values >> _THIRD)) * _SECOND
+    mixed: NDArray[np.uint64] = values ^ (values >> _HALF)
+    return mixed
+
+
+class WordTable:
+    """Numbers of words by their keys: a hash table in two arrays.
+
+    Parameters
+    ----------
+    resolve : callable
+        Returns the numbers of words that the table does not hold.
+
+    Examples
+    --------
+    >>> seen: list[str] = []
+    >>> def resolve(words):
+    ...     seen.extend(words)
+    ...     return [seen.index(word) for word in words]
+    >>> table = WordTable(resolve)
+    >>> table.number(split_page(["owls and moths", "and owls"])).tolist()
+    [0, 1, 2, 3, 1, 0, 3]
+    """
+
+    def __init__(self, resolve: Callable[[list[str]], Sequence[int]]) -> None:
+        self._resolve = resolve
+        self.clear()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def clear(self) -> None:
+        """Forget all words."""
+        self._size = 0
+        self._make(_LEAST_SLOTS)
+
+    def _make(self, slots: int) -> None:
+        self._keys = np.zeros(slots, np.uint64)
+        self._numbers = np.zeros(slots, np.int32)
+        self._shift = np.uint64(64 - (slots.bit_length() - 1))
+
+    def number(self, page: PageWords) -> NDArray[np.int64]:
+        """Return the number of each word of a page."""
+        numbers = self._find(page.keys)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            long = page.keys[unknown] == _NO_KEY
+            for at in unknown[long].tolist():
+                numbers[at] = self._resolve([page.word(at)])[0]
+            unknown = unknown[~long]
+            keys, first, which = np.unique(
+                page.keys[unknown], return_index=True, return_inverse=True
+            )
+            order = np.argsort(first)  # as they are met
+            words = page.words(unknown[first[order]])
+            found = np.empty(len(keys), np.int64)
+            found[order] = self._resolve(words)
+            self._insert(keys, found)
+            numbers[unknown] = found[which]
+        return numbers
+
+    def _slots(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return ((keys * _SLOT) >> self._shift).astype(np.int64)
+
+    def _find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of each key, or -1."""
+        last = len(self._keys) - 1
+        slots = self._slots(keys)
+        held = self._keys[slots]
+        numbers = self._numbers[slots].astype(np.int64)
+        has_key = keys != _NO_KEY
+        same = (held == keys) & has_key
+        numbers[~same] = -1
+        at = np.flatnonzero(~same & (held != _NO_KEY) & has_key)
+        while len(at):
+            slots[at] = (slots[at] + 1) & last
+            held = self._keys[slots[at]]
+            same = held == keys[at]
+            numbers[at[same]] = self._numbers[slots[at[same]]]
+            at = at[~same & (held != _NO_KEY)]
+        return numbers
+
+    def _insert(self, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> None:
+        """Add keys that are different and not held."""
+        self._size += len(keys)
+        if self._size * _SLOTS_OF_A_WORD > len(self._keys):
+            there = self._keys != _NO_KEY
+            keys = np.concatenate((self._keys[there], keys))
+            numbers = np.concatenate((self._numbers[there], numbers))
+            self._make(1 << (self._size * _SLOTS_OF_A_WORD).bit_length())
+        last = len(self._keys) - 1
+        slots, left = self._slots(keys), np.arange(len(keys))
+        while len(left):
+            free = self._keys[slots[left]] == _NO_KEY
+            self._keys[slots[left[free]]] = keys[left[free]]  # of several, one stays
+            placed = self._keys[slots[left]] == keys[left]
+            here = left[placed]
+            self._numbers[slots[here]] = numbers[here]
+            left = left[~placed]
+            slots[left] = (slots[left] + 1) & last

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.text.word_table import END, WordTable, split_page
+from hebbgraph.text.words import END, WordTable, split_page
 
 _ALPHABET = "ab\x00\x07é漢.,’\ud800\U0001f989" + " \n\t\x1c\x85\xa0\u2003\u3000"
 _TEXTS = st.lists(st.text(_ALPHABET, max_size=200) | st.text(max_size=40), max_size=6)
