@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex, Recall, Settings
+from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.derived import snapshot
 from hebbgraph.manifest import Manifest
 
@@ -202,39 +202,6 @@ def _hits_of_direct_search(index: HebbianIndex) -> list[str]:
     return sorted(index.parts.truth.ids(rows.tolist()).values())
 
 
-def test_a_missing_lexical_index_is_built_anew(
-    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
-) -> None:
-    shutil.rmtree(folder / "lexical")
-    index = open_index()
-    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
-
-
-@pytest.mark.parametrize("how", ["cut", "missing", "empty"])
-@pytest.mark.parametrize("which", range(4))  # all others are the same; test_faults.py has them
-def test_a_damaged_lexical_index_is_built_anew(
-    open_index: Callable[..., HebbianIndex],
-    saved: list[Answer],
-    folder: Path,
-    which: int,
-    how: str,
-) -> None:
-    names = ["manifest.json", "meta.json", ".managed.json"]
-    segments = sorted(
-        p for p in (folder / "lexical").iterdir() if p.suffix not in (".json", ".lock")
-    )
-    paths = [folder / "lexical" / name for name in names] + segments
-    if which >= len(paths):
-        pytest.skip("Tantivy made fewer files")
-    path = paths[which]
-    if how == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if how == "cut" else b"")
-    index = open_index()
-    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
-
-
 @pytest.mark.parametrize("generation", [0, 1, 99])
 def test_a_lexical_index_of_another_commit_is_brought_on(
     open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path, generation: int
@@ -367,41 +334,6 @@ def test_a_step_that_fails_is_made_good_by_the_next(
     assert "lag behind" in caplog.text
     assert index.recall("late word", k=1).hits[0].chunk.id == "late"
     assert_like_rebuilt(index)
-
-
-# -- recent recalls ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def asked(make_index: Callable[..., HebbianIndex]) -> Recall:
-    index = make_index()
-    recall = index.recall(QUESTION, id="first")
-    index.close()
-    return recall
-
-
-def test_a_recall_is_found_by_its_id_later(
-    open_index: Callable[..., HebbianIndex], asked: Recall
-) -> None:
-    index = open_index()
-    assert index.find_recall("first") == asked
-    assert index.find_recall("second") is None
-    other = open_index(namespace="other")
-    other.make_namespace()
-    assert other.find_recall("first") is None
-
-
-def test_the_store_of_recalls_is_bounded(
-    open_index: Callable[..., HebbianIndex], corpus: list[Chunk]
-) -> None:
-    index = open_index(settings=Settings(keep_recalls=3))
-    index.add(corpus)
-    recalls = [index.recall(QUESTION) for _ in range(9)]
-    index.parts.recalls.flush()
-    kept = [recall for recall in recalls if index.find_recall(recall.id) is not None]
-    assert kept == recalls[-3:]
-    silent = open_index("silent", settings=Settings(keep_recalls=0))
-    assert silent.find_recall(silent.recall("Petrel").id) is None
 
 
 def test_what_is_held_will_do_for_an_older_generation_only(
