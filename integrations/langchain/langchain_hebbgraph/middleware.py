@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
+from uuid import UUID
 
+from hebbgraph import NotFoundError
 from hebbgraph.citations import (
     CITATION_INSTRUCTION,
     Formatter,
@@ -33,7 +35,7 @@ from langchain_hebbgraph.prompts import NOTHING_FOUND
 from langchain_hebbgraph.vectorstore import HebbianVectorStoreRetriever
 
 try:
-    from langchain.agents.middleware import AgentMiddleware, ModelRequest
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
     from langchain.agents.middleware.types import ModelCallResult, ModelResponse
 except ImportError as error:
     raise ImportError(
@@ -44,6 +46,8 @@ __all__ = ["CitingMiddleware"]
 
 #: Earlier questions of the user that a follow-up may rely on.
 _EARLIER = 4
+#: Runs at once of which it is known what their model said.
+_REMEMBERED = 1_000
 
 
 class CitingMiddleware(AgentMiddleware):
@@ -71,7 +75,8 @@ class CitingMiddleware(AgentMiddleware):
     Notes
     -----
     Of several in one agent, each shows its sources under keys that no other has, and the learner
-    of the first learns from the answer for all of them.
+    of the first learns from the answer for all of them. What a middleware after it puts in the
+    place of an answer, as a guardrail does, teaches nothing.
 
     Examples
     --------
@@ -99,6 +104,7 @@ class CitingMiddleware(AgentMiddleware):
         self.learner = learner or CitationLearner(getattr(inner, "index", None))
         self.formatter = formatter or Formatter()
         self.instruction = instruction
+        self._said: dict[str | None, tuple[UUID, str]] = {}  # by the id of the question
 
     @property
     def name(self) -> str:
@@ -112,10 +118,11 @@ class CitingMiddleware(AgentMiddleware):
         question, note, options = self._asked(request.messages)
         if not question:
             return handler(request)
-        with self._listening():
+        with self._listening() as name:
             found = self.retriever.invoke(question, **options)
             rendered = self._rendered(request, found)
             response = handler(self._showing(request, rendered, note))
+        self._note(request.messages, response, name)
         return _marked(response, rendered)
 
     async def awrap_model_call(
@@ -127,11 +134,40 @@ class CitingMiddleware(AgentMiddleware):
         question, note, options = self._asked(request.messages)
         if not question:
             return await handler(request)
-        with self._listening():
+        with self._listening() as name:
             found = await self.retriever.ainvoke(question, **options)
             rendered = self._rendered(request, found)
             response = await handler(self._showing(request, rendered, note))
+        self._note(request.messages, response, name)
         return _marked(response, rendered)
+
+    def after_agent(self, state: AgentState[Any], runtime: Any) -> None:
+        """Take back what an answer taught that another middleware has replaced."""
+        if (name := self._replaced(state["messages"])) is not None:
+            with suppress(NotFoundError):
+                self.learner.undo(name)
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Any) -> None:
+        """Async twin of :meth:`after_agent`."""
+        if (name := self._replaced(state["messages"])) is not None:
+            with suppress(NotFoundError):
+                await self.learner.aundo(name)
+
+    def _note(
+        self, messages: Sequence[AnyMessage], response: ModelResponse[Any], name: UUID | None
+    ) -> None:
+        """Remember what the model said to a question, if the learner is the one to learn it."""
+        said = "".join(str(one.text) for one in response.result if isinstance(one, AIMessage))
+        if name is not None and (question := _question_of(messages)) is not None:
+            self._said[question] = (name, said.strip())
+            while len(self._said) > _REMEMBERED:
+                del self._said[next(iter(self._said))]
+
+    def _replaced(self, messages: Sequence[AnyMessage]) -> UUID | None:
+        """Return the answer that is not what was finally said, if it was learned from."""
+        name, said = self._said.pop(_question_of(messages), (None, ""))
+        finally_said = [str(one.text) for one in messages if isinstance(one, AIMessage)][-1:]
+        return None if any(said in text for text in finally_said) else name
 
     def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
         """Return the user's last question, what to note of it, and earlier ones as options."""
@@ -164,20 +200,24 @@ class CitingMiddleware(AgentMiddleware):
         return request.override(**cast("Any", {"system_prompt": f"{before}{sources}"}))
 
     @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Learn from what happens within, unless somebody does already."""
+    def _listening(self) -> Iterator[UUID | None]:
+        """Learn from what happens within, unless somebody does already; yield the answer's name."""
         config = ensure_config()
         manager = config.get("callbacks")
         handlers = manager.handlers if isinstance(manager, BaseCallbackManager) else manager or []
         attached = any(isinstance(one, CitationLearner) for one in handlers)
         if attached or sessions.learns_here():
-            yield
+            yield None
             return
-        with self.learner.session(requested.request(config)):
-            yield
+        with self.learner.session(requested.request(config)) as name:
+            yield name
 
 
 _names: Counter[str] = Counter()
+
+
+def _question_of(messages: Sequence[AnyMessage]) -> str | None:
+    return next((one.id for one in reversed(messages) if isinstance(one, HumanMessage)), None)
 
 
 def _new_name(kind: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from conftest import RecordingIndex
 from fakes import CHUNKS, QUESTION, RuleLLM, ToolLLM, WordEmbedding, answer_by_rule
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.response.schema import Response
 from llama_index.core.indices.query.query_transform.base import HyDEQueryTransform
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.dispatcher import instrument_tags
@@ -24,7 +26,13 @@ from llama_index.core.postprocessor import (
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine, TransformQueryEngine
 from llama_index.core.retrievers import VectorIndexAutoRetriever
-from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
@@ -94,6 +102,7 @@ async def test_callers_name_answers_themselves(
     await learner.aflush()
     assert [one.names[0] for one in learner.lessons] == ["17", "18"]
     assert await learner.afeedback("18", True) == []
+    assert [one.code for one in learner.outcomes("18")] == ["nothing_cited"]
     await learner.afeedback("17", False)
     assert index.lessons[-1]["rejected"] == ["moss"]
     assert await learner.aundo("17") == 1
@@ -147,6 +156,75 @@ def test_a_verdict_is_about_all_answers_to_a_request(
     with HebbianIndex.open(tmp_path) as index:
         assert len(CitationLearner(index).feedback("17", False)) == 3
         assert rejected(index) == {"moss", "tessel", "teale"}
+
+
+class Guarded(RetrieverQueryEngine):
+    """Puts something else in the place of what was synthesized."""
+
+    said: str = "I may not say."
+
+    def _query(self, query_bundle: QueryBundle) -> Any:
+        return self._guard(super()._query(query_bundle))
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Any:
+        return self._guard(await super()._aquery(query_bundle))
+
+    def _guard(self, found: Any) -> Response:
+        return Response(self.said.format(found), source_nodes=found.source_nodes)
+
+
+class Passing(Workflow):
+    """Asks an engine, and returns something of its own."""
+
+    engine: Any = None
+
+    @step
+    async def answer(self, ev: StartEvent) -> StopEvent:
+        found = await self.engine.aquery(ev.question)
+        return StopEvent(result=Guarded.said.format(found))
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("said", "cited"),
+    [
+        ("I may not say.", []),
+        ("Checked: {}", [(QUESTION, ["moss"])]),
+    ],
+)
+async def test_what_a_guardrail_puts_in_place_is_the_answer(
+    learner: CitationLearner,
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    cited: list[Any],
+    asynchronous: bool,
+) -> None:
+    monkeypatch.setattr(Guarded, "said", said)
+    engine = Guarded.from_args(
+        retriever,
+        llm=RuleLLM(),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+    await engine.aquery(QUESTION) if asynchronous else engine.query(QUESTION)
+    await learner.aflush()
+    assert index.cited() == cited
+    workflow = Passing()
+    workflow.engine = engine_of(retriever)
+    await workflow.run(question=QUESTION)
+    await learner.aflush()
+    assert index.cited() == cited * 2
+    assert learner.counts == {"learned" if cited else "replaced": 2}
+
+
+def test_a_learner_for_each_request_leaves_no_threads(retriever: HebbianRetriever) -> None:
+    for _ in range(20):
+        with CitationLearner(retriever, background=True):
+            engine_of(retriever).query(QUESTION)
+    own = [one for one in threading.enumerate() if one.name == "hebbgraph-learner"]
+    assert len(own) <= 4  # that all of the process share, and that end when there is nothing to do
 
 
 # -- filters ------------------------------------------------------------------------
@@ -320,6 +398,23 @@ class Cited(BaseModel):
     citations: list[str]
 
 
+def predicting() -> RuleLLM:
+    def rule(prompt: str) -> str:
+        key = answer_by_rule(prompt).rpartition("[")[2].partition("]")[0]
+        return json.dumps({"answer": "Tessel Bay", "citations": [key]})
+
+    return RuleLLM(rule=rule)
+
+
+def shown_of(found: list[NodeWithScore]) -> dict[str, str]:
+    shown = CitationFormatter(prefix="always").postprocess_nodes(found)
+    sources = "\n\n".join(one.node.get_content() for one in shown)
+    return {"sources": sources, "question": QUESTION}
+
+
+SOURCED = PromptTemplate("{sources}\n\n{question}")
+
+
 class Predicting(Workflow):
     """Retrieves, and predicts a structured answer."""
 
@@ -327,27 +422,26 @@ class Predicting(Workflow):
 
     @step
     async def answer(self, ev: StartEvent) -> StopEvent:
-        found = await self.retriever.aretrieve(ev.question)
-        shown = CitationFormatter(prefix="always").postprocess_nodes(found)
-        sources = "\n\n".join(one.node.get_content() for one in shown)
-
-        def rule(prompt: str) -> str:
-            key = answer_by_rule(prompt).rpartition("[")[2].partition("]")[0]
-            return json.dumps({"answer": "Tessel Bay", "citations": [key]})
-
-        prompt = PromptTemplate("{sources}\n\n{question}")
-        predicted = await RuleLLM(rule=rule).astructured_predict(
-            Cited, prompt, sources=sources, question=ev.question
-        )
+        found = shown_of(await self.retriever.aretrieve(ev.question))
+        predicted = await predicting().astructured_predict(Cited, SOURCED, **found)
         return StopEvent(result=predicted.answer)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
 async def test_a_structured_prediction_cites(
-    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+    learner: CitationLearner,
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+    asynchronous: bool,
 ) -> None:
-    workflow = Predicting()
-    workflow.retriever = retriever
-    assert await workflow.run(question=QUESTION) == "Tessel Bay"
+    if asynchronous:
+        workflow = Predicting()
+        workflow.retriever = retriever
+        assert await workflow.run(question=QUESTION) == "Tessel Bay"
+    else:
+        with learner.request():
+            found = shown_of(retriever.retrieve(QUESTION))
+            assert predicting().structured_predict(Cited, SOURCED, **found).answer == "Tessel Bay"
     await learner.aflush()
     assert index.cited() == [(QUESTION, ["moss"])]
 

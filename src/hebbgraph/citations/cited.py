@@ -31,6 +31,7 @@ __all__ = [
     "parse_citations",
     "parse_structured",
     "read_citations",
+    "texts_in",
 ]
 
 MAX_ANSWER_CHARACTERS = 200_000
@@ -323,6 +324,18 @@ def _walk(
     elif isinstance(value, str):
         budget[0] -= len(value) // 1_000
         yield from parse_citations(value, rendered)
+
+
+def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts of what a model said: of an answer that is JSON, those within it too."""
+    value = _plain(value)
+    if isinstance(value, str):
+        yield value
+        value = _json(value[:MAX_ANSWER_CHARACTERS])
+    parts = value.values() if isinstance(value, Mapping) else value
+    if depth < _MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+        for part in parts:
+            yield from texts_in(part, depth + 1)
 
 
 def _plain(value: Any) -> Any:

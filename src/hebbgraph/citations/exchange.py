@@ -14,6 +14,7 @@ from hebbgraph.citations.cited import (
     parse_annotations,
     parse_structured,
     read_citations,
+    texts_in,
 )
 from hebbgraph.citations.credit import (
     Recalled,
@@ -22,6 +23,7 @@ from hebbgraph.citations.credit import (
     namespace_of,
     share_credit,
 )
+from hebbgraph.citations.markers import BRACKETS
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
 from hebbgraph.citations.shown import rendered_in
@@ -30,6 +32,7 @@ __all__ = ["Exchange", "Reply", "sources_of"]
 
 #: A shorter reply ("yes") may occur in an unrelated output by chance.
 _MIN_TELLING_CHARACTERS = 20
+_UNFINISHED = re.compile(r"[\[【][^\[\]【】]*\Z")
 #: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
 _POINTING = re.compile(
     r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\]]))[¹²³⁴-⁹]|[①-⑳]|<sup>|\(\d{1,2}\)|\{\d{1,2}\}|\b(?:source|document|passage|reference|quelle|fuente|fonte)"
@@ -73,7 +76,7 @@ class Reply:
 class _Reading:
     """A reply to a prompt with our chunks, and what it cites of them."""
 
-    text: str
+    reply: Reply
     rendered: Rendered
     said: Cited
     cited: tuple[str, ...]
@@ -150,9 +153,10 @@ class Exchange:
     def outcome(self) -> Outcome:
         """Read the answer, and credit the recalls with what it cites. Changes nothing.
 
-        The answer is the replies that reached the user. If that is unknown, because the output was
-        parsed or a stream was abandoned, it is the last reply that cites anything. Drafts, gradings
-        and failed attempts teach nothing.
+        The answer is the replies that reached the user, whole or in part. If the application said
+        something else in their place, as a guardrail does, that is the answer, read by the keys of
+        the last prompt. If nobody knows what was said, because a stream was abandoned, it is the
+        last reply that cites anything. Drafts, gradings and failed attempts teach nothing.
         """
         outcome = self._outcome()
         asked = frozenset(namespace_of(one.index) for one in self.recalls or self.earlier)
@@ -169,7 +173,7 @@ class Exchange:
         readings = list(self._readings(beside))
         if not readings:
             return Outcome(reason=Reason.NOTHING_SHOWN)
-        answers = _returned(readings, self.output) or [one for one in readings if one.cited][-1:]
+        answers = self._answers(readings)
         names = _each_once(one.rendered.ids for one in answers or readings)
         named = _each_once(one.cited for one in answers)
         shown, cited = _each_once([map(chunk_of, names)]), _each_once([map(chunk_of, named)])
@@ -177,7 +181,8 @@ class Exchange:
             id_ for id_ in _each_once(one.said.dismissed for one in answers) if id_ not in cited
         )
         if not cited:
-            reason = _why_nothing(answers or readings)
+            instead = bool(answers) and answers[0] not in readings
+            reason = Reason.REPLACED if instead else _why_nothing(answers or readings)
             return Outcome(reason=reason, shown=shown, dismissed=denied)
         lessons = share_credit(
             named,
@@ -194,6 +199,17 @@ class Exchange:
             return Outcome(reason=Reason.ALL_OF_MANY, shown=shown, cited=cited)
         lessons = [one.by(self.actor, trusted=self.trusted) for one in telling]
         return Outcome(tuple(lessons), None, shown, cited, dismissed=denied)
+
+    def _answers(self, readings: Sequence[_Reading]) -> list[_Reading]:
+        """Return what was finally said."""
+        if found := _returned(readings, self.output):
+            return found
+        last = readings[-1]
+        # What stands in the prompt, such as the question and the context, is no answer.
+        texts = [text for text in self.output if text.strip() and text not in last.reply.prompt]
+        if not texts:
+            return [one for one in readings if one.cited][-1:]
+        return [self._read(Reply(text="\n\n".join(texts)), last.rendered)]
 
     def _asked(self) -> str:
         """Return the user's own words; a question that a model rewrote is not among them."""
@@ -212,13 +228,15 @@ class Exchange:
             if one.id not in texts
         ]
         instead = [one for one in self.foreign if texts.get(one.id, one.text) != one.text]
-        question = self._asked()
         for reply in self.replies:
             rendered = reply.rendered or _shown(reply, [*own, *others], instead)
-            said = read_citations(reply.text, rendered, question=question, judge=self.judge)
-            if rendered.ids or said.foreign:
-                cited = tuple(_cited(said, reply, rendered))
-                yield _Reading(reply.text, rendered, said, cited)
+            reading = self._read(reply, rendered)
+            if rendered.ids or reading.said.foreign:
+                yield reading
+
+    def _read(self, reply: Reply, rendered: Rendered) -> _Reading:
+        said = read_citations(reply.text, rendered, question=self._asked(), judge=self.judge)
+        return _Reading(reply, rendered, said, tuple(_cited(said, reply, rendered)))
 
     def _found(self) -> set[str]:
         return {id_ for one in (*self.recalls, *self.earlier) for id_ in one.ids}
@@ -268,7 +286,7 @@ def _why_nothing(readings: Sequence[_Reading]) -> Reason:
     keyed = any(one.rendered.keys for one in readings)
     if keyed and any(one.said.unknown for one in readings):
         return Reason.OUT_OF_RANGE
-    if any(_POINTING.search(one.text[:MAX_ANSWER_CHARACTERS]) for one in readings):
+    if any(_POINTING.search(one.reply.text[:MAX_ANSWER_CHARACTERS]) for one in readings):
         return Reason.UNKNOWN_FORMAT if keyed else Reason.NO_KEYS
     return Reason.NOTHING_CITED if keyed else Reason.NO_KEYS
 
@@ -282,17 +300,36 @@ def _cited(said: Cited, reply: Reply, rendered: Rendered) -> dict[str, None]:
 
 
 def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Reading]:
-    """Return the replies that occur in the output."""
+    """Return the replies that occur in the output, or else those that the output was taken from."""
     texts = [stripped for text in output if (stripped := text.strip())]
-    return [
+    whole = [
         one
         for one in readings
-        if (said := one.text.strip())
+        if (said := one.reply.text.strip())
         and any(
             said == text or (len(said) >= _MIN_TELLING_CHARACTERS and said in text)
             for text in texts
         )
     ]
+    return whole or [one for one in readings if _is_taken_from(one, texts)]
+
+
+def _is_taken_from(reading: _Reading, texts: Sequence[str]) -> bool:
+    """Return whether a parser may have taken what was returned out of a reply."""
+    own = [_bare(text) for text in texts if text not in reading.reply.prompt]
+    telling = [text for text in own if len(text) >= _MIN_TELLING_CHARACTERS] or own
+    said = [_bare(text) for text in texts_in([reading.reply.text, *reading.reply.structured])]
+    return any(
+        whole.startswith(text) or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", whole)
+        for text in telling
+        if text
+        for whole in said
+    )
+
+
+def _bare(text: str) -> str:
+    """Return a text without its markers, and the beginning of one at the end of a stream."""
+    return " ".join(_UNFINISHED.sub("", BRACKETS.sub("", text)).split())
 
 
 def _each_once(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:

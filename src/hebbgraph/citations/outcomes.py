@@ -26,6 +26,7 @@ class Reason(StrEnum):
     UNKNOWN_FORMAT = "the answer points to sources in a form that is not read"
     DISMISSED = "chunks were named only to say that they do not help"
     ASKED_FOR = "the question itself named the keys that the answer repeats"
+    REPLACED = "what was finally said is not what a model said, and cites nothing"
     ALL_OF_MANY = "all of many chunks were cited, which says nothing of any"
     ALREADY_TAUGHT = "what was cited has been taught by an earlier answer to the same request"
     UNREADABLE = "the answer could not be read"

@@ -75,8 +75,11 @@ DRAFTS = [said("First I thought it was [1]."), said("But it is [2] for certain."
         (["It says: First I thought it was [1]. So there."], [("a",)]),
         ([reply.text for reply in DRAFTS], [("a", "b")]),
         (["Hm."], []),
-        (["Hm. That is all that there is to say."], [("b",)]),  # too short to tell
-        (["something else"], [("b",)]),
+        (["But it is for certain."], [("b",)]),  # the markers were taken out
+        (["for certain"], [("b",)]),
+        (["something else"], []),
+        (["So it is [3]."], [("c",)]),
+        (["Text of a."], [("b",)]),  # the context, and no answer
         ([], [("b",)]),
         (["", "  "], [("b",)]),
     ],
@@ -85,6 +88,20 @@ def test_the_answer_is_what_was_returned_or_the_last_that_cites(
     output: list[str], expected: list[tuple[str, ...]]
 ) -> None:
     assert taught(Exchange(recalls=[OWN], replies=DRAFTS, output=output)) == expected
+
+
+def test_what_takes_the_place_of_an_answer_is_the_answer() -> None:
+    outcome = Exchange(recalls=[OWN], replies=DRAFTS, output=["I may not say."]).outcome()
+    assert (outcome.reason, outcome.cited) == (Reason.REPLACED, ())
+    parsed = Reply(prompt=PROMPT, structured=[{"answer": "Ida Moss", "citations": [2]}])
+    assert taught(Exchange(recalls=[OWN], replies=[parsed], output=["Ida Moss"])) == [("b",)]
+    quoted = said('{"answer": "She \\"did\\" it\\nin caf\\u00e9s.", "citations": [3]}')
+    answer = 'She "did" it\nin cafés.'
+    assert taught(Exchange(recalls=[OWN], replies=[quoted], output=[answer])) == [("c",)]
+    begun = said("By Moss [1], who was born up north [2].")
+    for left in ("By Mo", "By Moss [", "By Moss [1], wh"):
+        exchange = Exchange(recalls=[OWN], replies=[begun], output=[left])
+        assert taught(exchange) == [("a", "b")]
 
 
 def test_each_reply_is_read_by_the_keys_of_its_own_prompt() -> None:

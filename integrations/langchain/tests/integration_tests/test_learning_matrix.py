@@ -421,6 +421,36 @@ def test_a_draft_that_a_retry_threw_away_teaches_nothing(
     assert [lesson.cited for lesson in index.lessons] == [["petrel"]]
 
 
+@pytest.mark.parametrize(
+    ("put", "cited"),
+    [
+        (lambda said: "I may not say.", []),
+        (lambda said: AIMessage("I may not say."), []),
+        (lambda said: {"question": PETREL, "answer": "I may not say."}, []),
+        (lambda said: f"Checked: {said}", ["petrel"]),
+        (lambda said: said.split("[")[0], ["petrel"]),  # the reader sees no markers
+        (lambda said: "Nobody but Moss [2].", ["moss"]),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_a_guardrail_puts_in_place_is_the_answer(
+    put: Callable[[str], Any],
+    cited: list[str],
+    is_async: bool,
+    index: RecordingIndex,
+    learner: CitationLearner,
+    chat: Chat,
+) -> None:
+    retriever = HebbianRetriever(index=index, filter={"$id": {"$in": ["petrel", "moss"]}})
+    chain = rag(retriever, chat(citing("petrel"))) | put
+    await chain.ainvoke(PETREL, config(learner)) if is_async else chain.invoke(
+        PETREL, config(learner)
+    )
+    learner.flush()
+    assert [lesson.cited for lesson in index.lessons] == [cited] * bool(cited)
+    assert learner.counts == {"learned" if cited else "replaced": 1}
+
+
 # -- forms of citations -------------------------------------------------------------
 
 

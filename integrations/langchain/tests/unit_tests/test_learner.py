@@ -59,6 +59,10 @@ def test_a_learner_that_was_made_for_one_call_learns(index: RecordingIndex, chat
     gc.collect()
     assert learned.wait(20)
     assert index.lessons[0].cited == ["petrel"]
+    for _ in range(20):
+        chain.invoke(PETREL, {"callbacks": [CitationLearner()]})
+    own = [one for one in threading.enumerate() if one.name == "hebbgraph-learner"]
+    assert len(own) <= 4  # that all of the process share, and that end when there is nothing to do
 
 
 def test_the_application_vouches_for_some_and_a_judge_decides(
@@ -147,6 +151,7 @@ def test_callers_name_an_answer_themselves(
         assert learner.undo(name) == 1
         answered("Nobody knows.", "uncited")
         assert learner.feedback("uncited", True) == []
+        assert [one.code for one in learner.outcomes("uncited")] == ["nothing_cited"]
         assert learner.undo("uncited") == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hebbgraph import ParameterError
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRequest
+from langchain.agents.middleware import AgentState, ModelRequest, after_model
 from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
@@ -18,6 +18,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.runnables import ConfigurableField
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from lc_helpers import ScriptedChat, citing, prompt_of
@@ -28,6 +29,7 @@ from langchain_hebbgraph import (
     HebbianRetriever,
     create_citing_retriever_tool,
 )
+from langchain_hebbgraph.options import SearchOptions
 
 Chat = Callable[..., ScriptedChat]
 QUERY = "Who built the Petrel?"
@@ -66,6 +68,55 @@ async def test_in_one_line(retriever: HebbianRetriever, chat: Chat, is_async: bo
     (lesson,) = lessons(retriever)
     assert '"actor":"ann"' in lesson.replace(" ", "")
     assert citing_sources.learner.feedback(answer.id, good=False)
+
+
+@after_model
+def _guardrail(state: AgentState[Any], runtime: Any) -> dict[str, Any]:
+    return {"messages": [AIMessage("I may not say.", id=state["messages"][-1].id)]}
+
+
+@pytest.mark.parametrize("is_attached", [False, True])
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_a_guardrail_replaces_teaches_nothing(
+    retriever: HebbianRetriever, chat: Chat, is_async: bool, is_attached: bool
+) -> None:
+    learner = CitationLearner(retriever)
+    citing_sources = CitingMiddleware(retriever, learner=None if is_attached else learner)
+    config: Any = {"callbacks": [learner]} if is_attached else {}
+    for guards, taught in (([_guardrail], 0), ([], 1)):
+        agent = create_agent(chat(citing("petrel")), middleware=[citing_sources, *guards])
+        if is_async:
+            await agent.ainvoke(asking(), config)
+            await learner.aflush()
+        else:
+            agent.invoke(asking(), config)
+            learner.flush()
+        assert len(lessons(retriever)) == taught
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_request_narrows_what_the_middleware_shows(
+    documents: list[Document], chat: Chat, is_async: bool
+) -> None:
+    for number, document in enumerate(documents):
+        document.metadata["owner"] = "ann" if number % 2 else "ben"
+    rule = SearchOptions(filter_by=lambda request: {"owner": request["user_id"]})
+    ruled = HebbianRetriever.from_documents(documents, k=8, filter={"n": {"$lt": 6}}, options=rule)
+    plain = HebbianRetriever.from_documents(documents, k=8, filter={"n": {"$lt": 6}})
+    anns: Any = {"owner": "ann"}
+    configurable = plain.configurable_fields(filter=ConfigurableField(id="filter"))
+    for shown, narrowing, expected in (
+        (ruled, {"configurable": {"user_id": "ann"}}, {1, 3, 5}),
+        (ruled, {"metadata": {"user_id": "ann"}}, {1, 3, 5}),
+        (ruled.with_config({"configurable": {"user_id": "ann"}}), {}, {1, 3, 5}),
+        (plain.bind(filter=anns), {}, {1, 3, 5}),
+        (configurable, {"configurable": {"filter": anns}}, {1, 3, 5, 7}),  # in place of its own
+    ):
+        agent = create_agent(chat("I do not know."), middleware=[CitingMiddleware(shown)])
+        asked: Any = narrowing
+        state = await agent.ainvoke(asking(), asked) if is_async else agent.invoke(asking(), asked)
+        sources = state["messages"][-1].response_metadata["sources"]
+        assert {one["id"] for one in sources} == {documents[n].id for n in expected}
 
 
 LOG = "ERROR worker.py: the connection timed out. " * 2_200

@@ -75,6 +75,7 @@ class Answer:
     structured: Any = None
     message: ChatMessage | None = None
     silent: bool = False  # nothing was said
+    output: Sequence[str] = ()  # what the application returned in its place
 
 
 def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:
@@ -92,6 +93,7 @@ def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange
     return Exchange(
         recalls=[seen.plain() for seen in answer.recalls],
         replies=[] if answer.silent else [reply],
+        output=answer.output,
         earlier=answer.earlier,
         foreign=[
             Source(one.node_id, _HEADER.sub("", one.node.get_content(MetadataMode.NONE)).strip())

@@ -59,7 +59,8 @@ class CitationLearner(FrameworkLearner, Listener):
       ``ctx`` again needs no tag: its prompt goes on where the last one ended.
     * In synchronous code an answer has taught when the call returns, or when its stream
       ends. On an event loop, and for streams that are abandoned, a background thread does
-      the learning; :meth:`flush` waits for it.
+      the learning; :meth:`flush` waits for it. What an engine or a workflow puts in the place of
+      an answer, as a guardrail does, is the answer; of a stream, what the model said.
     * Errors are logged, never raised. Handlers are installed for the whole process.
     * A retriever and a model that are called one after the other, outside any engine, agent
       or workflow, have nothing in common. Put them into ``with learner.request():``, or call

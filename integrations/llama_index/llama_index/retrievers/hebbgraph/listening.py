@@ -128,6 +128,8 @@ class Listener(ABC):
         parent_id = active_span_id.get()
         known = self._spans.find(parent_id) is not None
         self._spans.enter(id_, parent_id if known else None, self, tags)
+        if (span := self._spans.find(id_)) is not None:
+            span.request.is_own = True
         token = active_span_id.set(id_)
         try:
             yield
@@ -166,7 +168,7 @@ class Listener(ABC):
     def _matters(self, request: Request) -> bool:
         # What earlier turns recalled, perhaps in another process, is looked up later.
         named = request.tags.get("thread_id") is not None
-        return bool(request.recalls) or named or request.talk is not None
+        return bool(request.recalls or request.waiting) or named or request.talk is not None
 
     def _hear_recall(self, event: RecallEvent) -> None:
         other = self.index is not None and not _is_same(self.index, event.index)
@@ -226,7 +228,10 @@ class Listener(ABC):
                 response.response_gen = self._atee(response.response_gen, answer)
         else:
             answer.text, answer.structured = text_of(response)
-            self._answered(answer)
+            if span is None or request.is_own:
+                self._answered(answer)
+            else:
+                request.waiting.append(answer)
 
     def _tee(self, stream: Generator[str, None, None], answer: Answer) -> Generator[str]:
         parts: list[str] = []
@@ -282,13 +287,18 @@ class Listener(ABC):
         return [one for one in recent if namespace in (None, one.recall.namespace)]
 
     def _request_ended(self, request: Request, result: object) -> None:
-        """Take an agent's last word for its answer."""
+        """Take what an engine returned, or an agent's last word, for the answer."""
+        text, structured = result_of(result)
         said, request.last_reply = request.last_reply, None
+        waiting, request.waiting = request.waiting, []
+        replaced = said is None and not any(one.text.strip() in text for one in waiting)
+        for answer in waiting:
+            answer.output = [text] if replaced else []
+            self._answered(answer)
         if said is None:
             if request.recalls and not request.answered:
                 self._unanswered(request)
             return
-        text, structured = result_of(result)
         talk = request.talk
         earlier = [] if talk is None else self._earlier(talk, request)
         if talk is not None or _shows(said.prompt, request.recalls):

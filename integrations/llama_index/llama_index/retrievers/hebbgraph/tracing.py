@@ -66,7 +66,9 @@ class Request:
     """Everything below one root span.
 
     ``last_reply`` is the answer, unless a synthesizer gives one: then it is ``answered``.
-    ``talk`` names the conversation that it goes on with, as far as its prompts tell.
+    ``talk`` names the conversation that it goes on with, as far as its prompts tell. ``waiting``
+    are answers of which only its end tells what the application made of them; within a
+    ``learner.request()``, which ``is_own``, none wait.
     """
 
     tags: dict[str, Any]
@@ -76,6 +78,8 @@ class Request:
     failed: bool = False
     taught: set[str] = field(default_factory=set)
     talk: str | None = None
+    waiting: list[Any] = field(default_factory=list)
+    is_own: bool = False
 
     def note_recall(self, recall: SeenRecall) -> None:
         """Note a recall; of very many, the latest stay."""
