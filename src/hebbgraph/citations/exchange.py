@@ -117,8 +117,6 @@ class Exchange:
         Names by which late feedback may refer to the answer.
     failed : bool
         The request failed: nobody got its answer.
-    others : bool
-        Indexes were asked that this learner does not teach.
     taught : set of str
         Chunks that the request has taught so far. Exchanges of one request share the set, so an
         answer repeated by an outer chain counts once.
@@ -147,7 +145,6 @@ class Exchange:
     conversation: str | None = None
     ids: Sequence[str] = ()
     failed: bool = False
-    others: bool = False
     taught: set[str] = field(default_factory=set)
 
     def outcome(self) -> Outcome:
@@ -164,7 +161,7 @@ class Exchange:
 
     def _outcome(self) -> Outcome:
         if not (self.recalls or self.earlier):
-            return Outcome(reason=Reason.OTHER_INDEX if self.others else Reason.NOTHING_RECALLED)
+            return Outcome(reason=Reason.NOTHING_RECALLED)
         if self.failed:
             return Outcome(reason=Reason.FAILED)
         if not self.replies:

@@ -20,7 +20,7 @@ from hebbgraph.arrays import FloatArray, IntArray, unique
 from hebbgraph.graph.incidence import Incidence
 from hebbgraph.graph.tag_graph import TagGraph
 
-__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "degrees", "edges_between", "neighbours"]
+__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "degrees", "edges_between"]
 
 _PAIRS_AT_ONCE = 4_000_000
 
@@ -31,26 +31,6 @@ class CooccurrenceEdges(NamedTuple):
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: NDArray[np.int64]
-
-
-def neighbours(
-    graph: TagGraph | Incidence, tag: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tags that co-occur with a tag, and in how many chunks.
-
-    Parameters
-    ----------
-    graph : TagGraph, or Incidence, which shows incidental tags too
-    tag : int
-
-    Returns
-    -------
-    tags, weights : ndarrays of int64, tags ascending
-    """
-    _, chunks, _ = graph.chunks_of(np.array([tag]))
-    _, tags, _ = graph.tags_of(chunks)
-    others, weights = np.unique(tags[tags != tag], return_counts=True)
-    return others.astype(np.int64), weights.astype(np.int64)
 
 
 def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: FloatArray) -> NDArray[np.int64]:
@@ -80,9 +60,7 @@ def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: FloatArray) -> N
     return found
 
 
-def cooccurrence_edges(
-    graph: TagGraph | Incidence, chunks: IntArray, *, min_weight: int = 1
-) -> CooccurrenceEdges:
+def cooccurrence_edges(graph: TagGraph | Incidence, chunks: IntArray) -> CooccurrenceEdges:
     """Return all edges between the tags of the given chunks.
 
     Parameters
@@ -90,18 +68,16 @@ def cooccurrence_edges(
     graph : TagGraph, or Incidence, which shows incidental tags too
     chunks : ndarray of int
         Usually all live ones.
-    min_weight : int
-        Omit edges that occur in fewer chunks.
 
     Notes
     -----
     Memory grows with the number of tag pairs per chunk; meant for export and statistics.
     """
     indptr, tags, _ = graph.postings(chunks)
-    return edges_between(indptr, tags, min_weight=min_weight)
+    return edges_between(indptr, tags)
 
 
-def edges_between(indptr: IntArray, tags: IntArray, *, min_weight: int = 1) -> CooccurrenceEdges:
+def edges_between(indptr: IntArray, tags: IntArray) -> CooccurrenceEdges:
     """The same, of postings: the tags of each chunk as a row, none twice."""
     counts = np.diff(indptr)
     # Pair the tags of all chunks with equally many tags in one matrix.
@@ -116,6 +92,4 @@ def edges_between(indptr: IntArray, tags: IntArray, *, min_weight: int = 1) -> C
         nothing = np.empty(0, dtype=np.int64)
         return CooccurrenceEdges(nothing, nothing, nothing)
     keys, weight = np.unique(np.concatenate(pairs), return_counts=True)
-    strong = weight >= min_weight
-    keys = keys[strong]
-    return CooccurrenceEdges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))
+    return CooccurrenceEdges(keys // n_tags, keys % n_tags, weight.astype(np.int64))

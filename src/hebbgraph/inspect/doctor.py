@@ -131,7 +131,9 @@ def _derived_problems(
     yield from unreadable
     if unreadable or not comparable:
         return
-    fresh = _rebuilt(truth, language)
+    # Everything, derived from the truth alone, in memory.
+    fresh = Derived(truth, None, language=language, writable=True, wait_seconds=0.0)
+    fresh.refresh()
 
     def graph() -> Iterator[str]:
         with derived.held() as generation:
@@ -274,20 +276,17 @@ def _difference_of_links(found: Memory, expected: Memory) -> str | None:
     return f"{len(off)} weights differ, e.g. of {off[0]}" if off else None
 
 
-def _rebuilt(truth: Truth, language: str) -> Derived:
-    """Derive everything from the truth alone, in memory."""
-    fresh = Derived(truth, None, language=language, writable=True, wait_seconds=0.0)
-    fresh.refresh()
-    return fresh
-
-
 def _difference_of_graphs(found: TagGraph, expected: TagGraph) -> str | None:
     """Return how two graphs over the same truth differ, or None.
 
     Chunks are compared by row and tags by phrase, as numbers differ.
     """
     for name, one, other in (
-        ("chunks", set(_live_rows(found)), set(_live_rows(expected))),
+        (
+            "chunks",
+            set(found.rows[found.alive].tolist()),
+            set(expected.rows[expected.alive].tolist()),
+        ),
         ("phrases of the vocabulary", _vocabulary(found), _vocabulary(expected)),
     ):
         if one != other:
@@ -309,11 +308,6 @@ def _sets_apart(more: set[object], less: set[object]) -> str:
         if some
     ]
     return "; ".join(parts)
-
-
-def _live_rows(graph: TagGraph) -> list[object]:
-    rows: list[object] = graph.rows[graph.alive].tolist()
-    return rows
 
 
 def _vocabulary(graph: TagGraph) -> set[object]:

@@ -6,9 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any
 
 from hebbgraph.records import Chunk
 from hebbgraph.text import display, lexical_terms, phrase_key, tokenize
@@ -36,28 +34,10 @@ _NO_PHRASE = re.compile(
     r"|here (?:is|are)\b|the (?:text|passage)\b)",
     re.IGNORECASE,
 )
-_T = TypeVar("_T", bound=BaseModel)
 
 
 class GarbledAnswerError(ValueError):
     """An answer does not have the requested form; the model is asked again."""
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class _Envelope(_Model):
-    passages: list[Any]
-
-
-class _Passage(_Model):
-    number: int
-    tags: list[Any]
-
-
-class _Concepts(_Model):
-    concepts: list[Any]
 
 
 def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
@@ -88,16 +68,16 @@ def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
     >>> parse_tags('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
     {0: ['a']}
     """
-    envelope = _first(answer, _Envelope)
     found: dict[int, list[str]] = {}
     contradicted = set()
-    for item in envelope.passages:
-        try:
-            passage = _Passage.model_validate(item)
-        except ValidationError:
+    for passage in _listed_under("passages", answer):
+        if not isinstance(passage, dict):
             continue
-        position = passage.number - 1
-        tags = [tag for tag in passage.tags[:_READ] if isinstance(tag, str)]
+        given, number = passage.get("tags"), str(passage.get("number"))
+        if not isinstance(given, list) or not number.isdecimal():
+            continue
+        position = int(number) - 1
+        tags = [tag for tag in given[:_READ] if isinstance(tag, str)]
         if 0 <= position < n_passages and found.setdefault(position, tags) != tags:
             contradicted.add(position)
     return {at: tags for at, tags in found.items() if at not in contradicted}
@@ -111,7 +91,7 @@ def parse_concepts(answer: str) -> list[str]:
     >>> parse_concepts('{"concepts": ["Ida Moss", null]}')
     ['Ida Moss']
     """
-    concepts = _first(answer, _Concepts).concepts
+    concepts = _listed_under("concepts", answer)
     return [concept for concept in concepts[:_READ] if isinstance(concept, str)]
 
 
@@ -179,16 +159,15 @@ def _is_phrase(text: str) -> bool:
     )
 
 
-def _first(answer: str, kind: type[_T]) -> _T:
+def _listed_under(name: str, answer: str) -> list[Any]:
+    """Return the list under a name of the first object that has one."""
     if len(answer) > MAX_ANSWER_CHARACTERS:
         raise GarbledAnswerError(
             f"the answer has {len(answer)} characters, at most {MAX_ANSWER_CHARACTERS}"
         )
     for value in _json_values(answer):
-        try:
-            return kind.model_validate(value)
-        except ValidationError:
-            continue
+        if isinstance(value, dict) and isinstance(listed := value.get(name), list):
+            return listed
     raise GarbledAnswerError("the answer contains no JSON of the requested form")
 
 

@@ -50,7 +50,6 @@ def test_a_citation() -> None:
         (Exchange(recalls=[OWN], replies=[said("So ①.")]), Reason.UNKNOWN_FORMAT),
         (Exchange(recalls=[OWN], replies=[said("So [1].")], asked=["Cite [1]!"]), Reason.ASKED_FOR),
         (Exchange(recalls=[OWN], failed=True), Reason.FAILED),
-        (Exchange(others=True), Reason.OTHER_INDEX),
     ],
     ids=lambda value: value.name if isinstance(value, Reason) else "",
 )
