@@ -18,7 +18,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.forks import Connection, identity
+from hebbgraph.store.forks import Connection, identity, is_forking
 
 __all__ = ["SqliteDriver", "scrub"]
 
@@ -110,7 +110,8 @@ class SqliteDriver:
             return self._connect()
 
     def _give_back(self, connection: Connection) -> None:
-        if self._is_closed or len(self._idle) >= _KEPT:
+        leaves = self._is_closed or (self.path is not None and is_forking())
+        if leaves or len(self._idle) >= _KEPT:
             connection.close()
         else:
             self._idle.append(connection)
