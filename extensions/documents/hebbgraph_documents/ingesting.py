@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +36,8 @@ __all__ = [
 
 _FORMAT = 3
 """Increase this when the same file gives other chunks than before."""
+_MOST_TRIED = 50
+"""Files that tell whether a folder was indexed with another base."""
 
 
 class DocumentIndex(Protocol):
@@ -135,7 +138,8 @@ def ingest(
     Raises
     ------
     ParameterError
-        If a file lies outside ``base``, or the encoding is unknown.
+        If a file lies outside ``base``, most files are there under names by another base, or the
+        encoding is unknown.
 
     Examples
     --------
@@ -161,6 +165,7 @@ def ingest(
     files = identified(found, root)
     known = index.document_fingerprints()
     salt = fingerprint_salt(settings, encoding)
+    _check_base(files, known, salt)
     indexed, skipped, chunk_count = [], [], 0
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
@@ -207,6 +212,27 @@ def ingest(
 def identified(found: Discovery, root: Path | None) -> list[tuple[str, FoundFile]]:
     """Return the files with their document ids; see :func:`ingest` for ``base``."""
     return [(_document_id(file.real, root), file) for file in found]
+
+
+def _check_base(files: list[tuple[str, FoundFile]], known: Mapping[str, str], salt: str) -> None:
+    """Raise ParameterError if most files are there under other names: they would be there twice."""
+    if not known or any(document_id in known for document_id, _ in files):
+        return
+    tried = files[:_MOST_TRIED]
+    there = []
+    for document_id, file in tried:
+        names = [file.real.as_posix(), *("/".join(file.real.parts[at:]) for at in range(1, 32))]
+        for name in filter(known.__contains__, names):
+            with suppress(ConversionError):
+                data = read_bytes(file.real, max_bytes=DEFAULT_MAX_BYTES)
+                if known[name] == fingerprint(data, salt=salt):
+                    there.append((name, document_id))
+    if 2 * len(there) > len(tried):
+        name, document_id = there[0]
+        raise ParameterError(
+            f"{name!r} is there already, and would be there as {document_id!r} too; give the base "
+            "it was indexed with, or delete what was indexed with another"
+        )
 
 
 def fingerprint_salt(settings: ChunkSettings, encoding: str | None) -> str:

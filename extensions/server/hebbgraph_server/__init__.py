@@ -10,6 +10,7 @@
 ``indexes.py``            the open namespaces
 ``threads.py``            the index's blocking calls, off the event loop
 ``folders.py``            a folder that is read again
+``tables.py``             the tables of the page, as JSON and CSV
 ``moving.py``             namespaces as a whole: delete, export, import
 ``tasks.py``              work that goes on after its request was answered
 ``visit.py``              one request: who asks, of which namespace, in which thread

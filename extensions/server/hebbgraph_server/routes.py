@@ -32,7 +32,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hebbgraph_server import bodies, moving, reading, teaching, writing
+from hebbgraph_server import bodies, moving, reading, tables, teaching, writing
 from hebbgraph_server.access import Role
 from hebbgraph_server.answering import Answer, AnswerPart
 from hebbgraph_server.folders import FolderReport, read_folder
@@ -126,6 +126,7 @@ ROUTES = (
     _read("tags", bodies.Tags),
     _read("neighborhood", Neighborhood),
     _read("tag_corrections", bodies.Corrections, "GET"),
+    Route("GET", "/tables/{table}", tables.table, None, Role.READ),
     _teach("reinforce", Feedback),
     _teach("find_feedback", bodies.Feedbacks),
     _teach("forget", bodies.Forgotten),
@@ -177,6 +178,14 @@ _NAMESPACE = {
 }
 
 
+_TABLE = {
+    "name": "table",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "enum": list(tables.NAMES)},
+}
+
+
 _PREFER = {
     "name": "Prefer",
     "in": "header",
@@ -189,7 +198,11 @@ _PREFER = {
 def methods() -> dict[str, tuple[str, ...]]:
     """Return the methods that each path takes."""
     takes = {"GET": ("GET", "HEAD"), "POST": ("POST",)}
-    return {f"/v1{route.path}": takes[route.method] for route in ROUTES}
+    return {
+        f"/v1{route.path.replace('{table}', name)}": takes[route.method]
+        for route in ROUTES
+        for name in (tables.NAMES if "{table}" in route.path else ("",))
+    }
 
 
 @functools.cache
@@ -285,6 +298,8 @@ def _asked(route: Route) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if route.role is not None:
         told["parameters"] = [_NAMESPACE]
+    if "{table}" in route.path:
+        told["parameters"] = [_NAMESPACE, _TABLE]
     if route.is_long:
         told["parameters"] = [*told["parameters"], _PREFER]
     if route.takes is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -72,6 +72,8 @@ class Visit:
     namespace : str
     accepts : str
         The media types that the caller takes.
+    path, query
+        What was asked for, as far as it is not in a body.
     task : Task, optional
         The task that it became.
     """
@@ -80,6 +82,8 @@ class Visit:
     caller: Token
     namespace: str
     accepts: str = ""
+    path: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
     task: Task | None = None
 
     def tell(self, done: int, total: int | None) -> None:
@@ -157,7 +161,8 @@ def visit_of(request: Request, role: Role) -> Visit:
     caller: Token = request.state.caller
     caller.check(role, namespace)
     service: Service = request.app.state.service
-    return Visit(service, caller, namespace, request.headers.get("accept", ""))
+    accepts = request.headers.get("accept", "")
+    return Visit(service, caller, namespace, accepts, request.url.path, request.query_params)
 
 
 async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool) -> _Body:

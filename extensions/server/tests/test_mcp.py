@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import venv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from hebbgraph_server.client import HebbianClient
 
 Connect = Callable[..., HebbianClient]
+_BEFORE = "mcp==1.30.0"
 QUESTION = "Where was the builder of the Petrel born?"
 
 
@@ -83,10 +85,25 @@ async def test_over_http(connect: Connect, mode: Any) -> None:
             await use_all(client)
 
 
-async def test_clients_of_the_sdk_before_this_one(connect: Connect) -> None:
-    """Takes the Python of an environment with ``mcp<2``; both cannot be in one."""
-    if not (python := os.environ.get("HEBBGRAPH_MCP1")):
-        pytest.skip("HEBBGRAPH_MCP1 names no Python that has mcp<2")
+@pytest.fixture(scope="module")
+def python_of_the_sdk_before(request: pytest.FixtureRequest) -> Path:
+    """A Python that has the version before: both cannot be in one environment."""
+    place = Path(request.config.cache.mkdir("mcp1")) / _BEFORE  # type: ignore[union-attr]
+    python = place / "bin/python"
+    if not (place / "complete").exists():
+        venv.create(place, clear=True, with_pip=True)
+        install = [python, "-m", "pip", "install", "--quiet", _BEFORE]
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"{_BEFORE} cannot be installed: {done.stderr[-300:]}")
+        (place / "complete").touch()
+    return python
+
+
+async def test_clients_of_the_sdk_before_this_one(
+    connect: Connect, python_of_the_sdk_before: Path
+) -> None:
+    python = python_of_the_sdk_before
     url = f"{connect()._http.url}/mcp"
     script = Path(__file__).parent / "mcp1_client.py"
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

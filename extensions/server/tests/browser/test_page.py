@@ -340,6 +340,44 @@ def test_tags_are_corrected_and_put_back(window: Window, index: HebbianIndex) ->
 # -- operations -------------------------------------------------------------------------
 
 
+def test_every_table_has_an_address(
+    open_window: Callable[..., Window], index: HebbianIndex, server: Server
+) -> None:
+    page = open_window().go("operations")
+    link = page.get_by_role("link", name="documents as CSV")
+    with page.expect_download() as download:
+        link.click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0].startswith("id,title,passages")
+    assert len(lines) - 1 == page.locator("[data-document]").count()
+    address = str(link.get_attribute("href"))[1:].replace(".csv", ".json")
+    told = page.context.request.get(f"{server.url}{address}").json()
+    assert [one["id"] for one in told] == [one.id for one in index.inspect.documents().documents]
+    from hebbgraph_server.access import token_of
+
+    secret = "the-secret-of-a-reader"
+    server.stop()
+    server.tokens = (token_of(secret, role="write"),)
+    server.start()
+    window = open_window()
+    window.page.add_init_script(f"sessionStorage.setItem('hebbgraph-token', '{secret}')")
+    page = window.ask(QUESTION)
+    with page.expect_download() as download:  # a link carries no token
+        page.get_by_role("link", name="hits as CSV").click()
+    assert len(Path(download.value.path()).read_text().splitlines()) > len(
+        index.recall(QUESTION).hits
+    )
+    for view, names in (
+        ("learning", ("lessons", "edges", "ranks", "parameters")),
+        ("tags", ("tags",)),
+        ("replay", ("flows", "ranks")),
+        ("map?tag=tessel%20bay", ("neighbours",)),
+    ):
+        page = window.go(view)
+        for name in names:
+            assert page.get_by_role("link", name=f"{name} as JSON").count() == 1, name
+
+
 def test_the_numbers_of_the_index(window: Window, index: HebbianIndex) -> None:
     page = window.go("operations")
     page.locator("[data-stat]").first.wait_for()

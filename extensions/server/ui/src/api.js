@@ -32,7 +32,7 @@ async function sent(path, body, more) {
   const token = sessionStorage.getItem(TOKEN); // never in a URL, gone with the tab
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const url = `/v1/${path}?namespace=${encodeURIComponent(namespace())}`;
+  const url = `/v1/${path}${path.includes("?") ? "&" : "?"}namespace=${encodeURIComponent(namespace())}`;
   try {
     return await fetch(url, {
       method: body === undefined ? "GET" : "POST",
@@ -84,6 +84,10 @@ export const modelAnswers = () => answers;
 /** Whether the server has a folder that it can read again. */
 export const hasFolder = () => folder;
 
+export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
+
+/** GET a file. */
+export const file = async (path) => (await answered(path)).blob();
 /** GET a route. */
 export const get = async (path) => (await answered(path)).json();
 /** POST to a route. */

@@ -4,6 +4,7 @@ import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, said, score, settled, some, tagLink } from "./dom.js";
+import { formats } from "./formats.js";
 import { reply } from "./reply.js";
 import { bodyOf, headingOf, markerOf, placeOf, snippet, whole } from "./passage.js";
 
@@ -126,6 +127,7 @@ async function answer(column, query, main, before = null, told_ = null, earlier 
     earlier,
     recall.hits.length ? h("ol.hits", cards)
       : empty("Nothing fits", h("p", "No chunk passes the filter, or the index is empty.")),
+    recall.hits.length > 0 && formats("hits", { query, k: asked.k, where: asked.where_ }),
     teach && teach.bar);
   if (teach) column.onkeydown = keys(cards, teach);
   const replied = main && !before && reply(column, recall, teach);

@@ -4,6 +4,7 @@ import { asked } from "./asked.js";
 import { headings } from "./passage.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, moment, put, score, signed, some, svg } from "./dom.js";
+import { formats } from "./formats.js";
 import { lines } from "./plots.js";
 
 const MOST = 100; // lessons in the list, the newest
@@ -27,7 +28,7 @@ export function showLearning(view) {
   async function moved() {
     try {
       const { learned } = await get("learned");
-      put(edges, learned.length ? parameters(learned) : h("p.quiet", "Citations moved nothing of the whole corpus yet."),
+      put(edges, learned.length ? [parameters(learned), formats("parameters")] : h("p.quiet", "Citations moved nothing of the whole corpus yet."),
         h("p.quiet", "The lessons themselves take a token that may teach."));
     } catch (problem) {
       put(edges, h("p.refused", { role: "alert" }, problem.message));
@@ -44,7 +45,8 @@ export function showLearning(view) {
       const titles = await headings([...newest.flatMap((one) => [...one.cited, ...one.rejected]),
         ...preview.changes.map((one) => one.target)]);
       put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
-      put(edges, parameters(learned), changes(preview, "No edge was learned yet.", titles));
+      put(edges, parameters(learned), learned.length > 0 && formats("parameters"),
+        changes(preview, "No edge was learned yet.", titles), formats("edges", { everything: true }));
       await undoing;
     } catch (problem) {
       put(lessons, h("p.refused", { role: "alert" }, problem.message));
@@ -82,6 +84,7 @@ function overview(known, newest, titles, takeBack) {
       h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Lessons, the newest first" },
         h("ol.log", newest.map((one) => lesson(one, titles, takeBack))),
         known.length > newest.length && h("p.quiet", `${count(known.length - newest.length)} older ones`))),
+    formats("lessons"),
   ];
 }
 
@@ -261,6 +264,7 @@ function curve(told) {
       h("tbody", told.points.map((one) => h("tr", { "data-point": one.lessons }, h("td.number", count(one.lessons)),
         figures.map(([name]) => h("td.number", { [`data-${name}`]: one[name] }, score(one[name]), " ",
           one.lessons > 0 && h("small.quiet", between(one[`${name}_change`])))))))),
+      formats("gain"),
       told.moved.length > 0 && h("details", h("summary", "Questions that moved most"), h("ul.plain", told.moved.map((one) => h("li",
         h("span", { dir: "auto" }, one.question), h("span.quiet", ` ${rank(one.before)} → ${rank(one.after)}`))))),
     ]];
@@ -280,7 +284,7 @@ function comparison() {
       const recall = await post("recall", { query: input.value.trim(), k: 10 });
       const told = await trace(recall, null);
       const titles = await headings(told.hits.map((hit) => hit.chunk_id));
-      put(place, told.hits.length ? slopes(told.hits, titles) : h("p.quiet", "No passage answers this."));
+      put(place, told.hits.length ? [slopes(told.hits, titles), formats("ranks", { recall: recall.id })] : h("p.quiet", "No passage answers this."));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message));
     }

@@ -2,6 +2,7 @@
 import { post } from "./api.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, put, settled, some, svg, tagLink } from "./dom.js";
+import { formats } from "./formats.js";
 import { headings } from "./passage.js";
 import { boxOf, places, settle } from "./place.js";
 
@@ -79,7 +80,7 @@ function aboutTag(found, isCentre, titles) {
         h("th.number", { scope: "col" }, "shared"), h("th.number", { scope: "col" }, "all"))),
       h("tbody", others.map((node) => h("tr",
         h("td", tagLink(node.tag)), h("td.number", count(node.weight)), h("td.number", count(node.chunks)))))))
-      : h("p.quiet", "No other tag is in its passages.")),
+      : h("p.quiet", "No other tag is in its passages."), others.length > 0 && formats("neighbours", { tag: found.tag })),
     found.n_hubs > 0 && h("details", h("summary", `${some(found.n_hubs, "hub")}, folded`),
       h("p.quiet", "So frequent that they tell nothing apart. Recalls cut them."),
       h("p", found.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]))),

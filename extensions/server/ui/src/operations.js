@@ -2,6 +2,7 @@
 import { get, hasFolder, may, post, stream, upload, work as task } from "./api.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, moment, put, said, settled, some } from "./dom.js";
+import { formats } from "./formats.js";
 import { nameOf, namesOf } from "./passage.js";
 import { bars } from "./plots.js";
 
@@ -67,7 +68,7 @@ async function examine() {
 async function findColonies() {
   const { colonies } = await task("colonies");
   return [h("p", `${some(colonies.length, "colony", "colonies")}:`),
-    h("ul.plain", colonies.slice(0, 12).map((one) => h("li", said("span", one.name), " ", h("small", some(one.chunks, "passage")))))];
+    h("ul.plain", colonies.slice(0, 12).map((one) => h("li", said("span", one.name), " ", h("small", some(one.chunks, "passage"))))), formats("colonies")];
 }
 
 // -- documents ------------------------------------------------------------------------
@@ -85,7 +86,8 @@ function documents(open, changed, refresh) {
         h("tbody", found.map((one) => row(one, one.id === open, told, changed)))))
         : total || find.value ? h("p.quiet", "No document has this in its name.")
           : empty("No documents yet", h("p", "Add a file below, or run ", h("code", "hebbgraph index FOLDER --db DIR"), ".")),
-      total > found.length && h("p.quiet", `${count(total - found.length)} more; find them by name.`));
+      total > found.length && h("p.quiet", `${count(total - found.length)} more; find them by name.`),
+      found.length > 0 && formats("documents", { containing: find.value.trim(), limit: 10000 }));
     } catch (problem) {
       put(table, h("p.refused", { role: "alert" }, problem.message));
     }

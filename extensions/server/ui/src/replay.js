@@ -4,6 +4,7 @@ import { address, addressed, asked } from "./asked.js";
 import { causesBar, legend, longestOf } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, score, some, still, svg, tagLink } from "./dom.js";
+import { formats } from "./formats.js";
 import { headings } from "./passage.js";
 
 const COLUMN = 150; // at least; columns fill the frame
@@ -108,6 +109,7 @@ function film(stage, told) {
   const back = h("button", { type: "button", "aria-label": "Step back" }, "◀");
   const forth = h("button", { type: "button", "aria-label": "Step forward" }, "▶");
   const flows = h("div");
+  const more = { recall: told.recall_id, where: asked.where_ };
   const cuts = h("div");
   const frameOf = h("div.scroll", { tabindex: "0", role: "region", "aria-label": "The spread" },
     drawing.root);
@@ -151,12 +153,12 @@ function film(stage, told) {
     frameOf,
     h("p.legend", h("span", h("i.flow"), "over the graph"), h("span", h("i.learned"), "learned"),
       h("span", h("i.tagdot"), "tag"), h("span", h("i.chunkdot"), "passage")),
-    h("div.pair", h("section", h("h2", "What flowed"), flows),
+    h("div.pair", h("section", h("h2", "What flowed"), flows, formats("flows", more)),
       h("section", h("h2", "What was cut, and why"), cuts)),
     h("section", h("h2", "Where it ended"), legend(),
       h("ol.ends", told.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
         h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
-        h("span.score", score(hit.score)), causesBar(hit, hit, longest))))));
+        h("span.score", score(hit.score)), causesBar(hit, hit, longest)))), formats("ranks", more)));
   show(0);
   return pause;
 }

@@ -1,6 +1,7 @@
 // Tags: corrections as a log that can be undone.
 import { get, may, post } from "./api.js";
 import { count, empty, field, h, moment, put, settled, some, tagLink } from "./dom.js";
+import { formats } from "./formats.js";
 
 const MOST = 10_000;
 
@@ -65,7 +66,7 @@ export function showTags(view, parameters) {
         }), corrects ? h("span", { dir: "auto" }, one.tag) : tagLink(one.tag), h("small", some(one.chunks, "passage"))))))
         : empty("No tag has this in its name", h("p", "Tags are found in texts when they are added.")),
       tags.length === limit && limit < MOST && h("button.link", { type: "button", onclick: () => find(MOST) },
-        `Show up to ${count(MOST)}`));
+        `Show up to ${count(MOST)}`), tags.length > 0 && formats("tags", { containing: search.value.trim(), limit }));
     } catch (problem) {
       put(list, h("p.refused", problem.message));
     }
@@ -104,9 +105,9 @@ export function showTags(view, parameters) {
             find();
             listLog();
           },
-        }, "Undo"))))
-        : h("p.quiet", "None. A correction is read over the tags of the texts, in every process, for "
-          + "passages added later too, and undoing it leaves no trace in any answer."));
+        }, "Undo")))) : h("p.quiet", "None. A correction is read over the tags of the texts, in every process, for "
+          + "passages added later too, and undoing it leaves no trace in any answer."),
+      corrections.length > 0 && formats("corrections"));
     } catch (problem) {
       put(log, h("p.refused", problem.message));
     }
