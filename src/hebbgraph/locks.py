@@ -1,6 +1,7 @@
 """Locked files, and what a caller's own code may keep others waiting for.
 
-A lock goes with the open file, so a killed process leaves none, whatever its id.
+A lock goes with the open file, so a killed process leaves none, whatever its id. An interruption
+leaves none either: ``with`` closes the file in C, where no signal handler runs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor
@@ -117,6 +118,7 @@ class LendableLock:
     def __init__(self, wait_seconds: float) -> None:
         self._wait_seconds = wait_seconds
         self._lock = threading.RLock()
+        self._owner: int | None = None
         #: Whoever runs a caller's code now; a new object for each.
         self._loan: object | None = None
 
@@ -129,11 +131,27 @@ class LendableLock:
         IndexLockedError
             If another thread has lent it for too long.
         """
-        self._acquire()
+        if self._owner == threading.get_ident():
+            with self._lock:
+                yield
+            return
+        is_inside = False
         try:
-            yield
-        finally:
-            self._lock.release()
+            self._acquire()
+            # An interruption can come after any call. Only the block gives the lock up for sure.
+            with self._lock:
+                is_inside = True
+                self._lock.release()  # what the call above took
+                self._owner = threading.get_ident()
+                try:
+                    yield
+                finally:
+                    self._owner = None
+        except BaseException:
+            if not is_inside:
+                with suppress(RuntimeError):  # it was not taken
+                    self._lock.release()
+            raise
 
     def _acquire(self) -> None:
         loan, deadline = None, math.inf

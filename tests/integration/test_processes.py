@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import hebbgraph
-from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Recall, Settings
+from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.hebbian_index import Moved
 from hebbgraph.recall.strategies import Ranking, Request
@@ -430,18 +430,3 @@ def test_every_blocking_method_has_its_twin() -> None:
         twin = getattr(HebbianIndex, f"a{name}")
         assert asyncio.iscoroutinefunction(twin), name
         assert twin.__doc__ is not None
-
-
-@pytest.mark.sqlite_only
-def test_a_folder_kept_by_others_is_waited_for_as_long_as_the_settings_say(tmp_path: Path) -> None:
-    place, settings = tmp_path / "index", Settings(write_wait_seconds=0.2)
-    with HebbianIndex.open(place) as index:
-        index.add(["The Petrel is a boat."])
-    with HebbianIndex.open(place) as index, HebbianIndex.open(place, settings=settings) as other:
-        index.recall("Petrel")
-        with (
-            index.parts.derived.locked(),
-            pytest.raises(IndexLockedError, match="write_wait_seconds"),
-        ):
-            other.recall("Petrel")
-        assert other.recall("Petrel").hits

@@ -24,6 +24,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.extras import load_plugin
+from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.driver import Connection, Driver
 from hebbgraph.store.forks import disconnect_before_forks
@@ -202,6 +203,7 @@ class Database:
         committing = False
         try:
             with (
+                Uninterrupted(),  # else the lock may outlive the call
                 self._serialised(),
                 self._translated(),
                 self.driver.transaction(writing=True) as connection,
@@ -247,7 +249,7 @@ class Database:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _serialised(self) -> contextlib.AbstractContextManager[object]:
-        return self._memory_lock or _NOTHING
+        return _NOTHING if self._memory_lock is None else _whole(self._memory_lock)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -356,6 +358,13 @@ class Database:
 
 
 _NOTHING = contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _whole(lock: threading.RLock) -> Iterator[None]:
+    """Use the one connection to a database in memory: interrupted, it would be closed for good."""
+    with Uninterrupted(), lock:
+        yield
 
 
 def _driver(url: Url, place: str, wait_seconds: float) -> Driver:
