@@ -224,6 +224,36 @@ def _shortening(index: HebbianIndex, keep: int) -> Callable[[], None]:
     return shorten
 
 
+def test_vectors_are_counted_when_opened(
+    open_both: tuple[HebbianIndex, HebbianIndex],
+    open_index: OpenIndex,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    a, b = open_both
+    _shortening(a, keep=2)()
+    b.close()
+    with open_index(embedder=ByNumber()) as index:
+        assert _wrong(index, range(100)) == []
+        assert index.repairs == ("2 vectors were held, and 100 expected",)
+        assert "100 expected" in caplog.text
+    with open_index(embedder=ByNumber()) as index:
+        assert _wrong(index, range(100)) == []
+        assert index.repairs == ()
+
+
+def test_vectors_are_counted_once_no_other_commit_comes_between(
+    open_both: tuple[HebbianIndex, HebbianIndex], open_index: OpenIndex
+) -> None:
+    a, _ = open_both
+    _shortening(a, keep=2)()
+    index = open_index(embedder=ByNumber())
+    with _once_between_read_and_lock(index, lambda: open_index().add(_chunks(100))):
+        index.stats()
+    index.stats()
+    assert _wrong(index, range(100)) == []
+    assert len(index.repairs) == 1
+
+
 def test_doctor_counts_vectors_without_an_embedder(
     open_both: tuple[HebbianIndex, HebbianIndex], open_index: OpenIndex
 ) -> None:

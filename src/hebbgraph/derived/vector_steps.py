@@ -1,9 +1,11 @@
-"""One step of the vectors: extended, or loaded again where that fails."""
+"""One step of the vectors: extended, loaded again where that fails, and counted once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+
+import numpy as np
 
 from hebbgraph.derived.folder import Folder
 from hebbgraph.graph.tag_graph import TagGraph
@@ -46,14 +48,16 @@ class VectorSteps:
         self._search = search
         self._held = held
         self._repaired = repaired
+        self._is_counted = False
 
     def advance(
         self, table: VectorTable | None, graph: TagGraph, state: EmbeddingState, commit: Commit
     ) -> VectorTable:
         """Return the table of a graph's chunks: this one extended, or a new one."""
         if table is None or table.state != state or not self._extended(table, graph, commit):
-            return self._loaded(graph, state, commit)
-        return table
+            self._is_counted = False
+            table = self._loaded(graph, state, commit)
+        return self._counted(table, graph, commit)
 
     def _extended(self, table: VectorTable, graph: TagGraph, commit: Commit) -> bool:
         """Extend a table; False if it does not continue in its file."""
@@ -79,3 +83,23 @@ class VectorSteps:
             table = VectorTable.load(self._truth, state, graph.rows[graph.alive])
         table.search_by(self._search, self._folder.shared, knows)
         return table
+
+    def _counted(self, table: VectorTable, graph: TagGraph, commit: Commit) -> VectorTable:
+        """Compare the number of vectors read from files with the truth; load again if it differs.
+
+        Once; if another process commits in between, the next step does it.
+        """
+        if self._is_counted or self._folder.directory is None:
+            return table
+        expected = self._truth.embeddings.count_vectors(table.state.epoch, commit)
+        if expected is None:
+            return table
+        self._is_counted = True
+        live = graph.rows[graph.alive]
+        held = int(np.count_nonzero(np.isin(live, table.rows, assume_unique=True)))
+        if held == expected:
+            return table
+        self._repaired(f"{held} vectors were held, and {expected} expected")
+        with self._folder.locked():
+            VectorFile.discard(self._folder.directory)
+        return self._loaded(graph, table.state, commit)

@@ -11,12 +11,17 @@ from hebbgraph.errors import DamagedIndexError, SettingsMismatchError
 from hebbgraph.held_json import read_json
 from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
 from hebbgraph.store.database import Connection, marks, retried
-from hebbgraph.store.history import new_mark
+from hebbgraph.store.history import Commit, new_mark
 from hebbgraph.store.texts import vector_key
 
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
 #: One statement, as that is one view; an index answers it without reading chunks.
+_COUNT = """
+    SELECT generation, mark,
+        (SELECT count(*) FROM chunks WHERE namespace = ? AND vector_epoch = ?)
+    FROM namespaces WHERE namespace = ?
+"""
 _LACKS = "(vector_epoch IS NULL OR vector_epoch <> ?)"
 
 
@@ -150,6 +155,12 @@ class Embeddings(ChunkReader):
                 [(vector, epoch, row) for row, vector in vectors.items()],
             )
             self._save(connection, held._replace(revision=held.revision + 1, mark=new_mark()))
+
+    def count_vectors(self, epoch: int, at: Commit) -> int | None:
+        """Return the number of vectors of this epoch; None if another commit came since."""
+        bound = (self.namespace, epoch, self.namespace)
+        ((generation, mark, count),) = self.database.ask(_COUNT, bound)
+        return int(count) if (generation, mark) == at else None
 
     def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
         """Yield (row, vector) of this epoch, ascending; rows without one are omitted."""
