@@ -13,14 +13,13 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import queue
 import threading
 import time
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,7 +67,6 @@ _issued: weakref.WeakValueDictionary[tuple[str, int], Recall] = weakref.WeakValu
 
 
 _logs: weakref.WeakSet[RecallLog] = weakref.WeakSet()
-_Queue: TypeAlias = "queue.SimpleQueue[weakref.ref[RecallLog]]"
 
 
 class _Row(NamedTuple):
@@ -100,7 +98,9 @@ class RecallLog:
         self._lock = threading.Lock()
         #: Held while recalls are put aside; never while anything is written.
         self._putting = threading.Lock()
-        self._is_queued = False
+        #: The thread that writes what waits, and whether there is more for it.
+        self._thread: threading.Thread | None = None
+        self._more = threading.Event()
         self._since_pruning = 0
         _logs.add(self)
 
@@ -128,22 +128,40 @@ class RecallLog:
 
     def put(self, recall: Recall) -> None:
         """Keep a recall, if any are kept: a thread writes it soon, with others that wait."""
-        if self._keeps:
-            read_only = self.database.read_only
+        if not self._keeps:
+            return
+        read_only = self.database.read_only
+        with self._putting:
+            self._waiting[recall.id] = recall
+            # In a read-only directory none can be written, and a lock may last for long.
+            if len(self._waiting) > (min(self._keep, _MOST_HELD) if read_only else self._keep):
+                del self._waiting[next(iter(self._waiting))]
+            self._more.set()
+            if self._thread is None and not read_only:
+                self._thread = threading.Thread(
+                    target=self._write_soon, name="hebbgraph-recalls", daemon=True
+                )
+                try:
+                    self._thread.start()
+                except RuntimeError:  # the program ends, which writes them, or has many threads
+                    self._thread = None
+
+    def _write_soon(self) -> None:
+        """Write behind the answers; without work, the thread ends."""
+        while True:
+            if self._more.wait(_IDLE_SECONDS):
+                self._more.clear()
+                self.flush()
+                continue
             with self._putting:
-                self._waiting[recall.id] = recall
-                # In a read-only directory none can be written, and a lock may last for long.
-                if len(self._waiting) > (min(self._keep, _MOST_HELD) if read_only else self._keep):
-                    del self._waiting[next(iter(self._waiting))]
-                is_queued, self._is_queued = self._is_queued, not read_only
-            if not read_only and not is_queued:
-                _writer.write_soon(self)
+                if not self._more.is_set():
+                    self._thread = None
+                    return
 
     def flush(self) -> None:
         """Write the recalls that wait; they go on waiting if that fails."""
         with self._lock:
             with self._putting:
-                self._is_queued = False
                 batch = list(self._waiting.values())
             if not batch or self.database.read_only:
                 return
@@ -263,57 +281,6 @@ class RecallLog:
         _logs.discard(self)
 
 
-class _Writer:
-    """A thread for each database that writes what was put, behind the answers to questions.
-
-    So a database that another process has locked delays no other. A thread without work ends.
-    """
-
-    def __init__(self) -> None:
-        self._queues: dict[str, _Queue] = {}
-        self._lock = threading.Lock()
-
-    def write_soon(self, log: RecallLog) -> None:
-        database = log.database.id
-        with self._lock:
-            logs = self._queues.get(database)
-            is_new = logs is None
-            if logs is None:
-                logs = self._queues[database] = queue.SimpleQueue()
-            logs.put(weakref.ref(log))
-        if is_new:
-            thread = threading.Thread(
-                target=self._work, args=(database, logs), name="hebbgraph-recalls", daemon=True
-            )
-            try:
-                thread.start()
-            except RuntimeError:  # the program ends, which writes them, or has too many threads
-                with self._lock:
-                    del self._queues[database]
-
-    def _work(self, database: str, logs: _Queue) -> None:
-        while True:
-            try:
-                log = logs.get(timeout=_IDLE_SECONDS)()
-            except queue.Empty:
-                with self._lock:
-                    if logs.empty():
-                        del self._queues[database]
-                        return
-                continue
-            if log is not None:
-                log.flush()
-            del log
-
-
-_writer = _Writer()
-
-
-def _after_fork() -> None:
-    global _writer
-    _writer = _Writer()  # its threads stayed with the parent
-
-
 @atexit.register
 def _write_all() -> None:
     """Write what waits in indexes that nobody has closed."""
@@ -321,8 +288,8 @@ def _write_all() -> None:
         log.flush()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # what waits is the parent's to write
+    os.register_at_fork(after_in_child=_logs.clear)
 
 
 def remove_former_recalls(directory: Path) -> None:
