@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
@@ -18,8 +18,6 @@ from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.latest import Explaining, LatestRecalls
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
-    BaseCallbackHandler,
-    BaseCallbackManager,
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
@@ -52,7 +50,7 @@ from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, asked_requ
 from langchain_hebbgraph.seed_vectors import vectors_of
 from langchain_hebbgraph.wrapped import Found, Wrapped
 
-__all__ = ["RecallListener", "RecallingRetriever", "announce", "announce_here", "turns_of"]
+__all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
 
 _DEFAULTS: dict[str, float] = {"lambda_mult": 0.5, "fetch_k": 20}
 _PASSED_OVER = frozenset({"verbose", "run_id"})
@@ -69,32 +67,16 @@ class RecallListener(Protocol):
         ...
 
 
-def announce(
-    handlers: Iterable[BaseCallbackHandler],
-    index: HebbianIndex,
-    recall: Recall,
-    *,
-    run_id: Any,
-    parent_run_id: Any,
-) -> None:
-    """Tell those callback handlers of a recall that want to know."""
-    for handler in handlers:
+def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
+    """Tell the callback handlers of a run of a recall; left out, of the run of the present code."""
+    if manager is None:
+        config = var_child_runnable_config.get()
+        manager = config.get("callbacks") if config else None
+    for handler in getattr(manager, "handlers", ()):
         if isinstance(handler, RecallListener):
-            handler.on_hebbian_recall(index, recall, run_id=run_id, parent_run_id=parent_run_id)
-
-
-def announce_here(index: HebbianIndex, recall: Recall) -> None:
-    """Tell the callback handlers of the chain or graph that the present code runs in."""
-    config = var_child_runnable_config.get()
-    manager = config.get("callbacks") if config else None
-    if isinstance(manager, BaseCallbackManager):
-        announce(
-            manager.handlers,
-            index,
-            recall,
-            run_id=UUID(recall.id),
-            parent_run_id=manager.parent_run_id,
-        )
+            handler.on_hebbian_recall(
+                index, recall, run_id=UUID(recall.id), parent_run_id=manager.parent_run_id
+            )
 
 
 class RecallingRetriever(Closing, Explaining, BaseRetriever):
@@ -256,13 +238,7 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         found: Answer,
         run_manager: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
     ) -> list[Document]:
-        announce(
-            run_manager.handlers,
-            asked.index,
-            found.recall,
-            run_id=run_manager.run_id,
-            parent_run_id=run_manager.parent_run_id,
-        )
+        announce(asked.index, found.recall, run_manager)
         documents = found.documents(asked)
         self._latest.add(asked.index, found.recall, documents)
         return documents

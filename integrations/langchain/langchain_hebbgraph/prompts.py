@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
+from hebbgraph.calling import Steps, astep, step
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import Callbacks
@@ -151,21 +153,20 @@ def create_citing_retriever_tool(
     retriever_in(retriever, "a tool")
     formatter = formatter or Formatter(prefix="always")
 
-    def answer(documents: list[Document], note: str | None) -> tuple[str, list[Document]]:
-        text = format_documents(documents, formatter)
-        return text if note is None else f"{text}\n\nNote: {note}.", documents
+    def steps(query: str, callbacks: Callbacks) -> Steps[tuple[str, list[Document]]]:
+        question, note = usable_question(query)
+        if not question.strip():
+            return _EMPTY, []
+        asked: Any = (question, {"callbacks": callbacks})
+        found = yield partial(retriever.invoke, *asked), partial(retriever.ainvoke, *asked)
+        text = format_documents(found, formatter)
+        return text if note is None else f"{text}\n\nNote: {note}.", found
 
     def search(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
-        question, note = usable_question(query)
-        if not question.strip():
-            return _EMPTY, []
-        return answer(retriever.invoke(question, {"callbacks": callbacks}), note)
+        return step(steps(query, callbacks))
 
     async def asearch(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
-        question, note = usable_question(query)
-        if not question.strip():
-            return _EMPTY, []
-        return answer(await retriever.ainvoke(question, {"callbacks": callbacks}), note)
+        return await astep(steps(query, callbacks))
 
     return StructuredTool(
         name=name,

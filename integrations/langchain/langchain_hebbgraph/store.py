@@ -21,7 +21,7 @@ from hebbgraph.ingest import is_blank
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import storable
 
-from langchain_hebbgraph.base import announce_here
+from langchain_hebbgraph.base import announce
 from langchain_hebbgraph.options import open_index
 
 try:
@@ -183,7 +183,7 @@ class HebbianStore(Closing, BaseStore):
             return []
         id_ = str(uuid.uuid4())
         recall = self.index.recall(str(op.query), k=k, where=where, id=id_)
-        announce_here(self.index, recall)
+        announce(self.index, recall)
         return [(hit.chunk, hit.score) for hit in recall.hits if matches(hit.chunk)]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
 from inspect import signature
@@ -25,7 +26,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
-from langchain_hebbgraph.base import announce, announce_here, turns_of
+from langchain_hebbgraph.base import announce, turns_of
 from langchain_hebbgraph.conversion import (
     Filter,
     chunk_filter,
@@ -346,16 +347,7 @@ class HebbianVectorStore(VectorStore):
             history=turns_of(given.get("history") or ()),
             id=str(uuid.uuid4() if run is None else run.run_id),
         )
-        if run is None:
-            announce_here(self.index, recall)
-        else:
-            announce(
-                run.handlers,
-                self.index,
-                recall,
-                run_id=uuid.UUID(recall.id),
-                parent_run_id=run.parent_run_id,
-            )
+        announce(self.index, recall, run)
         return recall.hits
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
@@ -377,33 +369,28 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
     A call's filter is joined with that of ``search_kwargs``.
     """
 
-    def _joined(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+    @contextmanager
+    def _searching(self, run: Any, kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
         own = self.search_kwargs.get("filter")
-        return (
-            {**kwargs, "filter": (own, kwargs["filter"])} if own and "filter" in kwargs else kwargs
-        )
+        token = _run.set(run)
+        try:
+            yield kwargs | (
+                {"filter": (own, kwargs["filter"])} if own and "filter" in kwargs else {}
+            )
+        finally:
+            _run.reset(token)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        token = _run.set(run_manager)
-        try:
-            return super()._get_relevant_documents(
-                query, run_manager=run_manager, **self._joined(kwargs)
-            )
-        finally:
-            _run.reset(token)
+        with self._searching(run_manager, kwargs) as given:
+            return super()._get_relevant_documents(query, run_manager=run_manager, **given)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        token = _run.set(run_manager)
-        try:
-            return await super()._aget_relevant_documents(
-                query, run_manager=run_manager, **self._joined(kwargs)
-            )
-        finally:
-            _run.reset(token)
+        with self._searching(run_manager, kwargs) as given:
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **given)
 
 
 def relevance(score: float) -> float:

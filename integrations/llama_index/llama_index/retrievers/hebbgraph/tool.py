@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -12,6 +13,7 @@ from llama_index.core.tools import RetrieverTool, ToolOutput
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.arguments import check_names
+from hebbgraph.calling import Steps, astep, step
 from hebbgraph.records import storable
 from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.prompts import CitationFormatter
@@ -74,25 +76,23 @@ class _CitingTool(RetrieverTool):
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         """Search, and write the sources down."""
-        question = _question(args, kwargs)
-        nodes: list[NodeWithScore] = []
-        if question:
-            bundle = QueryBundle(question)
-            nodes = self._apply_node_postprocessors(self.retriever.retrieve(bundle), bundle)
-        return self._output(question, nodes)
+        return step(self._steps(_question(args, kwargs)))
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
         """Async twin of :meth:`call`."""
-        question = _question(args, kwargs)
+        return await astep(self._steps(_question(args, kwargs)))
+
+    def _steps(self, question: str) -> Steps[ToolOutput]:
         nodes: list[NodeWithScore] = []
         if question:
-            bundle = QueryBundle(question)
-            nodes = await self.retriever.aretrieve(bundle)
-            for step in self._node_postprocessors:  # not every version has a method for it
-                nodes = await step.apostprocess_nodes(nodes, query_bundle=bundle)
-        return self._output(question, nodes)
-
-    def _output(self, question: str, nodes: Sequence[NodeWithScore]) -> ToolOutput:
+            bundle, source = QueryBundle(question), self.retriever
+            nodes = yield partial(source.retrieve, bundle), partial(source.aretrieve, bundle)
+            for one in self._node_postprocessors:  # not every version has a method for it
+                given = (nodes, bundle)
+                nodes = yield (
+                    partial(one.postprocess_nodes, *given),
+                    partial(one.apostprocess_nodes, *given),
+                )
         parts = [node.node.get_content(MetadataMode.LLM) for node in nodes]
         if not parts:
             parts = [_NOTHING if question else _EMPTY]
