@@ -178,45 +178,11 @@ class HebbianIndex(CoreIndex):
         """Async twin of :meth:`restore`."""
         await in_thread(HebbianIndex.restore)(backup, location)
 
-    # -- names until 0.3 -----------------------------------------------------------------
 
-    neighborhood = Moved("neighborhood")
-    correct_tags = Moved("correct_tags")
-    tag_corrections = Moved("tag_corrections")
-    undo_tag_correction = Moved("undo_tag_correction")
-    export_feedback = Moved("export_feedback")
-    import_feedback = Moved("import_feedback")
-    forgotten = Moved("forgotten")
-    undo_forget = Moved("undo_forget")
-    trace = Moved("trace")
-    learned = Moved("learned")
-    lesson_report = Moved("lesson_report")
-    colonies = Moved("colonies")
-    to_networkx = Moved("to_networkx")
-    doctor = Moved("doctor")
-    backup = Moved("backup")
-    prune = Moved("prune")
-    reembed = Moved("reembed")
-    retag = Moved("retag")
-    atags = Moved("atags")
-    aneighborhood = Moved("aneighborhood")
-    acorrect_tags = Moved("acorrect_tags")
-    atag_corrections = Moved("atag_corrections")
-    aundo_tag_correction = Moved("aundo_tag_correction")
-    aexport_feedback = Moved("aexport_feedback")
-    aimport_feedback = Moved("aimport_feedback")
-    aforgotten = Moved("aforgotten")
-    aundo_forget = Moved("aundo_forget")
-    atrace = Moved("atrace")
-    alearned = Moved("alearned")
-    alesson_report = Moved("alesson_report")
-    acolonies = Moved("acolonies")
-    ato_networkx = Moved("ato_networkx")
-    adoctor = Moved("adoctor")
-    abackup = Moved("abackup")
-    aprune = Moved("aprune")
-    areembed = Moved("areembed")
-    aretag = Moved("aretag")
+for _name in MOVED:
+    if _name != "tags":  # which is a room now, and warns when it is called
+        setattr(HebbianIndex, _name, Moved(_name))
+    setattr(HebbianIndex, f"a{_name}", Moved(f"a{_name}"))
 
 
 def public_members() -> dict[str, Any]:
