@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hebbgraph.derived.folder import derived_directory
+from hebbgraph.derived.folder import derived_directory, former_directories
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
@@ -100,7 +100,7 @@ def _wired(truth: Truth, root: Path | None, settings: Settings, **models: Any) -
         derived=Derived(
             truth,
             directory,
-            older=None if root is None else derived_directory(root, name),
+            formers=() if root is None else former_directories(root, name, database.id),
             language=settings.language,
             writable=writable,
             wait_seconds=settings.write_wait_seconds,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hebbgraph import HebbianIndex, Settings
-from hebbgraph.derived.folder import derived_directory
+from hebbgraph.derived.folder import former_directories
 from hebbgraph.store.database import DATABASE_NAME
 from hebbgraph.vectors import table as vectors
 
@@ -444,7 +444,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
         expected = _answers(index)
     (folder,) = (place / "derived").iterdir()
     (folder / "neural.safetensors").write_bytes(b"took long")
-    folder.rename(derived_directory(place, "default"))
+    folder.rename(former_directories(place, "default", "")[0])
     with closing(sqlite3.connect(place / DATABASE_NAME)) as connection, connection:
         for statement in (
             "DROP TABLE commits",

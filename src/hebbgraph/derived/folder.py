@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import weakref
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -16,12 +17,20 @@ from hebbgraph.errors import IndexLockedError
 from hebbgraph.locks import lock_file
 from hebbgraph.store.database import translate_os
 
-__all__ = ["TRAINED_LAYER", "Folder", "FolderLockedError", "derived_directory"]
+__all__ = [
+    "TRAINED_LAYER",
+    "Folder",
+    "FolderLockedError",
+    "derived_directory",
+    "former_directories",
+]
 
 logger = logging.getLogger(__name__)
 
 #: What hebbgraph-papers trains; it takes hours, so it is kept when all else is rebuilt.
 TRAINED_LAYER = "neural.safetensors"
+#: Raised when files get other names, so that those of before go with their folder.
+_LAYOUT = 2
 
 
 class FolderLockedError(IndexLockedError):
@@ -109,21 +118,29 @@ class Folder:
         file = None if reference is None else reference()
         return file is not None and not file.closed
 
-    def replace(self, older: Path | None) -> None:
-        """Remove an older version's folder, all but its trained layer."""
-        if self.directory is None or older is None or not older.is_dir():
-            return
-        with contextlib.suppress(OSError):
-            self.directory.mkdir(parents=True, exist_ok=True)
-            os.replace(older / TRAINED_LAYER, self.directory / TRAINED_LAYER)
-        remove(older)
+    def replace(self, formers: Iterable[Path]) -> None:
+        """Remove the folders of earlier versions, all but their trained layer."""
+        for former in formers if self.directory is not None else ():
+            if former.is_dir():
+                assert self.directory is not None
+                with contextlib.suppress(OSError):
+                    self.directory.mkdir(parents=True, exist_ok=True)
+                    os.replace(former / TRAINED_LAYER, self.directory / TRAINED_LAYER)
+                remove(former)
 
 
-def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:
+def derived_directory(root: Path, namespace: str, database_id: str) -> Path:
     """Return where a namespace's derived parts lie below an index directory.
 
-    The name is a hash, as a namespace may hold any character. Without a database id, it is
-    the folder of versions that had none.
+    The name is a hash, as a namespace may hold any character.
     """
-    named = f"{database_id}/{namespace}" if database_id else namespace
-    return root / "derived" / hashlib.blake2b(named.encode(), digest_size=10).hexdigest()
+    return _named(root, f"{_LAYOUT}/{database_id}/{namespace}")
+
+
+def former_directories(root: Path, namespace: str, database_id: str) -> tuple[Path, ...]:
+    """Return where earlier versions kept them."""
+    return _named(root, namespace), _named(root, f"{database_id}/{namespace}")
+
+
+def _named(root: Path, what: str) -> Path:
+    return root / "derived" / hashlib.blake2b(what.encode(), digest_size=10).hexdigest()

@@ -48,7 +48,6 @@ _HEAP_BYTES = 256_000_000
 _MOST_HELD = 65_536
 _MANIFEST = "manifest.json"
 _VERSION = 4
-_FORMER = "hebbgraph.json"  # of versions up to 3
 #: Tantivy's list of segments.
 _META = "meta.json"
 
@@ -123,7 +122,7 @@ class LexicalIndex:
             if (manifest := _manifest_in(directory)) is not None:
                 manifest.check(directory)
                 return None
-            if any(directory.glob("*.idx")) and not (directory / _FORMER).exists():
+            if any(directory.glob("*.idx")):
                 damage = f"{directory} has no manifest of this version"
         except DamagedPartError as error:
             damage = str(error)

@@ -14,7 +14,7 @@ import errno
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,8 +76,8 @@ class Derived:
     with_vectors : bool
         Whether vectors are held.
     vector_search : {"exact", "quantized", "ivf"} or callable
-    older : Path, optional
-        Where earlier versions kept them; it is removed.
+    formers : iterable of Path
+        Where earlier versions kept them; these folders are removed.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Derived:
         wait_seconds: float,
         with_vectors: bool = False,
         vector_search: VectorSearchName | VectorSearchFactory = "exact",
-        older: Path | None = None,
+        formers: Iterable[Path] = (),
     ) -> None:
         self._truth = truth
         if with_vectors and vector_search != "exact":
@@ -113,7 +113,7 @@ class Derived:
         self.place = self._folder.place
         if self._folder.was_blocked:
             self._repaired("something else lay where derived parts belong")
-        self._folder.replace(older)
+        self._folder.replace(formers)
         #: Held while arrays are read or changed; never for long.
         self.lock = LendableLock(wait_seconds)
         self._refreshing = threading.RLock()

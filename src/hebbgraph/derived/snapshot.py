@@ -18,8 +18,6 @@ __all__ = ["GRAPH_NAME", "discard_snapshot", "load_snapshot", "save_snapshot"]
 GRAPH_NAME = "graph.arrays"
 #: Raised when arrays, tokens or the rules of the vocabulary change.
 _VERSION = 6
-#: What earlier versions wrote instead, and colonies with it.
-_FORMER = ("CURRENT", "graph-*", "colonies.npz")
 
 
 def save_snapshot(directory: Path, graph: TagGraph) -> None:
@@ -31,9 +29,6 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     facts = {"commit": [graph.generation, graph.mark]}
     directory.mkdir(parents=True, exist_ok=True)
     write_arrays(directory / GRAPH_NAME, _VERSION, facts, arrays._asdict() | phrases._asdict())
-    for former in _FORMER:
-        for path in directory.glob(former):
-            remove(path)
 
 
 def load_snapshot(directory: Path) -> TagGraph | None:

@@ -133,9 +133,6 @@ class Database:
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
-        if not read_only:
-            # Earlier versions kept a checksum here, which would no longer fit.
-            path.with_name(f"{DATABASE_NAME}.sum").unlink(missing_ok=True)
         made = cls(
             SqliteDriver(path, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
         )

@@ -29,7 +29,6 @@ __all__ = ["VectorFile"]
 
 _MANIFEST = "vectors.manifest.json"
 _VERSION = 3
-_FORMER = "vectors.stamp.json"  # of versions up to 2
 _BLOCK = 1 << 14  # vectors
 _ROW_BYTES, _NUMBER_BYTES = 8, 4
 #: Up to this size, opening compares the checksum of vectors; ``doctor`` compares larger ones.
@@ -87,7 +86,6 @@ class VectorFile:
     def discard(directory: Path) -> None:
         """Remove the files, so that the next process starts from nothing."""
         remove(directory / _MANIFEST)
-        remove(directory / _FORMER)
         _remove(directory, "vectors-*")
 
     def refresh(self) -> None:

@@ -37,14 +37,6 @@ _TAKEN_AT_ONCE = 1 << 11  # readers wait for so many
 _FEWEST_SEARCHED = 5_000
 #: A search is rebuilt when there are this many times the vectors that it was fitted to.
 _REFIT = 4
-#: What versions of this and before may have saved for a search.
-_SEARCH_FILES = (
-    "vectors.ivf.manifest.json",
-    "vectors.ivf.json",
-    "vectors.ivf",
-    "vectors.json",
-    "vectors.usearch",
-)
 
 
 class Nearest(NamedTuple):
@@ -260,8 +252,8 @@ class VectorTable:
     @staticmethod
     def discard_search(directory: Path) -> None:
         """Remove saved searches of any kind."""
-        for name in _SEARCH_FILES:
-            remove(directory / name)
+        for path in directory.glob("vectors.ivf*"):
+            remove(path)
 
     def rebuilt_search(self) -> VectorSearch | None:
         """Return a search built from all vectors if the present one no longer fits; slow.

@@ -137,20 +137,6 @@ def test_a_reader_takes_the_snapshot_of_another_process_that_compacts(
     assert_like_rebuilt(reader)
 
 
-def test_what_an_earlier_version_wrote_is_removed_once_it_is_built_anew(
-    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
-) -> None:
-    (folder / snapshot.GRAPH_NAME).unlink()
-    (folder / "CURRENT").write_text("graph-3-0a")
-    (folder / "graph-3-0a").mkdir()
-    (folder / "graph-3-0a" / "rows.npy").touch()
-    with open_index() as index:
-        assert _answer(index) == saved
-    assert not [path for path in folder.iterdir() if path.name.startswith(("CURRENT", "graph-"))]
-    with open_index() as index:
-        assert index.repairs == ()
-
-
 def test_an_older_snapshot_catches_up(
     open_index: Callable[..., HebbianIndex],
     saved: list[Answer],
