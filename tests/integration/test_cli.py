@@ -178,6 +178,18 @@ def test_texts_that_are_kept_elsewhere(run: Run, folder: Path, db: Path) -> None
     assert (checked.code, "texts=" in checked.err) == (1, True)
 
 
+def test_the_doctor_says_once_what_it_says_of_many(run: Run, db: Path) -> None:
+    with HebbianIndex.open(db) as index:
+        index.add(
+            Chunk(id=f"{of}{n}", document_id=of, text=f"Note {n} of {of}.", addresses=(f"at-{n}",))
+            for of in "ab"
+            for n in range(3)
+        )
+    told = run("doctor", "--db", db).err
+    assert "address 'at-0' is claimed by 'a', 'b' (and 2 more of this kind)" in told
+    assert "at-1" not in told
+
+
 def test_an_index_of_another_language_is_read(run: Run, db: Path) -> None:
     with HebbianIndex.open(db, settings=Settings(language="german")) as index:
         index.add(["Eulen jagen nachts."])
@@ -423,8 +435,23 @@ def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
         told = run("lessons", "--db", indexed, *selection)
         assert ("1 lesson\n" if expected == 1 else f"{expected} lessons\n") in told.out
         assert told.out.count(f"cited {ids[0]}  Petrel\n") == expected
-        assert told.out.count(" edges in force, weight ") == expected
+        assert told.out.count(" in force, weight ") == expected
     assert run("stats", "--db", indexed, "--json").json["lessons"] == 2
+
+
+def test_a_document_is_cited_by_its_name_if_the_recall_has_one_chunk_of_it(
+    run: Run, indexed: Path
+) -> None:
+    asked = run("query", QUESTION, "--db", indexed, "--json").json
+    of: dict[str, list[str]] = {}
+    for hit in asked["hits"]:
+        of.setdefault(hit["chunk"]["document_id"], []).append(hit["chunk"]["id"])
+    name, ids = next((Path(name), ids) for name, ids in of.items() if len(ids) == 1)
+    for called in (name.name, name.stem):
+        told = run("cite", asked["id"], called, "--db", indexed, "--json")
+        assert told.json["cited"] == ids, told.err
+    unknown = run("cite", asked["id"], "no-such-name", "--db", indexed)
+    assert (unknown.code, "there is no document 'no-such-name'" in unknown.err) == (1, True)
 
 
 def test_questions_are_kept_for_the_report_if_a_file_of_settings_says_so(

@@ -20,12 +20,13 @@ import pytest
 from typer.testing import CliRunner
 
 import hebbgraph
-from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
+from hebbgraph import Chunk, ClosedIndexError, HebbianIndex, IndexLockedError, Settings
 from hebbgraph.array_file import write_arrays
 from hebbgraph.artifacts import scratch_folder
 from hebbgraph.cli import app
 from hebbgraph.locks import lock_file
 from hebbgraph.settings import LearningSettings
+from hebbgraph.store.schema import TABLES
 from hebbgraph.text import lexical_terms
 
 #: Words that occur in one place each, and in no file of any other index.
@@ -524,3 +525,34 @@ def test_a_process_that_saves_does_not_bring_back_what_was_erased(
     erasing.join(60)
     assert not erasing.is_alive()
     assert _found(tmp_path, [ACTOR]) == {}
+
+
+@pytest.mark.every_database
+def test_a_dropped_namespace_leaves_no_row(
+    make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex]
+) -> None:
+    anna, ben = make_index(namespace="anna"), make_index(namespace="ben")
+    asked = anna.recall("Who built the Petrel?")
+    anna.reinforce(asked, [asked.hits[0].chunk.id], actor="anna")
+    anna.tags.correct("mute", anna.tags.find(limit=1)[0].tag)
+    elsewhere = open_index(namespace="anna")
+    assert elsewhere.recall("Who built the Petrel?").hits
+    database = ben.parts.database
+    anna.drop_namespace()
+    assert anna.is_closed
+    assert elsewhere.recall("Who built the Petrel?").hits == ()
+    with pytest.raises(ClosedIndexError, match="deleted meanwhile"):
+        elsewhere.add(["Another note."])
+    elsewhere.close()
+    for table in TABLES.keys() - {"meta"}:
+        rows = database.ask(f"SELECT 1 FROM {table} WHERE namespace = ?", ("anna",))
+        assert list(rows) == [], table
+    assert ben.namespaces() == ["ben"]
+    assert ben.recall("Who built the Petrel?").hits[0].chunk.id == asked.hits[0].chunk.id
+    again = open_index(namespace="anna")
+    again.add(["The Petrel lies in another harbour."])
+    assert [hit.chunk.text for hit in again.recall("Where is the Petrel?").hits] == [
+        "The Petrel lies in another harbour."
+    ]
+    assert again.lessons() == []
+    assert again.maintenance.doctor().ok

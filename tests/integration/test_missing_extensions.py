@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hebbgraph import HebbianIndex, MissingExtraError, Settings
-from hebbgraph.cli import app
+from hebbgraph.cli import app, plugins
 
 
 class Letters:
@@ -69,5 +70,11 @@ def test_commands(arguments: list[str]) -> None:
     assert 'pip install "hebbgraph[scale]"' in str(error)
 
 
-def test_help_lists_them_all_the_same() -> None:
+def test_help_lists_what_is_installed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Build an index with many workers" in CliRunner().invoke(app, ["--help"]).output
+    bare = importlib.reload(plugins).app  # which asks what is installed, and nothing is here
+    told = CliRunner().invoke(bare, ["--help"]).output
+    assert "Usage" in told
+    assert "workers" not in told
+    monkeypatch.undo()
+    importlib.reload(plugins)

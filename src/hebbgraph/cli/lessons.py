@@ -127,7 +127,7 @@ def _shown(one: LessonRecord, named: dict[str, str]) -> str:
     head = (
         f"{datetime.fromtimestamp(one.created_at, UTC):%Y-%m-%d %H:%M} UTC",
         one.actor or "no actor",
-        f"{one.active} of {one.edges} edges in force, weight {one.weight:.2f}",
+        f"{one.active} of {counted(one.edges, 'edge')} in force, weight {one.weight:.2f}",
         one.feedback_id,
     )
     lines = ["  ".join(head)]

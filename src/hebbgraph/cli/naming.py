@@ -23,8 +23,8 @@ def find_document(
     """Return the id of the document that is called so.
 
     That is the document of this id, or of the file at this path, or the only one whose path ends
-    so: ``moss.txt`` for ``/notes/people/moss.txt``. ``known`` lists the ids of all documents, for
-    whoever asks more than once.
+    so: ``moss.txt`` or ``moss`` for ``/notes/people/moss.txt``. ``known`` lists the ids of all
+    documents, for whoever asks more than once.
 
     Raises
     ------
@@ -37,7 +37,10 @@ def find_document(
             return exact
     all_ids = _document_ids(index) if known is None else known()
     end = _parts(name)
-    found = [one for one in all_ids if end and _parts(one)[-len(end) :] == end]
+    paths = {one: _parts(one)[-len(end) :] for one in all_ids if end}
+    found = [one for one, path in paths.items() if path == end] or [
+        one for one, path in paths.items() if path and [*path[:-1], Path(path[-1]).stem] == end
+    ]
     if len(found) == 1:
         return found[0]
     if found:

@@ -7,7 +7,7 @@ listed by ``hebbgraph --help``, and says what to install when it is called.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib import metadata
 from typing import Any
 
 import typer
@@ -49,7 +49,7 @@ def _forward(context: typer.Context) -> None:
         raise typer.Exit(code)
 
 
-_installed = entry_points(group=_GROUP).names
+_installed = {one.name for one in metadata.entry_points(group=_GROUP)}
 for name, (_, summary) in _COMMANDS.items():
     app.command(name, help=summary, context_settings=_PASS_ON, hidden=name not in _installed)(
         _forward

@@ -149,5 +149,6 @@ def export(
             content = nx.node_link_data(graph, edges="edges")
             partial.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     out.print(
-        f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {harmless(str(file))}"
+        f"{counted(graph.number_of_nodes(), 'node')}, {counted(graph.number_of_edges(), 'edge')}: "
+        f"{harmless(str(file))}"
     )

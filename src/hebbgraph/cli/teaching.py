@@ -8,6 +8,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
+from hebbgraph.cli.naming import find_document
 from hebbgraph.cli.shared import (
     AsJson,
     Cache,
@@ -22,7 +23,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.records import ForgetPreview
+from hebbgraph.records import ForgetPreview, Recall
 
 app = typer.Typer()
 feedback = typer.Typer(
@@ -36,7 +37,10 @@ def cite(
     recall_id: Annotated[str, typer.Argument(metavar="RECALL_ID", help="Id that `query` printed.")],
     chunk_ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CHUNK_ID...", help="Chunks that the answer cited."),
+        typer.Argument(
+            metavar="CHUNK_ID...",
+            help="Chunks that the answer cited; or a document, if the recall has one chunk of it.",
+        ),
     ] = None,
     *,
     db: Db,
@@ -61,15 +65,16 @@ def cite(
 ) -> None:
     """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir, settings=settings) as index:
-        if index.find_recall(recall_id) is None:
+        recall = index.find_recall(recall_id)
+        if recall is None:
             raise NotFoundError(
                 f"no recall {recall_id!r:.200} is kept in the namespace {namespace!r}; ask again "
                 "with `hebbgraph query`, which prints the id of its recall at the end"
             )
         kept = index.reinforce(
             recall_id,
-            chunk_ids or [],
-            rejected=reject,
+            _chunks_called(index, recall, chunk_ids or []),
+            rejected=reject and _chunks_called(index, recall, reject),
             rating=rating,
             reason=reason,
             actor=actor,
@@ -82,6 +87,25 @@ def cite(
             f"feedback {kept.id}: {len(kept.cited)} cited, {len(kept.rejected)} rejected "
             f"of {len(kept.shown)} shown"
         )
+
+
+def _chunks_called(index: HebbianIndex, recall: Recall, names: list[str]) -> list[str]:
+    """Return ids of chunks; for a document, that of its only chunk in the recall."""
+    there = {*index.holds(names), *(hit.chunk.id for hit in recall.hits)}
+    ids = []
+    for name in names:
+        own = [name]
+        if name not in there:
+            document = find_document(index, name)
+            own = [hit.chunk.id for hit in recall.hits if hit.chunk.document_id == document]
+            if len(own) != 1:
+                told = f": {', '.join(own)}" if own else ""
+                raise NotFoundError(
+                    f"of the document {document!r}, the recall has {counted(len(own), 'chunk')}"
+                    f"{told}; name a chunk"
+                )
+        ids += own
+    return ids
 
 
 @app.command()
@@ -171,7 +195,7 @@ def _preview(told: ForgetPreview, as_json: bool) -> None:
         return
     out.print(
         f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
-        f"{told.removed} learned edges would go, {told.changed} would change"
+        f"{counted(told.removed, 'learned edge')} would go, {told.changed:,} would change"
     )
 
 
