@@ -16,6 +16,8 @@
 ``visit.py``              one request: who asks, of which namespace, in which thread
 ``bodies.py``             what requests and answers carry
 ``fields.py``             kinds of fields that several requests have
+``methods.py``            the methods that are served under their names
+``served.py``             routes that follow from a method's signature
 ``reading.py``            routes of the role ``read``
 ``answering.py``          a model that answers from passages
 ``teaching.py``           routes of the role ``teach``

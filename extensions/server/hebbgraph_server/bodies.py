@@ -8,84 +8,23 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from hebbgraph.inspection import TagCount
-from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS, MAX_TAG
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.records import (
     AnswerRecord,
-    Chunk,
     Colony,
     CorrectionKind,
     Feedback,
     ForgetPreview,
     Forgetting,
-    LearnedParameter,
     LessonRecord,
     Recall,
-    TagCorrection,
 )
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+from pydantic import Field, SkipValidation
 
-from hebbgraph_server.fields import Base64, Id, Ids, Tag, Turns, Where
-
-__all__ = [
-    "AddRequest",
-    "ChunkIds",
-    "Chunks",
-    "Colonies",
-    "ColoniesRequest",
-    "Compacted",
-    "CorrectTagsRequest",
-    "Corrections",
-    "DeleteRequest",
-    "Deleted",
-    "DoctorRequest",
-    "DocumentsRequest",
-    "EarlierRecallsRequest",
-    "ExplainRequest",
-    "Feedbacks",
-    "FindAnswerRequest",
-    "FindFeedbackRequest",
-    "FindRecallRequest",
-    "Fingerprints",
-    "ForgetRequest",
-    "Forgettings",
-    "Forgotten",
-    "FoundAnswer",
-    "FoundRecall",
-    "Health",
-    "IdsRequest",
-    "InFullRequest",
-    "KeepAnswerRequest",
-    "Learned",
-    "LessonReportRequest",
-    "Lessons",
-    "LessonsRequest",
-    "Namespaces",
-    "NeighborhoodRequest",
-    "Progress",
-    "Properties",
-    "PruneRequest",
-    "PutDocumentRequest",
-    "PutFileRequest",
-    "Question",
-    "RecallRequest",
-    "Recalls",
-    "ReinforceRequest",
-    "Restored",
-    "Tags",
-    "TagsRequest",
-    "TraceRequest",
-    "UndoForgetRequest",
-    "UndoTagCorrectionRequest",
-    "Undone",
-]
+from hebbgraph_server.fields import Base64, Body, Given, Id, Ids, Tag, Turns, Where
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RecallRequest(_Body):
+class RecallRequest(Body):
     """See ``HebbianIndex.recall``."""
 
     query: str
@@ -97,47 +36,15 @@ class RecallRequest(_Body):
     vector: list[float] | None = None
     per_colony: int | None = Field(default=None, ge=1)
     min_score: float | None = Field(default=None, ge=0, le=1)
-    history: Turns = []
+    history: Turns = Field(default=[])
     as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
 
 
-class InFullRequest(_Body):
-    """See ``HebbianIndex.in_full``."""
-
-    query: str
-    history: Turns
-
-
-class ExplainRequest(_Body):
-    """See ``HebbianIndex.explain``."""
-
-    recall: Recall | Id
-    chunk_id: Id
-
-
-class FindRecallRequest(_Body):
-    """See ``HebbianIndex.find_recall``."""
-
-    recall_id: Id
-
-
-class IdsRequest(_Body):
-    """See ``HebbianIndex.ids``."""
-
-    where: Where = None
-
-
-class ChunkIds(_Body):
-    """Ids of chunks."""
-
-    ids: Ids
-
-
-class ReinforceRequest(_Body):
+class ReinforceRequest(Body):
     """See ``HebbianIndex.reinforce``."""
 
     recall: Recall | Id
-    cited: Ids = []
+    cited: Ids = Field(default=[])
     rejected: Ids | None = None
     rating: dict[str, float] | float | None = None
     reason: dict[str, str] | str | None = None
@@ -146,17 +53,13 @@ class ReinforceRequest(_Body):
     trusted: bool = False
 
 
-class FindFeedbackRequest(_Body):
+class FindFeedbackRequest(Body):
     """See ``HebbianIndex.find_feedback``."""
 
     ids: Ids
 
 
-#: Checked by the index itself, which takes real text as it is.
-Given = list[SkipValidation[Chunk | str]]
-
-
-class AddRequest(_Body):
+class AddRequest(Body):
     """See ``HebbianIndex.add``."""
 
     chunks: Given
@@ -164,23 +67,13 @@ class AddRequest(_Body):
     strict: bool = False
 
 
-class RefreshRequest(_Body):
-    """See ``HebbianIndex.refresh``."""
-
-    chunks: Given
-    document_ids: Ids = []
-    delete_missing: bool = False
-    on_error: Literal["raise", "skip"] = "raise"
-    strict: bool = False
-
-
-class Made(_Body):
+class Made(Body):
     """The namespace exists."""
 
     made: Literal[True] = True
 
 
-class PutDocumentRequest(_Body):
+class PutDocumentRequest(Body):
     """See ``HebbianIndex.put_document``."""
 
     document_id: Id
@@ -188,7 +81,7 @@ class PutDocumentRequest(_Body):
     chunks: Given
 
 
-class CorrectTagsRequest(_Body):
+class CorrectTagsRequest(Body):
     """See ``HebbianIndex.correct_tags``."""
 
     kind: CorrectionKind
@@ -198,32 +91,13 @@ class CorrectTagsRequest(_Body):
     actor: Id | None = None
 
 
-class UndoTagCorrectionRequest(_Body):
-    """See ``HebbianIndex.undo_tag_correction``."""
-
-    correction: TagCorrection | Id
-
-
-class LessonReportRequest(_Body):
-    """See ``HebbianIndex.lesson_report``."""
-
-    questions: int = Field(default=200, ge=1, le=1000)
-    k: int = Field(default=5, ge=1, le=MAX_K)
-
-
-class KeepAnswerRequest(_Body):
+class KeepAnswerRequest(Body):
     """See ``HebbianIndex.keep_answer``."""
 
     record: AnswerRecord
 
 
-class FindAnswerRequest(_Body):
-    """See ``HebbianIndex.find_answer``."""
-
-    name: Id
-
-
-class LessonsRequest(_Body):
+class LessonsRequest(Body):
     """See ``HebbianIndex.lessons``."""
 
     actor: Id | None = None
@@ -233,13 +107,7 @@ class LessonsRequest(_Body):
     until: float | None = None
 
 
-class EarlierRecallsRequest(_Body):
-    """See ``HebbianIndex.earlier_recalls``."""
-
-    conversation: Id
-
-
-class ForgetRequest(_Body):
+class ForgetRequest(Body):
     """See ``HebbianIndex.forget``; here a dry run unless told otherwise."""
 
     feedback: SkipValidation[str | list[str] | None] = None
@@ -253,56 +121,13 @@ class ForgetRequest(_Body):
     dry_run: bool = True
 
 
-class TraceRequest(_Body):
-    """See ``HebbianIndex.trace``."""
-
-    recall: Recall | Id
-    where: Where = None
-    limit: int = Field(default=2_000, ge=1, le=20_000)
-
-
-class TagsRequest(_Body):
-    """See ``HebbianIndex.tags``."""
-
-    containing: str = Field(default="", max_length=MAX_TAG)
-    chunk: Id | None = None
-    limit: int = Field(default=100, ge=1, le=10_000)
-
-
-class NeighborhoodRequest(_Body):
-    """See ``HebbianIndex.neighborhood``."""
-
-    tag: str = Field(max_length=MAX_TAG)
-    limit: int = Field(default=500, ge=1, le=5_000)
-
-
-class DocumentsRequest(_Body):
-    """See ``index.inspect.documents``."""
-
-    containing: str = Field(default="", max_length=MAX_ID)
-    limit: int = Field(default=100, ge=1, le=10_000)
-
-
-class ColoniesRequest(_Body):
+class ColoniesRequest(Body):
     """See ``HebbianIndex.colonies``."""
 
     rebuild: bool = False
 
 
-class PruneRequest(_Body):
-    """See ``HebbianIndex.prune``."""
-
-    min_weight: float | None = None
-    dry_run: bool = True
-
-
-class DoctorRequest(_Body):
-    """See ``HebbianIndex.doctor``."""
-
-    repair: bool = False
-
-
-class PutFileRequest(_Body):
+class PutFileRequest(Body):
     """A file, to be converted and split as ``hebbgraph index`` does it."""
 
     name: str = Field(
@@ -313,7 +138,7 @@ class PutFileRequest(_Body):
     content: Base64 = Field(description="the bytes of the file, in base64")
 
 
-class DeleteRequest(_Body):
+class DeleteRequest(Body):
     """See ``HebbianIndex.delete``."""
 
     ids: Ids | None = None
@@ -321,139 +146,79 @@ class DeleteRequest(_Body):
     erase: bool = False
 
 
-class Progress(_Body):
+class Progress(Body):
     """A line of a streamed answer, before the last."""
 
     done: int
     total: int | None = None
 
 
-class Deleted(_Body):
+class Deleted(Body):
     """How many chunks were deleted."""
 
     deleted: int
 
 
-class Chunks(_Body):
-    """Chunks, in the order of the ids asked for."""
-
-    chunks: list[Chunk]
-
-
-class FoundRecall(_Body):
-    """A recent recall, or none."""
-
-    recall: Recall | None
-
-
-class Question(_Body):
-    """A question with the earlier turns that it relies on."""
-
-    query: str
-
-
-class Fingerprints(_Body):
-    """The fingerprints of documents, by document id."""
-
-    fingerprints: dict[str, str]
-
-
-class Namespaces(_Body):
+class Namespaces(Body):
     """The namespaces that a token sees."""
 
     namespaces: list[str]
 
 
-class Forgotten(_Body):
+class Forgotten(Body):
     """How many records of feedback were removed or changed, or after a dry run, would be.
 
     ``unknown`` are the ids that were given and are none of feedback.
     """
 
     forgotten: int | None = None
-    unknown: list[str] = []
+    unknown: list[str] = Field(default=[])
     preview: ForgetPreview | None = None
 
 
-class Forgettings(_Body):
+class Forgettings(Body):
     """What can be put back, the latest first."""
 
     forgotten: list[Forgetting]
 
 
-class UndoForgetRequest(_Body):
+class UndoForgetRequest(Body):
     """See ``HebbianIndex.undo_forget``."""
 
     forgetting: Id
 
 
-class Restored(_Body):
+class Restored(Body):
     """How many records of feedback were put back."""
 
     undone: int
 
 
-class Tags(_Body):
-    """Tags, the most frequent first."""
-
-    tags: list[TagCount]
-
-
-class Corrections(_Body):
-    """The corrections of tags in force, the oldest first."""
-
-    corrections: list[TagCorrection]
-
-
-class Undone(_Body):
-    """Whether the correction was in force."""
-
-    undone: bool
-
-
-class Feedbacks(_Body):
+class Feedbacks(Body):
     """Feedback, in the order of the log."""
 
     feedback: list[Feedback]
 
 
-class Learned(_Body):
-    """Parameters of the corpus that citations have moved."""
-
-    learned: list[LearnedParameter]
-
-
-class FoundAnswer(_Body):
-    """The answer that was kept, or none."""
-
-    answer: AnswerRecord | None
-
-
-class Lessons(_Body):
+class Lessons(Body):
     """What an index was taught."""
 
     lessons: list[LessonRecord]
 
 
-class Recalls(_Body):
-    """Recalls, the oldest first."""
-
-    recalls: list[Recall]
-
-
-class Colonies(_Body):
+class Colonies(Body):
     """Communities of chunks, the largest first."""
 
     colonies: list[Colony]
 
 
-class Compacted(_Body):
+class Compacted(Body):
     """That all files were rewritten."""
 
     compacted: Literal[True] = True
 
 
-class Properties(_Body):
+class Properties(Body):
     """The properties of an index object."""
 
     namespace: str
@@ -462,7 +227,7 @@ class Properties(_Body):
     repairs: list[str]
 
 
-class Health(_Body):
+class Health(Body):
     """That the server answers."""
 
     status: Literal["ok"] = "ok"

@@ -25,33 +25,19 @@ from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved, public_members
 from hebbgraph.ingest import ChunkLike, Intake, OnError, Taken
-from hebbgraph.inspect.documents import DocumentList
-from hebbgraph.inspect.log import Log
-from hebbgraph.inspect.maintenance import Maintenance
-from hebbgraph.inspect.statistics import Stats
-from hebbgraph.inspect.tags import Tags
-from hebbgraph.inspect.view import Inspection
-from hebbgraph.inspection import Explanation, LessonReport, Neighborhood, TagCount, Trace
 from hebbgraph.plain_values import plain
 from hebbgraph.records import (
     AddReport,
-    AnswerRecord,
     Chunk,
-    Colony,
-    DoctorReport,
     Feedback,
     ForgetPreview,
     Forgetting,
-    LearnedParameter,
-    LessonRecord,
-    PruneReport,
-    Recall,
-    TagCorrection,
 )
 from hebbgraph.settings import Settings
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from hebbgraph_server.http_client import HttpClient
+from hebbgraph_server.methods import ROOMS, method_of, returned_by
 
 if TYPE_CHECKING:
     from hebbgraph.ingest import OnProgress
@@ -183,7 +169,7 @@ class HebbianClient(HebbianIndex):
                         AddReport.model_validate_json,
                     )
                 except HebbgraphError as error:
-                    error.add_note(f"{report.added + report.replaced} chunks were committed before")
+                    error.add_note(f"committed before, in chunks: {report.added + report.replaced}")
                     raise
                 report = _with_page(report, more, page)
                 taken += len(page)
@@ -250,18 +236,6 @@ def _field(name: str) -> _Read:
     return lambda content: json.loads(content)[name]
 
 
-def _all_of(kind: type[BaseModel], name: str) -> _Read:
-    return lambda content: [kind.model_validate(one) for one in json.loads(content)[name]]
-
-
-def _maybe(kind: type[BaseModel], name: str) -> _Read:
-    def read(content: bytes) -> BaseModel | None:
-        told = json.loads(content)[name]
-        return None if told is None else kind.model_validate(told)
-
-    return read
-
-
 def _forgotten(content: bytes) -> int | ForgetPreview:
     told = json.loads(content)
     if unknown := told.get("unknown"):
@@ -270,56 +244,39 @@ def _forgotten(content: bytes) -> int | ForgetPreview:
     return forgotten if told["preview"] is None else ForgetPreview.model_validate(told["preview"])
 
 
-#: What a method makes of the server's answer. Those without arguments are asked for by GET.
-_READ: Mapping[str, _Read] = {
-    "namespaces": _field("namespaces"),
-    "make_namespace": lambda content: None,
-    "refresh": AddReport.model_validate_json,
-    "put_document": AddReport.model_validate_json,
-    "document_fingerprints": _field("fingerprints"),
-    "delete": _field("deleted"),
-    "reinforce": Feedback.model_validate_json,
-    "find_feedback": _all_of(Feedback, "feedback"),
-    "forget": _forgotten,
-    "forgotten": _all_of(Forgetting, "forgotten"),
-    "undo_forget": _field("undone"),
-    "keep_answer": AnswerRecord.model_validate_json,
-    "find_answer": _maybe(AnswerRecord, "answer"),
-    "earlier_recalls": _all_of(Recall, "recalls"),
-    "lessons": _all_of(LessonRecord, "lessons"),
-    "lesson_report": LessonReport.model_validate_json,
-    "prune": PruneReport.model_validate_json,
-    "correct_tags": TagCorrection.model_validate_json,
-    "tag_corrections": _all_of(TagCorrection, "corrections"),
-    "undo_tag_correction": _field("undone"),
-    "recall": Recall.model_validate_json,
-    "in_full": _field("query"),
-    "get": _all_of(Chunk, "chunks"),
-    "holds": lambda content: set(json.loads(content)["ids"]),
-    "ids": _field("ids"),
-    "find_recall": _maybe(Recall, "recall"),
-    "explain": Explanation.model_validate_json,
-    "trace": Trace.model_validate_json,
-    "tags": _all_of(TagCount, "tags"),
-    "neighborhood": Neighborhood.model_validate_json,
-    "learned": lambda content: tuple(_all_of(LearnedParameter, "learned")(content)),
-    "documents": DocumentList.model_validate_json,
-    "stats": Stats.model_validate_json,
-    "colonies": _all_of(Colony, "colonies"),
-    "compact": lambda content: None,
-    "doctor": DoctorReport.model_validate_json,
-}
+#: They take the index itself, or files beside it. All other methods are asked of the server.
+_NOT_SERVED = (
+    "backup",
+    "drop_namespace",
+    "export_feedback",
+    "import_feedback",
+    "reembed",
+    "retag",
+    "to_networkx",
+)
+_OF_INSPECT = ("documents", "explain", "stats")
 
 
-_ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Maintenance}
+def _reader(name: str) -> _Read:
+    """Return what a method makes of the server's answer: a record, or the value of one field."""
+    if name == "forget":
+        return _forgotten
+    kind = returned_by(method_of(name))
+    if kind is None:
+        return lambda content: None
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind.model_validate_json
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    return lambda content: adapter.validate_python(next(iter(json.loads(content).values())))
+
 
 #: Where the server's default is more careful than the index's.
 _ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
 
 
-def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[..., Any]:
+def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Make a method that sends its arguments, under their names, to the server."""
-    signature = inspect.signature(method)
+    signature, read = inspect.signature(method), _reader(name)
     is_get = len(signature.parameters) == 1 and name not in ("compact", "make_namespace")
 
     @functools.wraps(method)
@@ -408,8 +365,8 @@ def _served_room(room: str, kind: type) -> property:
     for name, (of, new_name) in MOVED.items():
         if of == room:
             members |= {new_name: method(name), f"a{new_name}": method(f"a{name}")}
-    for name in _READ.keys() & vars(kind).keys() - members.keys():
-        members[name] = _of_the_client(_asking(name, getattr(kind, name), _READ[name]))
+    for name in _OF_INSPECT if room == "inspect" else ():
+        members[name] = _of_the_client(_asking(name, getattr(kind, name)))
         members[f"a{name}"] = in_thread(members[name])
     if room == "tags":  # client.tags(...), as over HTTP
         members["__call__"] = method("tags")
@@ -423,24 +380,24 @@ def _complete() -> None:
     public: dict[str, Any] = {
         name: value
         for name, value in public_members().items()
-        if not (name in _ROOMS or isinstance(value, Moved))
+        if not (name in ROOMS or isinstance(value, Moved))
     }
-    public |= {name: getattr(_ROOMS[room], method) for name, (room, method) in MOVED.items()}
+    public |= {name: getattr(ROOMS[room], method) for name, (room, method) in MOVED.items()}
     twins = {name for name, value in public.items() if inspect.iscoroutinefunction(value)}
     for name, value in public.items():
         if name in own or name in twins:
             continue
         made: Any = _refusing(name)
-        if name in _READ:
-            made = _asking(name, value, _READ[name])
-        elif isinstance(value, property):
+        if isinstance(value, property):
             made = property(made, doc="Not served.")
         elif isinstance(value, classmethod | staticmethod):
             made = staticmethod(made)
+        elif name not in _NOT_SERVED:
+            made = _asking(name, value)
         setattr(HebbianClient, name, made)
     for name in {*twins, *(f"a{name}" for name in MOVED)}:
         setattr(HebbianClient, name, in_thread(getattr(HebbianClient, name[1:])))
-    for room, kind in _ROOMS.items():
+    for room, kind in ROOMS.items():
         setattr(HebbianClient, room, _served_room(room, kind))
 
 

@@ -6,9 +6,27 @@ import base64
 from typing import Annotated, Any
 
 from hebbgraph.limits import MAX_ID, MAX_TAG
-from pydantic import BeforeValidator, Field, SkipValidation, WithJsonSchema
+from hebbgraph.records import Chunk
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    WithJsonSchema,
+)
 
-__all__ = ["Base64", "Id", "Ids", "Tag", "Turns", "Where"]
+__all__ = ["Base64", "Body", "Given", "Id", "Ids", "Tag", "Turns", "Where"]
+
+
+class Body(BaseModel):
+    """The arguments in a request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+#: Chunks; checked by the index itself, which takes real text as it is.
+Given = list[SkipValidation[Chunk | str]]
 
 Id = Annotated[str, Field(max_length=MAX_ID)]
 Tag = Annotated[str, Field(max_length=MAX_TAG)]

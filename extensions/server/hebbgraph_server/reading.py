@@ -16,6 +16,7 @@ from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
 from hebbgraph_server.answering import Answer, AnswerRequest, as_it_comes
 from hebbgraph_server.health import Examiner
+from hebbgraph_server.served import served
 from hebbgraph_server.spans import retrieval
 from hebbgraph_server.tasks import TasksFound
 from hebbgraph_server.visit import NDJSON, Service, Visit, as_response
@@ -68,84 +69,6 @@ async def answer(body: AnswerRequest, visit: Visit) -> Response:
     return as_response(await answering(None))
 
 
-async def in_full(body: bodies.InFullRequest, visit: Visit) -> Response:
-    """Return a question with the earlier turns that it relies on."""
-    return await visit.answer(
-        lambda index: bodies.Question(query=index.in_full(body.query, body.history))
-    )
-
-
-async def explain(body: bodies.ExplainRequest, visit: Visit) -> Response:
-    """Explain why a recall ranked a chunk as it did."""
-    return await visit.answer(lambda index: index.explain(body.recall, body.chunk_id))
-
-
-async def find_recall(body: bodies.FindRecallRequest, visit: Visit) -> Response:
-    """Return a recent recall by its id, or null."""
-    return await visit.answer(
-        lambda index: bodies.FoundRecall(recall=index.find_recall(body.recall_id))
-    )
-
-
-async def get(body: bodies.ChunkIds, visit: Visit) -> Response:
-    """Return chunks by id; unknown ids are left out."""
-    return await visit.answer(lambda index: bodies.Chunks(chunks=index.get(body.ids)))
-
-
-async def holds(body: bodies.ChunkIds, visit: Visit) -> Response:
-    """Return which of these ids the namespace holds."""
-    return await visit.answer(lambda index: bodies.ChunkIds(ids=sorted(index.holds(body.ids))))
-
-
-async def ids(body: bodies.IdsRequest, visit: Visit) -> Response:
-    """Return the ids of all chunks that pass a filter, sorted."""
-    return await visit.answer(
-        lambda index: bodies.ChunkIds.model_construct(ids=index.ids(body.where)), pool="long"
-    )
-
-
-async def documents(body: bodies.DocumentsRequest, visit: Visit) -> Response:
-    """List documents, the one indexed last first."""
-    return await visit.answer(
-        lambda index: index.inspect.documents(body.containing, limit=body.limit), pool="long"
-    )
-
-
-async def document_fingerprints(visit: Visit) -> Response:
-    """Return the fingerprints of documents, by document id."""
-    return await visit.answer(
-        lambda index: bodies.Fingerprints(fingerprints=index.document_fingerprints()), pool="long"
-    )
-
-
-async def trace(body: bodies.TraceRequest, visit: Visit) -> Response:
-    """Replay how activation spread for the question of a recall."""
-    return await visit.answer(
-        lambda index: index.inspect.trace(body.recall, where=body.where, limit=body.limit)
-    )
-
-
-async def tags(body: bodies.TagsRequest, visit: Visit) -> Response:
-    """Return tags that contain some characters, or those of a chunk, the most frequent first."""
-    return await visit.answer(
-        lambda index: bodies.Tags(
-            tags=index.tags.find(body.containing, chunk=body.chunk, limit=body.limit)
-        )
-    )
-
-
-async def neighborhood(body: bodies.NeighborhoodRequest, visit: Visit) -> Response:
-    """Return the tags around one, the strongest first."""
-    return await visit.answer(lambda index: index.tags.around(body.tag, limit=body.limit))
-
-
-async def tag_corrections(visit: Visit) -> Response:
-    """Return the corrections of tags in force, the oldest first."""
-    return await visit.answer(
-        lambda index: bodies.Corrections(corrections=index.tags.corrections())
-    )
-
-
 async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
     """Return the communities of chunks, the largest first; finding them again takes ``write``."""
     if body.rebuild:
@@ -162,11 +85,6 @@ async def tasks(visit: Visit) -> Response:
     return as_response(TasksFound(tasks=visit.service.tasks.of(visit.namespace, whose)))
 
 
-async def learned(visit: Visit) -> Response:
-    """Return the parameters of the corpus that citations have moved."""
-    return await visit.answer(lambda index: bodies.Learned(learned=list(index.inspect.learned())))
-
-
 async def properties(visit: Visit) -> Response:
     """Return the properties of the index: settings, whether it embeds, what was repaired."""
 
@@ -180,11 +98,6 @@ async def properties(visit: Visit) -> Response:
         )
 
     return await visit.answer(held)
-
-
-async def stats(visit: Visit) -> Response:
-    """Count chunks, tags and edges."""
-    return await visit.answer(lambda index: index.stats(), pool="long")
 
 
 class Access(BaseModel):
@@ -216,3 +129,19 @@ async def health(request: Request) -> Response:
     """Tell whether the index answers, and what it has to do without; takes no token."""
     examiner: Examiner = request.app.state.examiner
     return await examiner.answer()
+
+
+in_full = served("in_full", "query")
+find_recall = served("find_recall", "recall")
+explain = served("explain")
+get = served("get", "chunks")
+holds = served("holds", "ids")
+ids = served("ids", "ids", pool="long")
+documents = served("documents", pool="long")
+document_fingerprints = served("document_fingerprints", "fingerprints", pool="long")
+stats = served("stats", pool="long")
+learned = served("learned", "learned")
+trace = served("trace")
+tags = served("tags", "tags")
+neighborhood = served("neighborhood")
+tag_corrections = served("tag_corrections", "corrections")

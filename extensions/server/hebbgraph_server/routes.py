@@ -15,15 +15,10 @@ from typing import Any, get_type_hints
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from hebbgraph.inspect.documents import DocumentList
-from hebbgraph.inspect.statistics import Stats
-from hebbgraph.inspection import Explanation, LessonReport, Neighborhood, Trace
 from hebbgraph.records import (
     AddReport,
     AnswerRecord,
-    DoctorReport,
     Feedback,
-    PruneReport,
     Recall,
     TagCorrection,
 )
@@ -86,20 +81,33 @@ class Route:
         return get_type_hints(self.endpoint).get("body")
 
 
-def _read(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
-    return Route(method, f"/{name}", getattr(reading, name), answer, Role.READ)
+def _read(name: str, answer: type[BaseModel] | None = None, method: str = "POST") -> Route:
+    return _of(reading, Role.READ, name, answer, method)
 
 
-def _teach(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
-    return Route(method, f"/{name}", getattr(teaching, name), answer, Role.TEACH)
+def _teach(name: str, answer: type[BaseModel] | None = None, method: str = "POST") -> Route:
+    return _of(teaching, Role.TEACH, name, answer, method)
 
 
-def _write(name: str, answer: type[BaseModel], **more: Any) -> Route:
-    return Route("POST", f"/{name}", getattr(writing, name), answer, Role.WRITE, **more)
+def _write(name: str, answer: type[BaseModel] | None = None, **more: Any) -> Route:
+    return _of(writing, Role.WRITE, name, answer, **more)
 
 
-def _long(name: str, answer: type[BaseModel], **more: Any) -> Route:
+def _long(name: str, answer: type[BaseModel] | None = None, **more: Any) -> Route:
     return _write(name, answer, is_long=True, **more)
+
+
+def _of(
+    module: Any,
+    role: Role,
+    name: str,
+    answer: type[BaseModel] | None,
+    method: str = "POST",
+    **more: Any,
+) -> Route:
+    endpoint = getattr(module, name)
+    answers = answer or get_type_hints(endpoint)["answer"]
+    return Route(method, f"/{name}", endpoint, answers, role, **more)
 
 
 ROUTES = (
@@ -109,23 +117,23 @@ ROUTES = (
     _read("access", reading.Access, "GET"),
     _read("recall", Recall),
     Route("POST", "/answer", reading.answer, Answer, Role.READ, streams=AnswerPart),
-    _read("in_full", bodies.Question),
-    _read("find_recall", bodies.FoundRecall),
-    _read("explain", Explanation),
-    _read("get", bodies.Chunks),
-    _read("holds", bodies.ChunkIds),
-    _read("ids", bodies.ChunkIds),
-    _read("documents", DocumentList),
-    _read("document_fingerprints", bodies.Fingerprints, "GET"),
-    _read("stats", Stats, "GET"),
-    _read("learned", bodies.Learned, "GET"),
+    _read("in_full"),
+    _read("find_recall"),
+    _read("explain"),
+    _read("get"),
+    _read("holds"),
+    _read("ids"),
+    _read("documents"),
+    _read("document_fingerprints", method="GET"),
+    _read("stats", method="GET"),
+    _read("learned", method="GET"),
     _read("properties", bodies.Properties, "GET"),
     Route("POST", "/colonies", reading.colonies, bodies.Colonies, Role.READ, is_long=True),
     _read("tasks", TasksFound, "GET"),
-    _read("trace", Trace),
-    _read("tags", bodies.Tags),
-    _read("neighborhood", Neighborhood),
-    _read("tag_corrections", bodies.Corrections, "GET"),
+    _read("trace"),
+    _read("tags"),
+    _read("neighborhood"),
+    _read("tag_corrections", method="GET"),
     Route("GET", "/tables/{table}", tables.table, None, Role.READ),
     _teach("reinforce", Feedback),
     _teach("find_feedback", bodies.Feedbacks),
@@ -133,12 +141,12 @@ ROUTES = (
     _teach("forgotten", bodies.Forgettings, "GET"),
     _teach("undo_forget", bodies.Restored),
     _teach("keep_answer", AnswerRecord),
-    _teach("find_answer", bodies.FoundAnswer),
-    _teach("earlier_recalls", bodies.Recalls),
+    _teach("find_answer"),
+    _teach("earlier_recalls"),
     _teach("lessons", bodies.Lessons),
-    Route("POST", "/lesson_report", teaching.lesson_report, LessonReport, Role.WRITE, is_long=True),
+    _of(teaching, Role.WRITE, "lesson_report", None, is_long=True),
     _long("add", AddReport, streams=bodies.Progress),
-    _long("refresh", AddReport),
+    _long("refresh"),
     _long("put_document", AddReport),
     _write("make_namespace", bodies.Made),
     _long("put_file", AddReport),
@@ -150,9 +158,9 @@ ROUTES = (
     Route("POST", "/read_folder", read_folder, FolderReport, Role.WRITE, is_long=True),
     _long("delete", bodies.Deleted),
     _write("correct_tags", TagCorrection),
-    _write("undo_tag_correction", bodies.Undone),
-    _long("prune", PruneReport),
-    _long("doctor", DoctorReport),
+    _write("undo_tag_correction"),
+    _long("prune"),
+    _long("doctor"),
     _long("compact", bodies.Compacted),
 )
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
+from hebbgraph_server.served import served
 from hebbgraph_server.visit import Visit
 
 
@@ -135,18 +136,6 @@ async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
     return await visit.answer(lambda index: index.keep_answer(record), pool="write")
 
 
-async def find_answer(body: bodies.FindAnswerRequest, visit: Visit) -> Response:
-    """Return the answer that was kept of a run, a recall or a feedback, by its id, or null."""
-    return await visit.answer(lambda index: bodies.FoundAnswer(answer=index.find_answer(body.name)))
-
-
-async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visit) -> Response:
-    """Return what the latest turns of a conversation recalled, oldest first."""
-    return await visit.answer(
-        lambda index: bodies.Recalls(recalls=index.earlier_recalls(body.conversation))
-    )
-
-
 async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
     """List what the index was taught; a token that acts as somebody sees its own."""
     criteria = body.model_dump()
@@ -158,8 +147,6 @@ async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
     )
 
 
-async def lesson_report(body: bodies.LessonReportRequest, visit: Visit) -> Response:
-    """Replay the log on its own later questions; it shows what all actors asked."""
-    return await visit.answer(
-        lambda index: index.inspect.lesson_report(questions=body.questions, k=body.k), pool="long"
-    )
+find_answer = served("find_answer", "answer")
+earlier_recalls = served("earlier_recalls", "recalls")
+lesson_report = served("lesson_report", pool="long")

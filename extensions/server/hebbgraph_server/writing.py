@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
 from hebbgraph_server.problems import problem_of
+from hebbgraph_server.served import served
 from hebbgraph_server.visit import NDJSON, Visit, as_json
 
 logger = logging.getLogger(__name__)
@@ -82,21 +83,6 @@ async def _told(
     yield json.dumps(last).encode() + b"\n"
 
 
-async def refresh(body: bodies.RefreshRequest, visit: Visit) -> Response:
-    """Replace whole documents: what they no longer have is deleted."""
-    return await visit.answer(
-        lambda index: index.refresh(
-            body.chunks,
-            document_ids=body.document_ids,
-            delete_missing=body.delete_missing,
-            on_error=body.on_error,
-            strict=body.strict,
-        ),
-        pool="write",
-        create=True,
-    )
-
-
 async def make_namespace(visit: Visit) -> Response:
     """Make the namespace, unless it exists; adding chunks makes it too."""
 
@@ -150,28 +136,6 @@ async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Respons
     )
 
 
-async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visit) -> Response:
-    """Undo a correction of tags."""
-    return await visit.answer(
-        lambda index: bodies.Undone(undone=index.tags.undo(body.correction)),
-        pool="write",
-    )
-
-
-async def prune(body: bodies.PruneRequest, visit: Visit) -> Response:
-    """Report which learned edges are too weak to count; without ``dry_run``, erase them."""
-    return await visit.answer(
-        lambda index: index.maintenance.prune(body.min_weight, dry_run=body.dry_run), pool="long"
-    )
-
-
-async def doctor(body: bodies.DoctorRequest, visit: Visit) -> Response:
-    """Check everything that must always hold."""
-    return await visit.answer(
-        lambda index: index.maintenance.doctor(repair=body.repair), pool="long"
-    )
-
-
 async def compact(visit: Visit) -> Response:
     """Rewrite and shrink all files, without what was deleted and forgotten."""
 
@@ -180,3 +144,9 @@ async def compact(visit: Visit) -> Response:
         return bodies.Compacted()
 
     return await visit.answer(work, pool="long")
+
+
+refresh = served("refresh", pool="write", create=True)
+undo_tag_correction = served("undo_tag_correction", "undone", pool="write")
+prune = served("prune", pool="long")
+doctor = served("doctor", pool="long")

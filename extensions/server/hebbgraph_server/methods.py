@@ -1,0 +1,41 @@
+"""The methods that are served under their names: where each one is, and what it returns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from hebbgraph.hebbian_index import MOVED, HebbianIndex
+from hebbgraph.inspect.log import Log
+from hebbgraph.inspect.maintenance import Maintenance
+from hebbgraph.inspect.statistics import Stats
+from hebbgraph.inspect.tags import Tags
+from hebbgraph.inspect.view import Inspection
+from hebbgraph.inspection import Explanation
+
+__all__ = ["ROOMS", "home_of", "method_of", "returned_by"]
+
+ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Maintenance}
+#: Named where the index only refers to them, so that opening one does not load them.
+_LOADED_LATE: dict[str, Any] = {"Explanation": Explanation, "Stats": Stats}
+
+
+def home_of(name: str) -> tuple[str | None, str]:
+    """Return the room of a method, None for the index itself, and the method's name there."""
+    if name in MOVED:
+        return MOVED[name]
+    return (None if hasattr(HebbianIndex, name) else "inspect"), name
+
+
+def method_of(name: str) -> Callable[..., Any]:
+    """Return the method that is served under a name."""
+    room, own = home_of(name)
+    found: Callable[..., Any] = getattr(HebbianIndex if room is None else ROOMS[room], own)
+    return found
+
+
+def returned_by(method: Callable[..., Any]) -> Any:
+    """Return the type that a method returns."""
+    names = vars(sys.modules[method.__module__])
+    return eval(method.__annotations__["return"], {**names, **_LOADED_LATE})

@@ -1,0 +1,109 @@
+"""Routes that serve a method of the index as it is: body and answer follow from its signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_TAG
+from hebbgraph.records import Recall, TagCorrection
+from pydantic import BaseModel, Field, create_model
+from starlette.responses import Response
+
+from hebbgraph_server.fields import Body, Given, Id, Ids, Tag, Turns, Where
+from hebbgraph_server.methods import home_of, method_of, returned_by
+from hebbgraph_server.threads import Pool
+
+__all__ = ["served"]
+
+#: What a body takes for an argument of this name.
+_TYPES: dict[str, Any] = {
+    "chunk": Id | None,
+    "chunk_id": Id,
+    "chunks": Given,
+    "containing": str,
+    "conversation": Id,
+    "correction": TagCorrection | Id,
+    "delete_missing": bool,
+    "document_ids": Ids,
+    "dry_run": bool,
+    "history": Turns,
+    "ids": Ids,
+    "k": int,
+    "limit": int,
+    "min_weight": float | None,
+    "name": Id,
+    "on_error": Literal["raise", "skip"],
+    "query": str,
+    "questions": int,
+    "recall": Recall | Id,
+    "recall_id": Id,
+    "repair": bool,
+    "strict": bool,
+    "tag": Tag,
+    "where": Where,
+}
+#: Where the default of the method, or no limit, would not do over HTTP.
+_FIELDS: dict[tuple[str, str], Any] = {
+    ("documents", "containing"): Field("", max_length=MAX_ID),
+    ("documents", "limit"): Field(100, ge=1, le=10_000),
+    ("lesson_report", "k"): Field(5, ge=1, le=MAX_K),
+    ("lesson_report", "questions"): Field(200, ge=1, le=1_000),
+    ("neighborhood", "limit"): Field(500, ge=1, le=2_000),
+    ("refresh", "document_ids"): [],
+    ("tags", "containing"): Field("", max_length=MAX_TAG),
+    ("tags", "limit"): Field(100, ge=1, le=10_000),
+    ("trace", "limit"): Field(2_000, ge=1, le=20_000),
+}
+
+
+def served(
+    name: str, field: str | None = None, *, pool: Pool = "read", create: bool = False
+) -> Callable[..., Awaitable[Response]]:
+    """Return the endpoint of a route that calls the method of its name.
+
+    Parameters
+    ----------
+    name : str
+    field : str, optional
+        Of the answer, if the method returns no record.
+    pool, create
+        See :meth:`Visit.run`.
+    """
+    room, own = home_of(name)
+    method = method_of(name)
+    called = "".join(map(str.capitalize, name.split("_")))
+    returned: Any = returned_by(method)
+    answers: type[BaseModel] = returned
+    if field is not None:
+        kinds: dict[str, Any] = {field: (list[str] if returned == set[str] else returned, ...)}
+        answers = create_model(f"{called}Answer", __doc__=f"What ``{name}`` returns.", **kinds)
+
+    async def endpoint(*given: Any) -> Response:
+        *bodies, visit = given
+        arguments = {key: getattr(body, key) for body in bodies for key in takes.model_fields}
+
+        def work(index: HebbianIndex) -> BaseModel:
+            home = index if room is None else getattr(index, room)
+            found = getattr(home, own)(**arguments)
+            if field is None:
+                return found  # type: ignore[no-any-return]
+            found = sorted(found) if isinstance(found, set) else found
+            value: Any = {field: found}
+            return answers.model_construct(**value)  # ours: there is nothing to check
+
+        response: Response = await visit.answer(work, pool=pool, create=create)
+        return response
+
+    fields: dict[str, Any] = {}
+    for key, parameter in inspect.signature(method).parameters.items():
+        if key in _TYPES:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[key] = (_TYPES[key], _FIELDS.get((name, key), default))
+    takes = create_model(f"{called}Request", __base__=Body, __doc__=f"See ``{name}``.", **fields)
+    endpoint.__name__ = name
+    endpoint.__doc__ = (inspect.getdoc(method) or "").partition("\n\n")[0]
+    endpoint.__annotations__ = {"answer": answers} | ({"body": takes} if fields else {})
+    return endpoint
