@@ -120,13 +120,13 @@ class Folder:
 
     def replace(self, formers: Iterable[Path]) -> None:
         """Remove the folders of earlier versions, all but their trained layer."""
-        for former in formers if self.directory is not None else ():
-            if former.is_dir():
-                assert self.directory is not None
-                with contextlib.suppress(OSError):
-                    self.directory.mkdir(parents=True, exist_ok=True)
-                    os.replace(former / TRAINED_LAYER, self.directory / TRAINED_LAYER)
-                remove(former)
+        if self.directory is None:
+            return
+        for former in filter(Path.is_dir, formers):
+            with contextlib.suppress(OSError):
+                self.directory.mkdir(parents=True, exist_ok=True)
+                os.replace(former / TRAINED_LAYER, self.directory / TRAINED_LAYER)
+            remove(former)
 
 
 def derived_directory(root: Path, namespace: str, database_id: str) -> Path:
