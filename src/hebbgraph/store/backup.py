@@ -27,7 +27,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
-from hebbgraph.store.forks import Connection
+from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
 
@@ -110,6 +110,7 @@ def restore(
             "directory, or force=True (on the command line, --force)"
         )
     with (
+        connection_in_use(),
         _translated(str(backup)),
         closing(Connection(source_path)) as source,
     ):

@@ -27,7 +27,7 @@ from hebbgraph.extras import load_plugin
 from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.driver import Connection, Driver
-from hebbgraph.store.forks import disconnect_before_forks
+from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
 from hebbgraph.store.os_errors import is_forbidden, is_full, translate_os, translated_os
 from hebbgraph.store.places import Url, masked, parse_url
 from hebbgraph.store.sqlite import SqliteDriver
@@ -155,6 +155,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """One consistent view of the database."""
         with (
+            connection_in_use(),
             self._serialised(),
             self._translated(),
             self.driver.transaction(writing=False) as connection,
@@ -174,7 +175,7 @@ class Database:
 
         def work() -> list[Any]:
             self.driver.check_place()
-            with self._serialised():
+            with connection_in_use(), self._serialised():
                 try:  # several times a recall: entering a generator would take longer
                     return self.driver.ask(sql, values)
                 except self._errors as error:
@@ -201,6 +202,7 @@ class Database:
         try:
             with (
                 Uninterrupted(),  # else the lock may outlive the call
+                connection_in_use(),
                 self._serialised(),
                 self._translated(),
                 self.driver.transaction(writing=True) as connection,
@@ -341,7 +343,7 @@ class Database:
 
         In SQLite no byte of them remains, or IndexLockedError is raised.
         """
-        with self._serialised(), self._translated():
+        with connection_in_use(), self._serialised(), self._translated():
             self.driver.vacuum(sorted(schema.TABLES))
 
     def disconnect(self) -> None:
@@ -350,7 +352,7 @@ class Database:
 
     def dispose(self) -> None:
         """Close every connection, though one in memory only when no thread uses it."""
-        with self._serialised():
+        with connection_in_use(), self._serialised():
             self.driver.dispose()
 
 

@@ -5,10 +5,10 @@ inherits that memory, but not the locks. If it opens the same file, SQLite takes
 own for it; so another process that closes the file believes to be the last one, and removes the
 write-ahead log into which the child goes on writing [1]_.
 
-So a fork waits until no connection is in use, and closes them all; parent and child connect again
-when they need to. What another thread still uses after :data:`_WAIT_SECONDS` stays open, and so
-does everything if a program forks without telling Python (uWSGI does). Then the child refuses to
-open these files.
+So a fork waits until no thread uses a connection, and closes them all; parent and child connect
+again when they need to. What another thread still uses after :data:`_WAIT_SECONDS` stays open,
+and so does everything if a program forks without telling Python (uWSGI does). Then the child
+refuses to open these files.
 
 References
 ----------
@@ -18,6 +18,7 @@ References
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -30,11 +31,11 @@ from urllib.parse import unquote
 
 from hebbgraph.errors import StorageError
 
-__all__ = ["Connection", "disconnect_before_forks", "identity", "is_forking"]
+__all__ = ["Connection", "connection_in_use", "disconnect_before_forks", "identity"]
 
 logger = logging.getLogger(__name__)
 
-_WAIT_SECONDS, _PAUSE_SECONDS = 5.0, 0.002
+_WAIT_SECONDS = 5.0
 
 
 class _Disconnects(Protocol):
@@ -56,10 +57,9 @@ class Connection(sqlite3.Connection):
                 "database open, and SQLite would lose what both write. Fork while no call is at "
                 "work, or close the index before; or start processes by spawn or forkserver"
             )
-        with _connecting:
-            super().__init__(database, *args, **options)
-            if self._path:
-                _connections.add(self)
+        super().__init__(database, *args, **options)
+        if self._path:
+            _connections.add(self)
 
     def close(self) -> None:
         """Close it."""
@@ -74,53 +74,63 @@ _inherited: set[tuple[int, int] | None] = set()
 #: What a child must not finalize: connections belong to the process that made them.
 _parents: list[object] = []
 
-#: Held while a process connects, and while it forks.
-_connecting = threading.RLock()
-_forks = False
+_own = threading.local()
+#: One lock for each thread, held while it uses a connection.
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+#: Held while a process forks.
+_forking = threading.RLock()
+_waited_for: list[Any] = []
 
 
-def is_forking() -> bool:
-    """Return whether a connection is to be closed when its use ends: a fork waits for it."""
-    return _forks
+def connection_in_use() -> contextlib.AbstractContextManager[object]:
+    """Return the lock that this thread holds while it uses a connection: a fork waits for it."""
+    lock = getattr(_own, "lock", None)
+    if lock is None:
+        lock = threading.RLock()
+        with _forking:
+            _locks.add(lock)
+        _own.lock = lock
+    return lock
 
 
 def disconnect_before_forks(holder: _Disconnects) -> None:
     """Have an object close its connections before this process forks."""
-    with _connecting:
+    with _forking:
         _holders.add(holder)
 
 
 def _before_fork() -> None:
-    global _forks
-    _connecting.acquire()
-    _forks = True
     deadline = time.monotonic() + _WAIT_SECONDS
-    while True:
-        for holder in list(_holders):
-            try:
-                holder.disconnect()
-            except Exception as error:  # the fork goes on; the child refuses what stayed open
-                logger.warning("a connection was not closed before a fork: %s", error)
-        if not _connections or time.monotonic() >= deadline:
-            break
-        time.sleep(_PAUSE_SECONDS)
+    _forking.acquire()
+    _waited_for.extend(
+        lock for lock in list(_locks) if lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
+    )
+    for holder in list(_holders):
+        try:
+            holder.disconnect()
+        except Exception as error:  # the fork goes on; the child refuses what stayed open
+            logger.warning("a connection was not closed before a fork: %s", error)
 
 
 def _after_fork_in_parent() -> None:
-    global _forks
-    _forks = False
-    _connecting.release()
+    while _waited_for:
+        _waited_for.pop().release()
+    _forking.release()
 
 
 def _after_fork_in_child() -> None:
-    global _connecting, _forks
+    global _forking
     _parents.extend(_holders)
     _parents.extend(_connections)
     _inherited.update(identity(connection._path) for connection in _connections)
     _inherited.discard(None)
     _holders.clear()
     _connections.clear()
-    _connecting, _forks = threading.RLock(), False
+    while _waited_for:
+        _waited_for.pop().release()
+    _locks.clear()
+    _own.__dict__.clear()
+    _forking = threading.RLock()
 
 
 def _path_of(database: str) -> str:

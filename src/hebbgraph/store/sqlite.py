@@ -18,7 +18,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.forks import Connection, identity, is_forking
+from hebbgraph.store.forks import Connection, identity
 
 __all__ = ["SqliteDriver", "scrub"]
 
@@ -110,8 +110,7 @@ class SqliteDriver:
             return self._connect()
 
     def _give_back(self, connection: Connection) -> None:
-        leaves = self._is_closed or (self.path is not None and is_forking())
-        if leaves or len(self._idle) >= _KEPT:
+        if self._is_closed or len(self._idle) >= _KEPT:
             connection.close()
         else:
             self._idle.append(connection)
