@@ -87,6 +87,30 @@ def _cases(place: Path) -> Iterator[tuple[Path, Callable[[Path], None]]]:
     yield from itertools.product(files, DAMAGES) if SOAK else cases[::3]
 
 
+def test_each_derived_file_damaged_while_closed(
+    made: Path, tmp_path: Path, assert_like_rebuilt: Callable[[HebbianIndex], None]
+) -> None:
+    names = sorted(["petrel", "heron", "moss", "vale", "bay", "point", "bare"])
+    for n, (file, damage) in enumerate(_cases(made)):
+        place = tmp_path / str(n)
+        shutil.copytree(made, place)
+        damage(place / file)
+        told = f"{damage.__name__} {file}"
+        with HebbianIndex.open(place) as index:
+            assert _hits(index) == names, told
+            index.add([{"id": "late", "title": "Ice", "text": "The ice trade ended."}])
+            assert "late" in _hits(index), told
+            if n % 5 == 0:
+                assert_like_rebuilt(index)
+            if file.name not in ("lock", ".managed.json") and file.suffix != ".lock":
+                assert index.repairs, told
+        with HebbianIndex.open(place) as index:
+            assert "late" in _hits(index), told
+            assert index.doctor().findings == (), told
+            assert index.repairs == (), told
+        shutil.rmtree(place)
+
+
 def test_each_derived_file_damaged_while_another_process_reads(
     made: Path, tmp_path: Path, assert_like_rebuilt: Callable[[HebbianIndex], None]
 ) -> None:

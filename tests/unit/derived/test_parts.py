@@ -188,6 +188,39 @@ def _hits_of_direct_search(index: HebbianIndex) -> list[str]:
     return sorted(index.parts.truth.ids(rows.tolist()).values())
 
 
+def test_a_missing_lexical_index_is_built_anew(
+    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
+) -> None:
+    shutil.rmtree(folder / "lexical")
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+
+
+@pytest.mark.parametrize("how", ["cut", "missing", "empty"])
+@pytest.mark.parametrize("which", range(4))  # all others are the same; test_faults.py has them
+def test_a_damaged_lexical_index_is_built_anew(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    which: int,
+    how: str,
+) -> None:
+    names = ["manifest.json", "meta.json", ".managed.json"]
+    segments = sorted(
+        p for p in (folder / "lexical").iterdir() if p.suffix not in (".json", ".lock")
+    )
+    paths = [folder / "lexical" / name for name in names] + segments
+    if which >= len(paths):
+        pytest.skip("Tantivy made fewer files")
+    path = paths[which]
+    if how == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if how == "cut" else b"")
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+
+
 @pytest.mark.parametrize("generation", [0, 1, 99])
 def test_a_lexical_index_of_another_commit_is_brought_on(
     open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path, generation: int
