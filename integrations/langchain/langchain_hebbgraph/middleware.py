@@ -18,6 +18,7 @@ from hebbgraph.citations import (
     parse_citations,
     parse_structured,
 )
+from hebbgraph.citations.exchange import still_says
 from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.documents import Document
@@ -167,7 +168,7 @@ class CitingMiddleware(AgentMiddleware):
         """Return the answer that is not what was finally said, if it was learned from."""
         name, said = self._said.pop(_question_of(messages), (None, ""))
         finally_said = [str(one.text) for one in messages if isinstance(one, AIMessage)][-1:]
-        return None if any(said in text for text in finally_said) else name
+        return None if not said or any(still_says(text, said) for text in finally_said) else name
 
     def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
         """Return the user's last question, what to note of it, and earlier ones as options."""

@@ -28,10 +28,14 @@ from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
 from hebbgraph.citations.shown import rendered_in
 
-__all__ = ["Exchange", "Reply", "sources_of"]
+__all__ = ["Exchange", "Reply", "sources_of", "still_says"]
 
 #: A shorter reply ("yes") may occur in an unrelated output by chance.
 _MIN_TELLING_CHARACTERS = 20
+#: An answer whose citations are written otherwise, as names or links, still has most of its words.
+_MOST_WORDS = 0.8
+_MIN_WORDS = 3
+_WORDS = re.compile(r"\w+")
 _UNFINISHED = re.compile(r"[\[【][^\[\]【】]*\Z")
 #: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
 _POINTING = re.compile(
@@ -206,7 +210,11 @@ class Exchange:
         texts = [text for text in self.output if text.strip() and text not in last.reply.prompt]
         if not texts:
             return [one for one in readings if one.cited][-1:]
-        return [self._read(Reply(text="\n\n".join(texts)), last.rendered)]
+        said = self._read(Reply(text="\n\n".join(texts)), last.rendered)
+        taken = [one for one in readings if _is_taken_from(one, texts)]
+        # What a parser took out of a form has left its citations there.
+        in_form = any(len([*texts_in(_all_said(one))]) > 1 for one in taken)
+        return [said] if not taken or (said.cited and not in_form) else taken
 
     def _asked(self) -> str:
         """Return the user's own words; a question that a model rewrote is not among them."""
@@ -297,9 +305,9 @@ def _cited(said: Cited, reply: Reply, rendered: Rendered) -> dict[str, None]:
 
 
 def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Reading]:
-    """Return the replies that occur in the output, or else those that the output was taken from."""
+    """Return the replies that occur in the output."""
     texts = [stripped for text in output if (stripped := text.strip())]
-    whole = [
+    return [
         one
         for one in readings
         if (said := one.reply.text.strip())
@@ -308,20 +316,34 @@ def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Read
             for text in texts
         )
     ]
-    return whole or [one for one in readings if _is_taken_from(one, texts)]
+
+
+def _all_said(reading: _Reading) -> list[Any]:
+    return [text for text in (reading.reply.text, *reading.reply.structured) if text]
 
 
 def _is_taken_from(reading: _Reading, texts: Sequence[str]) -> bool:
-    """Return whether a parser may have taken what was returned out of a reply."""
-    own = [_bare(text) for text in texts if text not in reading.reply.prompt]
-    telling = [text for text in own if len(text) >= _MIN_TELLING_CHARACTERS] or own
-    said = [_bare(text) for text in texts_in([reading.reply.text, *reading.reply.structured])]
-    return any(
-        whole.startswith(text) or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", whole)
-        for text in telling
-        if text
-        for whole in said
-    )
+    telling = [text for text in texts if len(text) >= _MIN_TELLING_CHARACTERS] or texts
+    said = list(texts_in(_all_said(reading)))
+    return any(still_says(text, whole) for text in telling for whole in said)
+
+
+def still_says(text: str, said: str) -> bool:
+    """Return whether a text is a part of what a model said, or has its words in another form.
+
+    Examples
+    --------
+    >>> still_says("Ida Moss did it (Petrel).", "Ida Moss did it [1]."), still_says("No.", "Moss.")
+    (True, False)
+    """
+    text, said = _bare(text), _bare(said)
+    words = set(_WORDS.findall(said))
+    if len(words) >= _MIN_WORDS and len(words.intersection(_WORDS.findall(text))) >= (
+        _MOST_WORDS * len(words)
+    ):
+        return True
+    part = rf"(?<!\w){re.escape(text)}(?!\w)"
+    return bool(text) and (said.startswith(text) or re.search(part, said) is not None)
 
 
 def _bare(text: str) -> str:

@@ -98,9 +98,16 @@ def test_what_takes_the_place_of_an_answer_is_the_answer() -> None:
     answer = 'She "did" it\nin cafés.'
     assert taught(Exchange(recalls=[OWN], replies=[quoted], output=[answer])) == [("c",)]
     begun = said("By Moss [1], who was born up north [2].")
-    for left in ("By Mo", "By Moss [", "By Moss [1], wh"):
+    for left, cited in (
+        ("By Mo", ("a", "b")),
+        ("By Moss [", ("a", "b")),
+        ("By Moss [1], wh", ("a",)),  # more did not reach the reader
+        ("By Moss [1].", ("a",)),
+        ("By Moss (Petrel), who was born up north (Tessel Bay).", ("a", "b")),
+        ("Von Moss, die im Norden geboren wurde.", None),
+    ):
         exchange = Exchange(recalls=[OWN], replies=[begun], output=[left])
-        assert taught(exchange) == [("a", "b")]
+        assert taught(exchange) == ([] if cited is None else [cited])
 
 
 def test_each_reply_is_read_by_the_keys_of_its_own_prompt() -> None:

@@ -75,6 +75,12 @@ def _guardrail(state: AgentState[Any], runtime: Any) -> dict[str, Any]:
     return {"messages": [AIMessage("I may not say.", id=state["messages"][-1].id)]}
 
 
+@after_model
+def _writing_names(state: AgentState[Any], runtime: Any) -> dict[str, Any]:
+    last = state["messages"][-1]
+    return {"messages": [AIMessage(str(last.text).replace("[1]", "(Petrel)"), id=last.id)]}
+
+
 @pytest.mark.parametrize("is_attached", [False, True])
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_what_a_guardrail_replaces_teaches_nothing(
@@ -83,7 +89,7 @@ async def test_what_a_guardrail_replaces_teaches_nothing(
     learner = CitationLearner(retriever)
     citing_sources = CitingMiddleware(retriever, learner=None if is_attached else learner)
     config: Any = {"callbacks": [learner]} if is_attached else {}
-    for guards, taught in (([_guardrail], 0), ([], 1)):
+    for guards, taught in (([_guardrail], 0), ([_writing_names], 1), ([], 2)):
         agent = create_agent(chat(citing("petrel")), middleware=[citing_sources, *guards])
         if is_async:
             await agent.ainvoke(asking(), config)
