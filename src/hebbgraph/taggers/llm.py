@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from hebbgraph.calling import RateLimiter, call_with_timeout, retrying
 from hebbgraph.errors import ParameterError
@@ -23,17 +23,6 @@ __all__ = ["LLMTagger"]
 MAX_VOCABULARY = 2000
 _REASON_CHARACTERS = 200
 _SINGLES = 3  # after this many single chunks of a failed group fail too, skip the others
-
-
-class _Event(NamedTuple):
-    """A message from a worker thread."""
-
-    kind: Literal["tags", "failed", "called", "broken", "done"]
-    at: int = -1
-    tags: tuple[str, ...] = ()
-    reason: str = ""
-    tokens: tuple[int, int] = (0, 0)
-    error: BaseException | None = None
 
 
 class LLMTagger:
@@ -214,21 +203,11 @@ class LLMTagger:
         first: dict[tuple[str, str], int] = {}
         twin = {at: first.setdefault((c.title, c.text), at) for at, c in enumerate(chunks)}
         missing = [at for at in range(len(chunks)) if at not in tags and twin[at] == at]
-        failed: dict[int, str] = {}
-        counts = dict.fromkeys(("calls", "input_tokens", "output_tokens"), 0)
+        run = _Run(self, chunks, missing)
+        failed = run.failed
         if on_progress is not None:
             on_progress(n_cached)
-        for events in self._events(chunks, missing):
-            fresh = {}
-            for event in events:
-                if event.kind == "tags":
-                    fresh[event.at] = event.tags
-                elif event.kind == "failed":
-                    failed[event.at] = event.reason
-                elif event.kind == "called":
-                    counts["calls"] += 1
-                    counts["input_tokens"] += event.tokens[0]
-                    counts["output_tokens"] += event.tokens[1]
+        for fresh in run.answers():
             if fresh and store is not None:
                 store.put(self.name, {at: (chunks[at], found) for at, found in fresh.items()})
             tags.update(fresh)
@@ -243,40 +222,13 @@ class LLMTagger:
             tagged=len(tags),
             cached=n_cached,
             failed=tuple((chunks[at].id, reason) for at, reason in sorted(failed.items())),
-            **counts,
+            calls=run.calls,
+            input_tokens=run.tokens[0],
+            output_tokens=run.tokens[1],
         )
         return [tags.get(at, ()) for at in range(len(chunks))], report
 
     # -- calling --------------------------------------------------------------------
-
-    def _events(self, chunks: Sequence[Chunk], missing: list[int]) -> Iterator[list[_Event]]:
-        """Run the calls in threads; yield their events in the calling thread."""
-        size = self.chunks_per_call
-        groups = [missing[at : at + size] for at in range(0, len(missing), size)]
-        if not groups:
-            return
-        waiting: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
-        for group in groups:
-            waiting.put(group)
-        queued_events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        stop = threading.Event()
-        run = _Run(self, chunks, waiting, queued_events, stop)
-        n_running = min(self.concurrency, len(groups))
-        for _ in range(n_running):
-            threading.Thread(target=run.work, name="hebbgraph-tagger", daemon=True).start()
-        try:
-            while n_running:
-                events = [queued_events.get()]
-                while not queued_events.empty():
-                    events.append(queued_events.get())
-                for event in events:
-                    if event.kind == "broken":
-                        assert event.error is not None
-                        raise event.error
-                n_running -= sum(event.kind == "done" for event in events)
-                yield events
-        finally:
-            stop.set()
 
     def prompt(self, chunks: Sequence[Chunk]) -> str:
         """Return the prompt for some chunks."""
@@ -310,64 +262,80 @@ class LLMTagger:
 
 
 class _Run:
-    """The shared state of the threads in one call of :meth:`LLMTagger.tag_chunks`."""
+    """One call of :meth:`LLMTagger.tag_chunks`, whose threads share it."""
 
-    def __init__(
-        self,
-        tagger: LLMTagger,
-        chunks: Sequence[Chunk],
-        waiting: queue.SimpleQueue[list[int]],
-        events: queue.SimpleQueue[_Event],
-        stop: threading.Event,
-    ) -> None:
+    def __init__(self, tagger: LLMTagger, chunks: Sequence[Chunk], missing: list[int]) -> None:
         self.tagger = tagger
         self.chunks = chunks
-        self.waiting = waiting
-        self.events = events
-        self.stop = stop
-        self.lock = threading.Lock()
-        self.silent_groups = 0
+        self.failed: dict[int, str] = {}
+        self.calls = 0
+        self.tokens = (0, 0)
+        size = tagger.chunks_per_call
+        self._groups = [missing[at : at + size] for at in range(0, len(missing), size)]
+        #: Tags by position, what broke a thread, or None of a thread that is done.
+        self._found: queue.SimpleQueue[dict[int, tuple[str, ...]] | BaseException | None]
+        self._found = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._silent_groups = 0
 
-    def work(self) -> None:
+    def answers(self) -> Iterator[dict[int, tuple[str, ...]]]:
+        """Run the calls in threads; yield tags by position in the calling thread."""
+        n_running = min(self.tagger.concurrency, len(self._groups))
+        self._groups.reverse()  # the first is taken first
+        for _ in range(n_running):
+            threading.Thread(target=self._work, name="hebbgraph-tagger", daemon=True).start()
+        try:
+            while n_running:
+                found = self._found.get()
+                if isinstance(found, BaseException):
+                    raise found
+                n_running -= found is None
+                yield found or {}
+        finally:
+            self._stop.set()
+
+    def _work(self) -> None:
         """Process groups until none is left."""
         try:
-            while not self.stop.is_set():
-                try:
-                    group = self.waiting.get_nowait()
-                except queue.Empty:
-                    break
+            while not self._stop.is_set():
+                with self._lock:
+                    if not self._groups:
+                        break
+                    group = self._groups.pop()
                 self._group(group)
+                self._found.put({})  # that some failed is progress, too
         except BaseException as error:  # our own bug, not the model's: raise it in the caller
-            self.events.put(_Event("broken", error=error))
+            self._found.put(error)
         finally:
-            self.events.put(_Event("done"))
+            self._found.put(None)
 
     def _group(self, group: list[int]) -> None:
         tagger = self.tagger
-        if self.silent_groups >= tagger.give_up_after:
-            reason = f"not asked: {self.silent_groups} calls in a row had failed"
-            self._fail(dict.fromkeys(group, reason))
+        if self._silent_groups >= tagger.give_up_after:
+            reason = f"not asked: {self._silent_groups} calls in a row had failed"
+            self.failed.update(dict.fromkeys(group, reason))
             return
         pending = self._asked(group)
         if len(group) > 1:
             # One chunk may spoil the answer for the whole group, so ask about each alone.
             for tried, at in enumerate(list(pending)):
-                if self.stop.is_set() or (tried >= _SINGLES and len(pending) == len(group)):
+                if self._stop.is_set() or (tried >= _SINGLES and len(pending) == len(group)):
                     break  # the model fails, whatever the chunk
                 alone = self._asked([at])
                 pending.update(alone)
                 if not alone:
                     del pending[at]
-        with self.lock:
-            self.silent_groups = self.silent_groups + 1 if len(pending) == len(group) else 0
-        self._fail(pending)
+        with self._lock:
+            self._silent_groups = self._silent_groups + 1 if len(pending) == len(group) else 0
+        self.failed.update(pending)
 
     def _asked(self, group: list[int]) -> dict[int, str]:
         """Ask about a group, with retries; return the reason for each chunk without tags."""
         tagger = self.tagger
         pending = dict.fromkeys(group, "interrupted")
         try:
-            for attempt in retrying(tagger.retries, tagger.retry_wait_seconds, self.stop):
+            for attempt in retrying(tagger.retries, tagger.retry_wait_seconds, self._stop):
                 with attempt:
                     self._ask(pending)
         except Exception as error:  # reported per chunk
@@ -379,8 +347,8 @@ class _Run:
         tagger = self.tagger
         order = list(pending)
         asked = [self.chunks[at] for at in order]
-        tagger._rate_limiter.wait(self.stop)
-        if self.stop.is_set():  # the caller is gone, so pay for no more calls
+        tagger._rate_limiter.wait(self._stop)
+        if self._stop.is_set():  # the caller is gone, so pay for no more calls
             raise InterruptedError("the caller has stopped")
         tokens = (0, 0)
         try:
@@ -389,16 +357,16 @@ class _Run:
             )
             tokens = (answer.input_tokens, answer.output_tokens)
         finally:
-            self.events.put(_Event("called", tokens=tokens))
-        for position, tags in tagger.read(answer.text, asked).items():
-            self.events.put(_Event("tags", at=order[position], tags=tags))
-            del pending[order[position]]
+            with self._lock:
+                self.calls += 1
+                self.tokens = (self.tokens[0] + tokens[0], self.tokens[1] + tokens[1])
+            self._found.put({})  # the caller may want to stop
+        found = {order[at]: tags for at, tags in tagger.read(answer.text, asked).items()}
+        self._found.put(found)
+        for at in found:
+            del pending[at]
         if pending:
             raise GarbledAnswerError(f"no usable tags for {len(pending)} of {len(order)} chunks")
-
-    def _fail(self, pending: dict[int, str]) -> None:
-        for at, reason in pending.items():
-            self.events.put(_Event("failed", at=at, reason=reason))
 
 
 def _reason(error: BaseException) -> str:
