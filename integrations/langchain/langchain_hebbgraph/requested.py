@@ -16,29 +16,30 @@ __all__ = ["NAMESPACE", "asked_namespace", "asked_request", "request", "said", "
 #: The key in ``config["configurable"]``, and the field of a LangGraph runtime's context.
 NAMESPACE = "hebbgraph_namespace"
 
-_namespace: ContextVar[str | None] = ContextVar("langchain_hebbgraph_namespace", default=None)
-_request: ContextVar[Mapping[str, Any]] = ContextVar("langchain_hebbgraph_request")
+#: The namespace that a request asks for, and all that it says of itself.
+_request: ContextVar[tuple[str | None, Mapping[str, Any]]] = ContextVar(
+    "langchain_hebbgraph_request", default=(None, {})
+)
 
 
 @contextmanager
 def within(config: RunnableConfig | None) -> Iterator[None]:
     """Remember what a request says for as long as it is answered."""
-    namespace, whole = _namespace.set(said(NAMESPACE, config)), _request.set(request(config))
+    token = _request.set((said(NAMESPACE, config), request(config)))
     try:
         yield
     finally:
-        _namespace.reset(namespace)
-        _request.reset(whole)
+        _request.reset(token)
 
 
 def asked_request() -> Mapping[str, Any]:
     """Return what the present request says of itself."""
-    return _request.get({})
+    return _request.get()[1]
 
 
 def asked_namespace() -> str | None:
     """Return the namespace that the present request asks for."""
-    return _namespace.get() or said(NAMESPACE)
+    return _request.get()[0] or said(NAMESPACE)
 
 
 def request(config: RunnableConfig | None = None) -> dict[str, Any]:

@@ -162,20 +162,11 @@ class TracingHandler(BaseCallbackHandler, ABC):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note what a chat model was given."""
+        """Note what a model was given: a chat model messages, a text model texts."""
         with self._lock:
             self._started(run_id, parent_run_id, metadata).start_call(run_id, messages)
 
-    def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: Sequence[Prompt],
-        *,
-        run_id: UUID,
-        **kwargs: Any,
-    ) -> None:
-        """Note what a text model was given."""
-        self.on_chat_model_start(serialized, prompts, run_id=run_id, **kwargs)
+    on_llm_start = on_chat_model_start  # type: ignore[assignment]
 
     def on_hebbian_recall(
         self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
@@ -207,9 +198,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
             if (trace := self._trace_of.get(run_id)) is not None:
                 self._ended(run_id, trace, outputs)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that a tool ended."""
-        self.on_chain_end(output, run_id=run_id)
+    on_tool_end = on_chain_end  # type: ignore[assignment]
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Note what a model said."""

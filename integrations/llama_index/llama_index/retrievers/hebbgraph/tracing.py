@@ -281,10 +281,4 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         """Keep none."""
         return None
 
-    def prepare_to_exit_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
-        """Keep none."""
-        return None
-
-    def prepare_to_drop_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
-        """Keep none."""
-        return None
+    prepare_to_exit_span = prepare_to_drop_span = new_span
