@@ -21,6 +21,7 @@ from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Chunk
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from hebbgraph_server.fields import Body
 from hebbgraph_server.problems import problem_of
 
 __all__ = ["Answer", "AnswerPart", "AnswerRequest", "Model", "as_it_comes"]
@@ -32,19 +33,15 @@ _FORMATTER = Formatter(max_characters=4_000)
 _QUOTED = 300
 
 
-class AnswerRequest(BaseModel):
+class AnswerRequest(Body):
     """A recent recall, and how many of its passages the model is shown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     recall_id: str = Field(max_length=MAX_ID)
     k: int = Field(default=10, ge=1, le=50)
 
 
-class AnswerPart(BaseModel):
+class AnswerPart(Body):
     """A line of a streamed answer, before the last: some more of the text."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
 

@@ -15,10 +15,11 @@ from typing import Any, Literal
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.ingest import Intake
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
+from hebbgraph_server.fields import Body
 from hebbgraph_server.problems import Problem, problem_of
 from hebbgraph_server.visit import NDJSON, Visit
 
@@ -36,10 +37,8 @@ __all__ = [
 _PAGE = 1_000
 
 
-class DropRequest(BaseModel):
+class DropRequest(Body):
     """The name of the namespace once more, so that none is deleted by mistake."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(max_length=256)
 
@@ -50,10 +49,8 @@ class Dropped(BaseModel):
     dropped: Literal[True] = True
 
 
-class Line(BaseModel):
+class Line(Body):
     """One line of an export: what makes a part of it again."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     put_document: bodies.PutDocumentRequest | None = None
     add: bodies.AddRequest | None = None
@@ -62,10 +59,8 @@ class Line(BaseModel):
     problem: Problem | None = Field(default=None, description="the export broke off; the last line")
 
 
-class ImportRequest(BaseModel):
+class ImportRequest(Body):
     """Lines of an export; any part of them, in their order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     lines: list[Line]
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, get_type_hints
 
 from fastapi import APIRouter
@@ -81,33 +82,24 @@ class Route:
         return get_type_hints(self.endpoint).get("body")
 
 
-def _read(name: str, answer: type[BaseModel] | None = None, method: str = "POST") -> Route:
-    return _of(reading, Role.READ, name, answer, method)
-
-
-def _teach(name: str, answer: type[BaseModel] | None = None, method: str = "POST") -> Route:
-    return _of(teaching, Role.TEACH, name, answer, method)
-
-
-def _write(name: str, answer: type[BaseModel] | None = None, **more: Any) -> Route:
-    return _of(writing, Role.WRITE, name, answer, **more)
-
-
-def _long(name: str, answer: type[BaseModel] | None = None, **more: Any) -> Route:
-    return _write(name, answer, is_long=True, **more)
-
-
 def _of(
-    module: Any,
+    module: ModuleType,
     role: Role,
     name: str,
-    answer: type[BaseModel] | None,
+    answer: type[BaseModel] | None = None,
     method: str = "POST",
     **more: Any,
 ) -> Route:
+    """Return the route of an endpoint; where it tells what it answers with, that is left out."""
     endpoint = getattr(module, name)
     answers = answer or get_type_hints(endpoint)["answer"]
     return Route(method, f"/{name}", endpoint, answers, role, **more)
+
+
+_read = functools.partial(_of, reading, Role.READ)
+_teach = functools.partial(_of, teaching, Role.TEACH)
+_write = functools.partial(_of, writing, Role.WRITE)
+_long = functools.partial(_write, is_long=True)
 
 
 ROUTES = (
@@ -116,7 +108,7 @@ ROUTES = (
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
     _read("access", reading.Access, "GET"),
     _read("recall", Recall),
-    Route("POST", "/answer", reading.answer, Answer, Role.READ, streams=AnswerPart),
+    _read("answer", Answer, streams=AnswerPart),
     _read("in_full"),
     _read("find_recall"),
     _read("explain"),
@@ -128,7 +120,7 @@ ROUTES = (
     _read("stats", method="GET"),
     _read("learned", method="GET"),
     _read("properties", bodies.Properties, "GET"),
-    Route("POST", "/colonies", reading.colonies, bodies.Colonies, Role.READ, is_long=True),
+    _read("colonies", bodies.Colonies, is_long=True),
     _read("tasks", TasksFound, "GET"),
     _read("trace"),
     _read("tags"),
@@ -144,15 +136,13 @@ ROUTES = (
     _teach("find_answer"),
     _teach("earlier_recalls"),
     _teach("lessons", bodies.Lessons),
-    _of(teaching, Role.WRITE, "lesson_report", None, is_long=True),
+    _of(teaching, Role.WRITE, "lesson_report", is_long=True),
     _long("add", AddReport, streams=bodies.Progress),
     _long("refresh"),
     _long("put_document", AddReport),
     _write("make_namespace", bodies.Made),
     _long("put_file", AddReport),
-    Route(
-        "POST", "/drop_namespace", moving.drop_namespace, moving.Dropped, Role.WRITE, is_long=True
-    ),
+    _of(moving, Role.WRITE, "drop_namespace", moving.Dropped, is_long=True),
     Route("GET", "/export", moving.export, None, Role.WRITE, streams=moving.Line),
     Route("POST", "/import", moving.import_lines, moving.Imported, Role.WRITE, is_long=True),
     Route("POST", "/read_folder", read_folder, FolderReport, Role.WRITE, is_long=True),
