@@ -204,11 +204,14 @@ def _general(word: str, classify: _Classifier) -> _WordShape:
     shapes: list[str] = []
 
     def mark(punctuation: str) -> None:
-        marks = _marks(punctuation)
-        units.extend([""] * len(marks))
-        shapes.append(marks)
+        if punctuation:
+            marks = _marks(punctuation)
+            units.extend([""] * len(marks))
+            shapes.append(marks)
 
-    word = _RECEIVER.sub(r"\1|", without_links(word))
+    word = without_links(word)
+    if "." in word:
+        word = _RECEIVER.sub(r"\1|", word)
     # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
     pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
     for position, piece in enumerate(pieces):
