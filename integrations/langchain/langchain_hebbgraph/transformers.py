@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from hebbgraph import Chunk
@@ -23,6 +24,7 @@ from langchain_hebbgraph.conversion import ADDRESSES, REFERENCES, SOURCE, TAGS, 
 __all__ = ["HebbianTextSplitter", "TagTransformer"]
 
 
+@dataclass(eq=False)
 class TagTransformer(BaseDocumentTransformer):
     """Write tags into the metadata of documents, where they can be seen and filtered.
 
@@ -48,16 +50,10 @@ class TagTransformer(BaseDocumentTransformer):
     ['ida moss', 'petrel']
     """
 
-    def __init__(
-        self,
-        tagger: Callable[[Chunk], Iterable[str]] | None = None,
-        *,
-        tags_key: str = TAGS,
-        max_tags: int | None = None,
-    ) -> None:
-        self.tagger = tagger
-        self.tags_key = tags_key
-        self.max_tags = max_tags
+    tagger: Callable[[Chunk], Iterable[str]] | None = None
+    _: KW_ONLY
+    tags_key: str = TAGS
+    max_tags: int | None = None
 
     def transform_documents(
         self, documents: Sequence[Document], **kwargs: Any

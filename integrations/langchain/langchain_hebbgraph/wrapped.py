@@ -39,6 +39,7 @@ class Found:
     vector: Sequence[float] | None = None
 
 
+@dataclass(frozen=True)
 class Wrapped:
     """A vector store, or any retriever, beneath a graph.
 
@@ -53,17 +54,10 @@ class Wrapped:
         Gives the vectors of the store's documents by id.
     """
 
-    def __init__(
-        self,
-        source: VectorStore | BaseRetriever,
-        k: int,
-        kwargs: Mapping[str, Any],
-        vectors: VectorSource | None = None,
-    ) -> None:
-        self.source = source
-        self.k = k
-        self.kwargs = dict(kwargs)
-        self.vectors = vectors
+    source: VectorStore | BaseRetriever
+    k: int
+    kwargs: Mapping[str, Any]
+    vectors: VectorSource | None = None
 
     # -- seeds ------------------------------------------------------------------------
 

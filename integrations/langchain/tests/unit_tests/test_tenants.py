@@ -139,19 +139,12 @@ def test_a_request_that_names_none_is_refused(pool: IndexPool, retriever: Hebbia
     assert known.invoke(QUERY, asking("anna"))[0].page_content == BERTH["anna"]
 
 
-def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> None:
-    retriever = HebbianRetriever.from_index(pool["anna"])
-    assert retriever.invoke(QUERY, asking("anna"))
-    with pytest.raises(ParameterError, match="searches 'anna' alone; make it by from_pool"):
-        retriever.invoke(QUERY, asking("bert"))
+def test_one_store_is_not_put_beneath_all_namespaces(pool: IndexPool) -> None:
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
     with pytest.raises(ParameterError, match="would mix tenants"):
         HebbianRetriever(
             index=pool["anna"], options=SearchOptions(namespaces=pool, seed_source=store)
         )
-    wrong: Any = "tenants.hebb"
-    with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):
-        HebbianRetriever.from_pool(wrong)
 
 
 class State(TypedDict):
