@@ -43,6 +43,7 @@ __all__ = [
     "Filter",
     "joined",
     "parse_filter",
+    "value_at",
 ]
 
 SPECIAL_FIELDS = ("$id", "$document_id", "$colony", "$stale")
@@ -187,6 +188,24 @@ def joined(first: Any, second: Any) -> Any:
     return lambda chunk: all(accepts(chunk) for accepts in passes)
 
 
+def value_at(field: str, metadata: Mapping[str, Any]) -> Any:
+    """Return the value of a metadata field, by its name or by a dotted path; MISSING if none.
+
+    Examples
+    --------
+    >>> value_at("author.name", {"author": {"name": "Ida"}})
+    'Ida'
+    """
+    if field in metadata:
+        return metadata[field]
+    value: Any = metadata
+    for name in field.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return MISSING
+        value = value[name]
+    return value
+
+
 def _passes(where: Filter) -> Callable[[Any], bool]:
     return lambda chunk: bool(where.mask(_FieldsOfOne(chunk))[0])
 
@@ -207,14 +226,7 @@ class _FieldsOfOne:
             return MISSING if self.chunk.document_id is None else self.chunk.document_id
         if field in SPECIAL_FIELDS:
             raise FilterError(f"{field} cannot be joined with a callable; write both as dicts")
-        value: Any = self.chunk.metadata
-        if field in value:
-            return value[field]
-        for name in field.split("."):
-            if not isinstance(value, Mapping) or name not in value:
-                return MISSING
-            value = value[name]
-        return value
+        return value_at(field, self.chunk.metadata)
 
     def cover(self, field: str, predicate: Predicate) -> None:
         return None

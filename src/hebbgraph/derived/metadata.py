@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray
 from hebbgraph.filter_operators import MISSING, Predicate
-from hebbgraph.filters import Cover
+from hebbgraph.filters import Cover, value_at
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.held_json import read_json
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain
@@ -120,11 +120,4 @@ def _read(field: str, id_: str, document_id: str | None, metadata: str) -> Any:
         return id_
     if field == "$document_id":
         return MISSING if document_id is None else document_id
-    value: Any = read_json(metadata, dict, "metadata of a chunk")
-    if field in value:
-        return value[field]
-    for name in field.split("."):
-        if not isinstance(value, dict) or name not in value:
-            return MISSING
-        value = value[name]
-    return value
+    return value_at(field, read_json(metadata, dict, "metadata of a chunk"))
