@@ -38,24 +38,18 @@ def prompt_of(form: str) -> str:
 
 
 #: The form of a source, the answer, and the chunks cited or the reason why there are none.
+#: More of them are scripts of ``hebbgraph.testing``, which the adapters run too.
 MATRIX = [
     ("[{n}] {text}", "In the bay [3].", ["bay"]),
     ("[{n}]: {text}", "In the bay [3].", ["bay"]),
     ("[{n}] {flat}", "In the bay [3].", ["bay"]),
     ("[{id}]\n{text}", "In the bay [bay].", ["bay"]),
-    ("{n}. {text}", "In the bay [3].", ["bay"]),
     ("{n}) {text}", "In the bay (3).", ["bay"]),
     ("{n}. {flat}", "In the bay, says source 3.", ["bay"]),
-    ("({n}) {text}", "In the bay (3).", ["bay"]),
     ("({n}) {flat}", "In the bay (2, 3).", ["moss", "bay"]),
-    ("Source [{n}]: {text}", "In the bay [3].", ["bay"]),
-    ("[{n}] Title {id}: {text}", "In the bay [3].", ["bay"]),
-    ("[^{n}] {text}", "In the bay [^3].", ["bay"]),
     ("[{n}] {text}", "In the bay.³", ["bay"]),
     ("[{n}] {text}", "In the bay<sup>3, 1</sup>.", ["bay", "petrel"]),
     ("[{n}] {text}", "In the bay.¹³", ["petrel", "bay"]),
-    ("[{n}] {text}", "In the bay 【3†source】.", ["bay"]),
-    ("[{n}] {text}", "<think>Perhaps [1]?</think>In the bay [3].", ["bay"]),
     ("[{n}] {text}", "Perhaps [1]?</think>\n\nIn the bay [3].", ["bay"]),
     ("[{n}] {text}", "In the bay [3]. <reasoning>or [2]", ["bay"]),
     (
@@ -76,12 +70,9 @@ MATRIX = [
         "See https://example.org/bay?page=1&view=2.",
         ["bay"],
     ),
-    ("Title: {id}\n{text}", "In the bay [bay].", ["bay"]),
-    ("Source {n}: {text}", "In the bay (Source 3).", ["bay"]),
     ("Source {n}:\n{text}", "Source 3 says: in the bay.", ["bay"]),
     ("Source {n}: A title\n{text}", "In the bay [Source 3].", ["bay"]),
     ("Document {n} - {flat}", "In the bay [3].", ["bay"]),
-    ('<document index="{n}">\n{text}\n</document>', "In the bay [3].", ["bay"]),
     ('<source id="{id}">{flat}</source>', "In the bay [bay].", ["bay"]),
     (
         "Source: {{'source': 'docs/{id}.md', 'page': 1}}\nContent: {text}",
@@ -90,15 +81,9 @@ MATRIX = [
     ),
     ("Source: {{'source': 'docs/{id}.md'}}\nContent: {flat}", "So [docs/bay.md].", ["bay"]),
     ("Source: docs/{id}.md\n{text}", "In the bay [docs/bay.md].", ["bay"]),
-    ("{text}", "In the bay [3].", Reason.NO_KEYS),
     ("{flat}", "In the bay (3).", Reason.NO_KEYS),
-    ("[{n}] {text}", "In the bay.", Reason.NOTHING_CITED),
-    ("[{n}] {text}", "In the bay [7].", Reason.OUT_OF_RANGE),
-    ("[{n}] {text}", "In the bay³.", ["bay"]),
     ("[{n}] {text}", "In the bay (3).", Reason.UNKNOWN_FORMAT),
     ("[{n}] {text}", "The third source has it: in the bay.", Reason.UNKNOWN_FORMAT),
-    ("[{n}] {text}", "[3] says nothing about it.", Reason.DISMISSED),
-    ("[{n}] About {id}, in short.", "In the bay [3].", Reason.NOTHING_SHOWN),
 ]
 
 
