@@ -10,13 +10,10 @@ from typing import Any, Literal
 
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.records import (
-    AnswerRecord,
-    Colony,
     CorrectionKind,
     Feedback,
     ForgetPreview,
     Forgetting,
-    LessonRecord,
     Recall,
 )
 from pydantic import Field, SkipValidation
@@ -67,12 +64,6 @@ class AddRequest(Body):
     strict: bool = False
 
 
-class Made(Body):
-    """The namespace exists."""
-
-    made: Literal[True] = True
-
-
 class PutDocumentRequest(Body):
     """See ``HebbianIndex.put_document``."""
 
@@ -91,22 +82,6 @@ class CorrectTagsRequest(Body):
     actor: Id | None = None
 
 
-class KeepAnswerRequest(Body):
-    """See ``HebbianIndex.keep_answer``."""
-
-    record: AnswerRecord
-
-
-class LessonsRequest(Body):
-    """See ``HebbianIndex.lessons``."""
-
-    actor: Id | None = None
-    unnamed: bool = False
-    recall: Id | None = None
-    since: float | None = None
-    until: float | None = None
-
-
 class ForgetRequest(Body):
     """See ``HebbianIndex.forget``; here a dry run unless told otherwise."""
 
@@ -121,12 +96,6 @@ class ForgetRequest(Body):
     dry_run: bool = True
 
 
-class ColoniesRequest(Body):
-    """See ``HebbianIndex.colonies``."""
-
-    rebuild: bool = False
-
-
 class PutFileRequest(Body):
     """A file, to be converted and split as ``hebbgraph index`` does it."""
 
@@ -138,25 +107,11 @@ class PutFileRequest(Body):
     content: Base64 = Field(description="the bytes of the file, in base64")
 
 
-class DeleteRequest(Body):
-    """See ``HebbianIndex.delete``."""
-
-    ids: Ids | None = None
-    document_id: Id | None = None
-    erase: bool = False
-
-
 class Progress(Body):
     """A line of a streamed answer, before the last."""
 
     done: int
     total: int | None = None
-
-
-class Deleted(Body):
-    """How many chunks were deleted."""
-
-    deleted: int
 
 
 class Namespaces(Body):
@@ -198,24 +153,6 @@ class Feedbacks(Body):
     """Feedback, in the order of the log."""
 
     feedback: list[Feedback]
-
-
-class Lessons(Body):
-    """What an index was taught."""
-
-    lessons: list[LessonRecord]
-
-
-class Colonies(Body):
-    """Communities of chunks, the largest first."""
-
-    colonies: list[Colony]
-
-
-class Compacted(Body):
-    """That all files were rewritten."""
-
-    compacted: Literal[True] = True
 
 
 class Properties(Body):

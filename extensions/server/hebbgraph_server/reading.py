@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from hebbgraph.errors import NotFoundError, ParameterError, TooManyRequestsError
 from hebbgraph.hebbian_index import HebbianIndex
@@ -67,16 +67,6 @@ async def answer(body: AnswerRequest, visit: Visit) -> Response:
     if NDJSON in visit.accepts:
         return StreamingResponse(as_it_comes(answering), media_type=NDJSON)
     return as_response(await answering(None))
-
-
-async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
-    """Return the communities of chunks, the largest first; finding them again takes ``write``."""
-    if body.rebuild:
-        visit.caller.check(Role.WRITE, visit.namespace)
-    return await visit.answer(
-        lambda index: bodies.Colonies(colonies=index.inspect.colonies(rebuild=body.rebuild)),
-        pool="long",
-    )
 
 
 async def tasks(visit: Visit) -> Response:
@@ -145,3 +135,11 @@ trace = served("trace")
 tags = served("tags", "tags")
 neighborhood = served("neighborhood")
 tag_corrections = served("tag_corrections", "corrections")
+
+
+def _may_rebuild(arguments: dict[str, Any], visit: Visit) -> None:
+    if arguments["rebuild"]:
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+
+colonies = served("colonies", "colonies", pool="long", check=_may_rebuild)

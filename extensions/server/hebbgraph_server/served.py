@@ -8,18 +8,20 @@ from typing import Any, Literal
 
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_TAG
-from hebbgraph.records import Recall, TagCorrection
+from hebbgraph.records import AnswerRecord, Recall, TagCorrection
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from hebbgraph_server.fields import Body, Given, Id, Ids, Tag, Turns, Where
 from hebbgraph_server.methods import home_of, method_of, returned_by
 from hebbgraph_server.threads import Pool
+from hebbgraph_server.visit import Visit
 
 __all__ = ["served"]
 
 #: What a body takes for an argument of this name.
 _TYPES: dict[str, Any] = {
+    "actor": Id | None,
     "chunk": Id | None,
     "chunk_id": Id,
     "chunks": Given,
@@ -27,7 +29,9 @@ _TYPES: dict[str, Any] = {
     "conversation": Id,
     "correction": TagCorrection | Id,
     "delete_missing": bool,
+    "document_id": Id | None,
     "document_ids": Ids,
+    "erase": bool,
     "dry_run": bool,
     "history": Turns,
     "ids": Ids,
@@ -39,11 +43,20 @@ _TYPES: dict[str, Any] = {
     "query": str,
     "questions": int,
     "recall": Recall | Id,
+    "rebuild": bool,
     "recall_id": Id,
+    "record": AnswerRecord,
     "repair": bool,
+    "since": float | None,
     "strict": bool,
     "tag": Tag,
+    "unnamed": bool,
+    "until": float | None,
     "where": Where,
+}
+_OTHERWISE: dict[tuple[str, str], Any] = {
+    ("delete", "ids"): Ids | None,
+    ("lessons", "recall"): Id | None,
 }
 #: Where the default of the method, or no limit, would not do over HTTP.
 _FIELDS: dict[tuple[str, str], Any] = {
@@ -59,8 +72,17 @@ _FIELDS: dict[tuple[str, str], Any] = {
 }
 
 
+#: Checks the arguments of a visit, and may change them.
+Check = Callable[[dict[str, Any], Visit], None]
+
+
 def served(
-    name: str, field: str | None = None, *, pool: Pool = "read", create: bool = False
+    name: str,
+    field: str | None = None,
+    *,
+    pool: Pool | Callable[[dict[str, Any]], Pool] = "read",
+    create: bool = False,
+    check: Check = lambda arguments, visit: None,
 ) -> Callable[..., Awaitable[Response]]:
     """Return the endpoint of a route that calls the method of its name.
 
@@ -68,9 +90,10 @@ def served(
     ----------
     name : str
     field : str, optional
-        Of the answer, if the method returns no record.
+        Of the answer, if the method returns no record; true, if it returns nothing.
     pool, create
         See :meth:`Visit.run`.
+    check : callable, optional
     """
     room, own = home_of(name)
     method = method_of(name)
@@ -78,12 +101,15 @@ def served(
     returned: Any = returned_by(method)
     answers: type[BaseModel] = returned
     if field is not None:
-        kinds: dict[str, Any] = {field: (list[str] if returned == set[str] else returned, ...)}
+        kind = {None: Literal[True], set[str]: list[str]}.get(returned, returned)
+        kinds: dict[str, Any] = {field: (kind, ...)}
         answers = create_model(f"{called}Answer", __doc__=f"What ``{name}`` returns.", **kinds)
 
     async def endpoint(*given: Any) -> Response:
+        visit: Visit
         *bodies, visit = given
         arguments = {key: getattr(body, key) for body in bodies for key in takes.model_fields}
+        check(arguments, visit)
 
         def work(index: HebbianIndex) -> BaseModel:
             home = index if room is None else getattr(index, room)
@@ -91,17 +117,18 @@ def served(
             if field is None:
                 return found  # type: ignore[no-any-return]
             found = sorted(found) if isinstance(found, set) else found
-            value: Any = {field: found}
+            value: Any = {field: True if returned is None else found}
             return answers.model_construct(**value)  # ours: there is nothing to check
 
-        response: Response = await visit.answer(work, pool=pool, create=create)
-        return response
+        chosen = pool(arguments) if callable(pool) else pool
+        return await visit.answer(work, pool=chosen, create=create)
 
     fields: dict[str, Any] = {}
     for key, parameter in inspect.signature(method).parameters.items():
         if key in _TYPES:
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[key] = (_TYPES[key], _FIELDS.get((name, key), default))
+            kind = _OTHERWISE.get((name, key), _TYPES[key])
+            fields[key] = (kind, _FIELDS.get((name, key), default))
     takes = create_model(f"{called}Request", __base__=Body, __doc__=f"See ``{name}``.", **fields)
     endpoint.__name__ = name
     endpoint.__doc__ = (inspect.getdoc(method) or "").partition("\n\n")[0]

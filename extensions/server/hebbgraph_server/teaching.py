@@ -51,13 +51,13 @@ async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Respo
     return await visit.answer(work)
 
 
-def _whose(visit: Visit, body: bodies.ForgetRequest | bodies.LessonsRequest) -> str | None:
+def _whose(visit: Visit, actor: str | None, unnamed: bool) -> str | None:
     """Return the actor that a request is about; raise AccessError for what is not the caller's."""
-    if body.unnamed and visit.caller.actor is not None:
+    if unnamed and visit.caller.actor is not None:
         raise AccessError(
             f"the token {visit.caller.name!r} acts as {visit.caller.actor!r}; leave unnamed out"
         )
-    return visit.caller.actor_of(body.actor)
+    return visit.caller.actor_of(actor)
 
 
 async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
@@ -68,7 +68,7 @@ async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
     """
     named = ("feedback", "unnamed", "chunk", "since", "until", "everything")
     criteria: dict[str, Any] = {name: getattr(body, name) for name in named}
-    criteria["actor"] = _whose(visit, body)
+    criteria["actor"] = _whose(visit, body.actor, body.unnamed)
     if visit.caller.actor is not None:
         criteria["everything"] = False  # of this actor
     wide = visit.caller.actor is None and body.feedback is None
@@ -126,27 +126,26 @@ async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
     return await visit.answer(work, pool="write")
 
 
-async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
-    """Keep what links an answer to its lessons, for later verdicts and turns."""
-    given = []
-    for credit in body.record.credits:
-        _check_vouching(visit, credit.trusted)
-        given.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
-    record = body.record.model_copy(update={"credits": tuple(given)})
-    return await visit.answer(lambda index: index.keep_answer(record), pool="write")
-
-
-async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
-    """List what the index was taught; a token that acts as somebody sees its own."""
-    criteria = body.model_dump()
-    criteria["actor"] = _whose(visit, body)
-    if visit.caller.actor is None:
-        visit.caller.check(Role.WRITE, visit.namespace)
-    return await visit.answer(
-        lambda index: bodies.Lessons(lessons=index.lessons(**criteria)), pool="long"
-    )
-
-
 find_answer = served("find_answer", "answer")
 earlier_recalls = served("earlier_recalls", "recalls")
 lesson_report = served("lesson_report", pool="long")
+
+
+def _own_lessons(arguments: dict[str, Any], visit: Visit) -> None:
+    """Leave a token that acts as somebody its own; all others take the role ``write``."""
+    arguments["actor"] = _whose(visit, arguments["actor"], arguments["unnamed"])
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+
+def _in_its_name(arguments: dict[str, Any], visit: Visit) -> None:
+    """Set the actors of an answer's lessons; nobody vouches for itself."""
+    given = []
+    for credit in arguments["record"].credits:
+        _check_vouching(visit, credit.trusted)
+        given.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
+    arguments["record"] = arguments["record"].model_copy(update={"credits": tuple(given)})
+
+
+lessons = served("lessons", "lessons", pool="long", check=_own_lessons)
+keep_answer = served("keep_answer", pool="write", check=_in_its_name)

@@ -83,16 +83,6 @@ async def _told(
     yield json.dumps(last).encode() + b"\n"
 
 
-async def make_namespace(visit: Visit) -> Response:
-    """Make the namespace, unless it exists; adding chunks makes it too."""
-
-    def work(index: HebbianIndex) -> bodies.Made:
-        index.make_namespace()
-        return bodies.Made()
-
-    return await visit.answer(work, pool="write", create=True)
-
-
 async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Response:
     """Replace all chunks of a document in one transaction."""
     return await visit.answer(
@@ -115,16 +105,6 @@ async def put_file(body: bodies.PutFileRequest, visit: Visit) -> Response:
     )
 
 
-async def delete(body: bodies.DeleteRequest, visit: Visit) -> Response:
-    """Delete chunks by id, or all chunks of a document."""
-    return await visit.answer(
-        lambda index: bodies.Deleted(
-            deleted=index.delete(body.ids, document_id=body.document_id, erase=body.erase)
-        ),
-        pool="long" if body.erase else "write",
-    )
-
-
 async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Response:
     """Merge, rename, mute or split tags."""
     actor = visit.caller.actor_of(body.actor)
@@ -136,17 +116,10 @@ async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Respons
     )
 
 
-async def compact(visit: Visit) -> Response:
-    """Rewrite and shrink all files, without what was deleted and forgotten."""
-
-    def work(index: HebbianIndex) -> bodies.Compacted:
-        index.compact()
-        return bodies.Compacted()
-
-    return await visit.answer(work, pool="long")
-
-
 refresh = served("refresh", pool="write", create=True)
 undo_tag_correction = served("undo_tag_correction", "undone", pool="write")
 prune = served("prune", pool="long")
 doctor = served("doctor", pool="long")
+make_namespace = served("make_namespace", "made", pool="write", create=True)
+compact = served("compact", "compacted", pool="long")
+delete = served("delete", "deleted", pool=lambda given: "long" if given["erase"] else "write")
