@@ -55,7 +55,7 @@ def test_planted_scripts_show_as_text(window: Window, index: HebbianIndex) -> No
     assert dialog.locator("img, script, iframe, a[href^='javascript']").count() == 0
     page.keyboard.press("Escape")
     page.locator(".hit").first.get_by_role("button", name="Cited").click()
-    page.get_by_label("as").fill(_evil("actor"))
+    page.get_by_label("as", exact=True).fill(_evil("actor"))
     page.get_by_role("button", name="Teach").click()
     page.get_by_text("Learned:").wait_for()
     ready = {

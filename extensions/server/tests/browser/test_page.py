@@ -115,7 +115,7 @@ def test_what_is_marked_as_cited_teaches(window: Window, index: HebbianIndex) ->
     chunk_id = str(last.get_attribute("data-chunk"))
     before = float(last.get_attribute("data-score") or 0)
     last.get_by_role("button", name="Cited").click()
-    page.get_by_label("as").fill("ada")
+    page.get_by_label("as", exact=True).fill("ada")
     page.get_by_role("button", name="Teach").click()
     page.get_by_text("Learned: 1 cited, 0 wrong").wait_for()
     told = index.forget(everything=True, dry_run=True)
