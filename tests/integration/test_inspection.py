@@ -84,7 +84,11 @@ def test_causes_add_up(make_index: Callable[..., HebbianIndex]) -> None:
         causes = hit.causes
         total = causes.lexical + causes.dense + causes.graph + causes.learned
         assert total == pytest.approx(hit.score, abs=1e-12)
-        assert hit.score - causes.learned == pytest.approx(before[hit.chunk_id], abs=1e-12)
+        # What nobody cited learned nothing, and stays as it was but for the room that is taken
+        # at the top.
+        without = hit.score - causes.learned
+        assert before[hit.chunk_id] >= without - 1e-12 >= 0.9 * before[hit.chunk_id] - 1e-12
+        assert (causes.learned > 0) == (hit.chunk_id in ("moss", "bay"))
         assert causes.dense == 0  # there is no embedder
         explanation = index.explain(recall, hit.chunk_id)
         assert explanation.causes == causes

@@ -52,7 +52,7 @@ The cost depends on seeds, beam and fan-out, not on the number of chunks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,6 +96,8 @@ class Activation:
         The flows of each step, for :meth:`path`.
     remembered : float, in [0, 1]
         The most that memory adds to a score.
+    gained : ndarray of float64, shape (n,), optional
+        What memory adds to the score of each chunk, or takes from it.
     unlearned : Activation, optional
         The same without what memory adds; this itself if left out.
     """
@@ -108,6 +110,7 @@ class Activation:
     cue_mass: FloatArray
     layers: tuple[Layer, ...]
     remembered: float = 0.0
+    gained: FloatArray | None = None
     unlearned: Activation | None = None
 
     def unlearned_score(self, chunk: int) -> float:
@@ -116,40 +119,6 @@ class Activation:
         at = int(plain.chunks.searchsorted(chunk))
         known = at < len(plain.chunks) and plain.chunks[at] == chunk
         return float(plain.scores[at]) if known else 0.0
-
-    def at_least(self, share: float) -> Activation:
-        """Raise scores until what memory brings most has at least a share; the order stays.
-
-        Scores become shares of a confidence that rests on memory too. What memory adds to that
-        belongs to what it brings: otherwise it would count as its own square where words know
-        nothing.
-
-        Parameters
-        ----------
-        share : float, in [0, 1]
-            What memory adds to the confidence, as a share of it.
-
-        Examples
-        --------
-        >>> none = np.empty(0, np.int64)
-        >>> plain = Activation(none, *[np.empty(0)] * 3, none, np.empty(0), ())
-        >>> taught = replace(
-        ...     plain, chunks=np.array([4, 6]), scores=np.array([0.3, 0.1]), unlearned=plain
-        ... )
-        >>> taught.at_least(0.9).scores.round(3).tolist()
-        [0.9, 0.3]
-        """
-        plain = self.unlearned
-        if plain is None or not len(self.chunks):
-            return self
-        before = np.zeros(len(self.chunks))
-        before[self.chunks.searchsorted(plain.chunks)] = plain.scores
-        best = float(self.scores[(self.scores - before).argmax()])
-        if not 0.0 < best < share:
-            return self
-        above = share + (1.0 - share) * (self.scores - best) / (1.0 - best)
-        scores = np.where(self.scores <= best, self.scores * (share / best), above)
-        return replace(self, scores=scores)
 
     def top(self, k: int, *, tolerance: float = 1e-9) -> tuple[IntArray, FloatArray]:
         """Return the k best chunks, best first, and all that tie with the last one.

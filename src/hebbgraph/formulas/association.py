@@ -21,14 +21,19 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, flatnonzero
 
-__all__ = ["LEAST_TAUGHT", "recalled", "settled", "unit_rows"]
+__all__ = ["LEAST_TAUGHT", "led", "recalled", "settled", "unit_rows"]
 
 #: What was hardly taught is hardly remembered: below this, likeness counts in proportion.
 LEAST_TAUGHT = 0.5
 #: However often it is said, it counts no more than nine times.
 _MOST_OFTEN = 2.0
-#: Below this, scores are squeezed, since they must stay positive and keep their order.
-_FLOOR = 0.01
+#: Below and above these, scores are squeezed: they stay within bounds, and in their order.
+_FLOOR, _KNEE = 1e-6, 0.9
+#: How fast scores vanish below that.
+_SINKING = 0.01
+#: What was said of the very question leads by so much of the best if it is wholly believed: a
+#: newcomer who is believed by two thirds leads, too.
+_LEADS = 0.5
 
 
 def recalled(
@@ -58,17 +63,34 @@ def recalled(
     return likeness, likeness * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_OFTEN)
 
 
-def settled(scores: FloatArray) -> NDArray[np.float64]:
-    """Return scores in (0, 1] in the same order: divided by the best if that exceeds 1.
+def led(scores: FloatArray, said: FloatArray, plain: FloatArray) -> NDArray[np.float64]:
+    """Return scores with what was said of the very question ahead, as far as it is believed.
 
-    >>> settled(np.array([0.5, 0.2])).tolist(), settled(np.array([1.6, 0.8])).tolist()
-    ([0.5, 0.2], [1.0, 0.5])
+    ``plain`` are scores without learning, ``scores`` those with what other questions taught.
+
+    >>> led(np.array([1.0, 0.2]), np.array([0.0, 0.9]), np.array([1.0, 0.2])).round(3).tolist()
+    [1.0, 1.37]
+    """
+    first = (1.0 + _LEADS) * max(float(scores.max(initial=0.0)), 1.0)
+    found: NDArray[np.float64] = np.maximum(scores, plain + said * (first - plain))
+    return np.where(said > 0, found, scores)
+
+
+def settled(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:
+    """Return scores in (0, most] in the same order; most of them stay as they are.
+
+    Those above nine tenths of the most give way if the best exceeds it, and those near 0.
+
+    >>> settled(np.array([0.5, 0.2])).tolist(), settled(np.array([1.9, 1.0, 0.3])).tolist()
+    ([0.5, 0.2], [1.0, 0.91, 0.3])
     """
     kept = np.array(scores, np.float64)
-    low = flatnonzero(kept < _FLOOR)
-    kept[low] = _FLOOR * np.exp(kept[low] / _FLOOR - 1.0)
-    best = float(kept.max(initial=0.0))
-    return kept / best if best > 1.0 else kept
+    floor, knee, best = _FLOOR * most, _KNEE * most, float(kept.max(initial=0.0))
+    low, high = flatnonzero(kept < floor), flatnonzero(kept > knee)
+    kept[low] = floor * np.exp((kept[low] - floor) / _SINKING)
+    if best > most:
+        kept[high] = knee + (most - knee) * (kept[high] - knee) / (best - knee)
+    return kept
 
 
 def unit_rows(rows: FloatArray) -> NDArray[np.float32]:

@@ -132,10 +132,15 @@ class Votes(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What a lesson of each actor weighs, in [0, 1], and what the side of each lesson is worth."""
+    """What a lesson of each actor weighs, in [0, 1], and what the side of each lesson is worth.
+
+    ``overrules`` is the share of an actor's weight that leads for the very question: a quarter of
+    his lessons at least may contradict search so, or as many as others vouch for.
+    """
 
     weights: NDArray[np.float64]
     worth: NDArray[np.float64]
+    overrules: NDArray[np.float64]
 
 
 def judged(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Judgement:
@@ -192,7 +197,9 @@ def judged(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Jud
     strength[0] = _TRUSTED
     earned = sum_by(whose[new], np.where(votes.agrees[new] > 0, 1.0, gained[new]), n_actors)
     allowed = allowances(events, earned, at_least=at_least, share=share)
-    return Judgement(believed * allowed, at.worth(strength))
+    against = sum_by(whose, (votes.agrees < 0).astype(np.float64), n_actors)
+    overrules = allowances(against, vouched / 2, at_least=at_least / 4, share=0.0)
+    return Judgement(believed * allowed, at.worth(strength), overrules)
 
 
 def _expected(actor: IntArray, agrees: FloatArray, n_actors: int) -> FloatArray:

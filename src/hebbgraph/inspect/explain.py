@@ -84,6 +84,6 @@ def _effects(namespace: Namespace, replay: Replay, slot: int) -> tuple[LearnedEf
         memory,
         replay.unlearned,
         slot,
-        replay.score(slot) - replay.unlearned_score(slot),
+        replay.causes(slot).learned,
         namespace.learned.amounts(),
     )

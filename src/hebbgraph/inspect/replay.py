@@ -67,13 +67,15 @@ class Replay:
         """Return what the score of a chunk is made of.
 
         Direct evidence d and activation a combine as d + (1 - d) a: to the graph goes what it
-        adds to d. d is divided as the evidence it is a power of, and learning has the rest.
+        adds to d. d is divided as the evidence it is a power of. To learning goes what memory
+        adds to this chunk or takes from it; what is left is divided as without it.
         """
-        unlearned = self.unlearned_score(slot)
-        learned = self.score(slot) - unlearned
-        at = position(self.unlearned, slot)
-        if at is None:
-            return Causes(learned=learned)
+        score_now, unlearned = self.score(slot), self.unlearned_score(slot)
+        at, now = position(self.unlearned, slot), position(self.found, slot)
+        if at is None or now is None or not unlearned:
+            return Causes(learned=score_now)
+        gained = 0.0 if self.found.gained is None else float(self.found.gained[now])
+        learned = score_now - unlearned if (score_now - unlearned) * gained > 0 else 0.0
         score, arrived = float(self.unlearned.scores[at]), float(self.unlearned.arrived[at])
         # Not of ``direct``, which is 0 for chunks that no search returned.
         direct = (score - arrived) / (1.0 - arrived) if arrived < 1.0 else 0.0
@@ -84,12 +86,12 @@ class Replay:
         if words + nearness <= 0:  # what no search returned has its evidence by its vector, if any
             nearness = 1.0 if evidence.dense is not None else 0.0
             words = 1.0 - nearness
-        sure = self.unlearned_confidence
+        sure = self.unlearned_confidence * (score_now - learned) / unlearned
         of_words = sure * direct * words / (words + nearness)
         return Causes(
             lexical=of_words,
             dense=sure * direct - of_words,
-            graph=unlearned - sure * direct,
+            graph=score_now - learned - sure * direct,
             learned=learned,
         )
 

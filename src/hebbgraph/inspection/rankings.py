@@ -45,8 +45,8 @@ class Causes(Record):
     graph : float
         Activation that arrived over what the texts say.
     learned : float
-        What past citations changed. Scores are shares, of the best hit and of the confidence:
-        below 0 also where others were taught, above 0 also where the question became known.
+        What past lessons on this chunk changed: above 0 what cited it, below 0 what rejected it,
+        or cited it for other questions alone. 0 for what no lesson names.
     other : float
         In an explanation of a hit, what its score owes to what a replay does not know: ``seeds=``,
         a reranker, a filter of your own, earlier versions, changes since the recall. 0 if nothing.

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-__all__ = ["cues_of", "hash_term", "tag_cue"]
+__all__ = ["cues_of", "hash_term", "question_number", "tag_cue"]
 
 #: What a name counts beside its words, which count by themselves.
 _NAME = 0.3
@@ -23,6 +23,14 @@ def hash_term(term: str) -> str:
 def tag_cue(phrase: str) -> int:
     """Return the number of a name."""
     digest = hashlib.blake2b(phrase.encode("utf-8", "surrogatepass"), digest_size=8, person=b"tag")
+    return int(digest.hexdigest(), 16)
+
+
+def question_number(words: Iterable[str]) -> int:
+    """Return a number that questions share if they have the same words, in any order."""
+    digest = hashlib.blake2b(
+        "\0".join(sorted(words)).encode("utf-8", "surrogatepass"), digest_size=8
+    )
     return int(digest.hexdigest(), 16)
 
 

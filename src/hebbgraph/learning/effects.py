@@ -49,9 +49,6 @@ def learned_effects(
     node = int(memory.slots.nodes_at(np.array([slot]))[0])
     at = flatnonzero(nodes == node)
     shares = _shares(memory, node, brought[at[0]], amounts) if len(at) else {}
-    if not any(shares.values()) and len(nodes):  # it lost against what was taught of another chunk
-        strongest = int(brought.sum(1).argmax())
-        shares = _shares(memory, int(nodes[strongest]), brought[strongest], amounts)
     total = sum(shares.values())
     if total * change <= 0:
         total = sum(map(abs, shares.values()))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray, IntArray, concatenated_ranges
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
-from hebbgraph.learning.cues import cues_of
+from hebbgraph.learning.cues import cues_of, question_number
 from hebbgraph.limits import MANY_SHOWN
 from hebbgraph.records import Feedback, lesson_digest
 
@@ -24,7 +24,7 @@ Node: TypeAlias = str
 
 _MAX_CUES, _MAX_CITED, _MAX_REJECTED, _MAX_SHOWN = 256, 16, 64, 32
 _COLUMNS = {
-    "voice": np.int32, "question": np.uint64, "draw": np.uint64,
+    "voice": np.int32, "question": np.uint64, "draw": np.uint64, "times": np.int32,
     "agrees": np.float32, "left_open": np.float32,
     "cue_ends": np.int64, "cue_key": np.uint64, "cue_weight": np.float32,
     "link_lesson": np.int64, "link_node": np.int64, "link_credit": np.float32,
@@ -54,17 +54,6 @@ def named_by(node: Node) -> tuple[str, str]:
     ('a:b', '0000000000000000')
     """
     return node[19:], node[2:18]
-
-
-def question_digest(feedback: Feedback) -> int:
-    """Return a number that equal questions share."""
-    digest = hashlib.blake2b(digest_size=8)
-    digest.update((feedback.embedder or "").encode())
-    if feedback.vector is not None:
-        digest.update(np.asarray(feedback.vector, np.float16).tobytes())
-    names = [*(cue.tag for cue in feedback.cues), *(term for term, _ in feedback.terms)]
-    digest.update("".join(f"{name}\0" for name in sorted(names)).encode("utf-8", "surrogatepass"))
-    return int(digest.hexdigest(), 16)
 
 
 def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -> float:
@@ -127,6 +116,7 @@ class Lessons:
         self._known_rejects = GrowableArray(np.int64)
         self.vectors: dict[str, _Vectors] = {}
         self._asked: dict[int, list[int]] | None = None
+        self._said: Counter[tuple[int, int]] | None = None
 
     def __len__(self) -> int:
         return self._length
@@ -167,8 +157,11 @@ class Lessons:
         about = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
         draw = lesson_digest(*about, dict(feedback.terms))
         added["draw"].append(int.from_bytes(draw[:8], "big"))
-        question = question_digest(feedback)
+        question = question_number(
+            [term for term, _ in feedback.terms] or [cue.tag for cue in feedback.cues]
+        )
         added["question"].append(question)
+        added["times"].append(self._said_again(voice, question))
         added["voice"].append(voice)
         added["agrees"].append(stands[0])
         added["left_open"].append(stands[1])
@@ -181,6 +174,13 @@ class Lessons:
             self.vectors[name].add(at, feedback.vector)
         if self._asked is not None:
             self._asked.setdefault(question, []).append(at)
+
+    def _said_again(self, voice: int, question: int) -> int:
+        """Count how often an actor has spoken of a question; the trusted one each time anew."""
+        if self._said is None:
+            self._said = Counter(zip(self.voice.tolist(), self.question.tolist(), strict=True))
+        self._said[voice, question] += voice != 0
+        return max(self._said[voice, question], 1)
 
     def _links(self, feedback: Feedback) -> list[tuple[int, float]]:
         hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}

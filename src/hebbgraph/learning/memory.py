@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.array_file import write_arrays
-from hebbgraph.arrays import GrowableArray
+from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
 from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.formulas.credibility import Judgement
@@ -119,7 +119,6 @@ class Memory:
             self._base: tuple[int, Rarity, Part, Trust] | None = None
             self._since: dict[tuple[int, int], Part] = {}
             self._whole: tuple[int, Associations] | None = None
-            self._times_said = GrowableArray(np.int64)
             self._slots: Slots | None = None
 
     @property
@@ -273,7 +272,7 @@ class Memory:
                 about = np.array([id_ in known for id_ in events], np.bool_)
                 wanted = np.isin(lessons.question, lessons.question[about])
             owner = lessons.link_lesson
-            amount = self._amount()[owner] * lessons.link_credit
+            amount = self.amounts()[owner] * lessons.link_credit
             kept = np.flatnonzero(wanted[owner])
             found: dict[tuple[int, Node], float] = {}
             for question, node, value in zip(
@@ -294,6 +293,7 @@ class Memory:
         cues: tuple[NDArray[np.uint64], NDArray[np.float32]],
         vector: NDArray[np.float32] | None,
         embedder: str | None,
+        question: int = 0,
     ) -> Recollection | None:
         """Return what a question brings back; None if nothing was ever taught.
 
@@ -306,6 +306,8 @@ class Memory:
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector.
+        question : int
+            See :func:`hebbgraph.learning.cues.question_number`.
         """
         with self.lock.held():
             if not self.has_learned:
@@ -320,13 +322,29 @@ class Memory:
             slots.bring_up_to_date()
             asked = associations.read(cues, vector, embedder or "")
             gains = np.array(trust.gains) * self._takes_part
-            return Recollection(self.lessons, associations, trust, slots, asked, gains)
+            said = self._said_of(question)
+            return Recollection(self.lessons, associations, trust, slots, asked, gains, said)
+
+    def _said_of(self, question: int) -> tuple[IntArray, FloatArray]:
+        """Return what was cited for the very question, and how far that is believed."""
+        lessons = self.lessons
+        links = lessons.links_of(lessons.asked(question) if self._takes_part[0] else [])
+        links = links[lessons.link_credit[links] > 0]
+        if not len(links):
+            return links, np.empty(0)
+        owner, overrules = lessons.link_lesson[links], self._judgement().overrules
+        believed = self.amounts() * overrules[np.minimum(lessons.voice, len(overrules) - 1)]
+        # Several that are right are no rivals, so credit is not shared here.
+        _, lesson, n_cited = np.unique(owner, return_inverse=True, return_counts=True)
+        said = believed[owner] * lessons.link_credit[links] * np.sqrt(n_cited[lesson])
+        nodes, at = unique_inverse(lessons.link_node[links])
+        return nodes, np.minimum(sum_by(at, said, len(nodes)), 1.0)
 
     def _associations(self) -> tuple[Associations, Trust]:
         """Return the sums of all lessons, and how far they are trusted."""
         n, lessons = len(self.lessons), self.lessons
         if self._base is None or self._base[0] != self._clock:
-            amount = self._amount()
+            amount = self.amounts()
             rarity = Rarity.of(lessons, self._clock)
             part = Part(lessons, 0, self._clock, amount, rarity)
             trust = examined(lessons, self._clock, Associations(rarity, part), amount)
@@ -337,7 +355,7 @@ class Memory:
             ends = pairwise((self._clock, max(self._clock, n - n % _FEW), n))
             spans = [(first, until) for first, until in ends if first < until]
             if any(span not in self._since for span in spans):
-                amount = self._amount()
+                amount = self.amounts()
                 self._since = {
                     span: self._since.get(span) or Part(lessons, *span, amount, rarity)
                     for span in spans
@@ -345,28 +363,20 @@ class Memory:
             self._whole = n, Associations(rarity, part, *self._since.values())
         return self._whole[1], trust
 
-    def _amount(self) -> NDArray[np.float64]:
+    def amounts(self) -> NDArray[np.float64]:
         """Return what each lesson weighs: belief in its actor, decayed to the clock."""
-        voice, at, judgement = self.lessons.voice, self._clock, self._judgement()
-        weights = judgement.weights
-        scale = weights[np.minimum(voice, len(weights) - 1)]  # the last is any newcomer's
-        # What nobody believes ages nothing.
-        passed = np.cumsum(scale)
-        age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
-        amount = scale * self._retention**age / self._times() ** 2
-        amount[:at] *= judgement.worth
-        weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
-        return weighty
-
-    def _times(self) -> NDArray[np.int64]:
-        """Return how often each lesson's actor has spoken of its question by then."""
-        known, voice, question = self._times_said, self.lessons.voice, self.lessons.question
-        if len(voice) - len(known) > _FEW:
-            self._times_said = known = GrowableArray(np.int64, _times_said(voice, question))
-        for at in range(len(known), len(voice)):
-            same = (voice[:at] == voice[at]) & (question[:at] == question[at])
-            known.extend([1 + np.count_nonzero(same) if voice[at] != TRUSTED else 1])
-        return known.view
+        with self.lock.held():
+            voice, at, judgement = self.lessons.voice, self._clock, self._judgement()
+            weights = judgement.weights
+            scale = weights[np.minimum(voice, len(weights) - 1)]  # the last is any newcomer's
+            # What nobody believes ages nothing.
+            passed = np.cumsum(scale)
+            age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
+            # Whoever repeats himself counts little more than once.
+            amount = scale * self._retention**age / self.lessons.times**2.0
+            amount[:at] *= judgement.worth
+            weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
+            return weighty
 
     @property
     def _clock(self) -> int:
@@ -386,19 +396,16 @@ class Memory:
             weights = self._judgement().weights
             return float(weights[min(self.voices.get(voice, len(weights)), len(weights) - 1)])
 
-    def amounts(self) -> NDArray[np.float64]:
-        """Return what each lesson weighs."""
-        with self.lock.held():
-            return self._amount()
-
     def learned(self) -> tuple[LearnedParameter, ...]:
         """Describe how far memory is trusted here, where exams have changed it."""
         with self.lock.held():
             if not self.has_learned:
                 return ()
             trust, default = self._associations()[1], Trust()
-            here = dict(zip((*KINDS, "handicap"), (*trust.gains, trust.handicap), strict=True))
-            usual = dict(zip((*KINDS, "handicap"), (*default.gains, default.handicap), strict=True))
+            here, usual = (
+                dict(zip((*KINDS, "handicap"), (*one.gains, one.handicap), strict=True))
+                for one in (trust, default)
+            )
             actors = len(np.unique(self.lessons.voice[: self._clock]))
             return tuple(
                 LearnedParameter(
@@ -424,20 +431,3 @@ class Memory:
             for id_, row in rows.items()
             if row in self._hash_of_row
         }
-
-
-def _times_said(voice: NDArray[np.int32], question: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how often each lesson's actor has spoken of its question by then.
-
-    Whoever repeats himself counts little more than once. What is trusted counts each time.
-    """
-    order = np.lexsort((np.arange(len(voice)), question, voice))
-    if not len(order):
-        return np.ones(0, np.int64)
-    voices, questions = voice[order], question[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (voices[1:] != voices[:-1]) | (questions[1:] != questions[:-1]) | (voices[1:] == 0)
-    at = np.arange(len(order))
-    times = np.empty(len(order), np.int64)
-    times[order] = at - np.maximum.accumulate(np.where(new, at, 0)) + 1
-    return times

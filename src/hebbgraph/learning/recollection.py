@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.formulas.association import settled
+from hebbgraph.formulas.association import led, settled
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
 from hebbgraph.graph.tag_graph import TagGraph
@@ -27,6 +27,8 @@ Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 _NONE = np.empty(0, np.int64)
 #: Chunks that memory alone brings, at most.
 _MOST_BROUGHT = 64
+#: By so much less than all room is taken behind a title.
+_BEHIND = 1e-6
 
 
 class Slots:
@@ -125,6 +127,8 @@ class Recollection:
     asked : Asked
     gains : ndarray of float
         What each kind adds; 0 for families that take no part.
+    said : (nodes, belief)
+        What was cited for the very question.
     """
 
     lessons: Lessons
@@ -133,6 +137,7 @@ class Recollection:
     slots: Slots
     asked: Asked
     gains: FloatArray
+    said: tuple[IntArray, FloatArray]
     #: Of chunks that memory leads to rather than search, the node; noted as they are found.
     led_to: dict[int, int] = field(default_factory=dict)
 
@@ -152,41 +157,62 @@ class Recollection:
             memory.by_vector(self.asked),
             pairs.completed(mass[seeds >= 0], memory.n),
             self.lessons.rejects[: memory.n],
-            near,
+            np.concatenate((near, self.said[0])),
         )
 
-    def added(self, found: Activation, allowed: BoolArray) -> Activation:
-        """Add what memory brings to the scores, and the chunks that it alone brings."""
+    def added(
+        self, found: Activation, allowed: BoolArray, sure: float, titled: IntArray
+    ) -> Activation:
+        """Add what memory brings to the scores, and the chunks that it alone brings.
+
+        Scores are shares of ``sure``, the confidence without memory, and of what memory adds to it.
+        Behind ``titled``, chunks whose whole title the question is, stays what was there.
+        """
         nodes, brought = self._brought(found)
         gain, slots = brought @ self.gains, self.slots.of_node[nodes]
+        said = np.zeros(len(nodes))
+        said[nodes.searchsorted(self.said[0])] = self.said[1]
         near = self.slots.nodes_at(found.chunks)
         taught = flatnonzero(near >= 0)
         at = nodes.searchsorted(near[taught])
-        is_other = gain > 0
+        is_other = (gain > 0) | (said > 0)
         is_other[at] = False
         others = flatnonzero(is_other & (slots >= 0))
         others = others[allowed[slots[others]]]
-        others = others[top_n(gain[others], _MOST_BROUGHT)]
+        others = others[top_n(gain[others] + said[others], _MOST_BROUGHT)]
         ranked = np.concatenate((at, others))
-        nodes, gain = nodes[ranked], gain[ranked]
-        if not gain.any() and not self.trust.handicap:
+        nodes, gain, said = nodes[ranked], gain[ranked], said[ranked]
+        chunks = np.concatenate((found.chunks, slots[others]))
+        remembered = min(float(max(gain.max(initial=0.0), said.max(initial=0.0))), 1.0)
+        most = 1.0 - (1.0 - sure) * (1.0 - remembered)
+        if not (gain.any() or said.any() or self.trust.handicap) or not len(chunks) or not most:
             return found
         n, more = len(found.chunks), np.zeros(len(others))
-        plain = np.concatenate((found.scores, more))
+        plain = sure * np.concatenate((found.scores, more))
         places = np.concatenate((taught, np.arange(n, len(plain))))
-        scores = plain.copy()
-        scores[places] += gain - self.trust.handicap * taught_share(self.associations.taught[nodes])
-        led = nodes[gain > plain[places]]
-        self.led_to.update(zip(self.slots.of_node[led].tolist(), led.tolist(), strict=True))
-        chunks = np.concatenate((found.chunks, slots[others]))
+        change, known = np.zeros((2, len(plain)))
+        known[places] = said
+        # Exams are held where search is sure. Where it is not, a handicap would outweigh it.
+        pays = sure**0.5 * self.trust.handicap
+        change[places] = gain - pays * taught_share(self.associations.taught[nodes])
+        is_titled = np.isin(chunks, titled)
+        if is_titled.any():
+            best = float((plain + change)[is_titled].max())
+            ahead = (plain < plain[is_titled].max()) & (plain + change > best)
+            room = ((best - plain[ahead]) / change[ahead]).min(initial=1.0)
+            change[~is_titled] *= max(room - _BEHIND, 0.0)
+        scores = led(plain + change, known, plain)
+        steps = nodes[scores[places] > 2.0 * plain[places]]
+        self.led_to.update(zip(self.slots.of_node[steps].tolist(), steps.tolist(), strict=True))
         order = chunks.argsort(kind="stable")
         return replace(
             found,
             chunks=chunks[order],
-            scores=settled(scores[order]),
+            scores=settled(scores[order], most) / most,
             direct=np.concatenate((found.direct, more))[order],
             arrived=np.concatenate((found.arrived, more))[order],
-            remembered=min(float(gain.max(initial=0.0)), 1.0),
+            remembered=remembered,
+            gained=(scores - plain)[order],
             unlearned=found,
         )
 

@@ -21,9 +21,9 @@ from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.question import Question
-from hebbgraph.text.tokens import stop_words, tokenize_word
+from hebbgraph.text.tokens import phrase_key, stop_words, tokenize_word
 
-__all__ = ["is_named", "show_named"]
+__all__ = ["is_named", "show_named", "titled_by"]
 
 _AMONG = 3
 #: Of the passages that share a title, so many of the best are looked at.
@@ -85,6 +85,14 @@ def _named(graph: TagGraph, question: Question) -> list[int]:
         if is_title
         and is_named(keys[tag], question.query, rare=question.trust.get(tag, 1.0) >= 1.0)
     ]
+
+
+def titled_by(graph: TagGraph, query: str) -> IntArray:
+    """Return the chunks whose whole title a question is."""
+    key = phrase_key(query)
+    tags = list(graph.phrases.numbers([key]).values())
+    _, chunks, is_title = graph.chunks_of(np.array(tags, np.int64))
+    return chunks[is_title]
 
 
 def _best_titled(found: Activation, graph: TagGraph, tag: int, allowed: BoolArray) -> int | None:

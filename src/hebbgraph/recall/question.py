@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.cues import cues_of as memory_cues
-from hebbgraph.learning.cues import hash_term
+from hebbgraph.learning.cues import hash_term, question_number
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.recollection import Recollection
 from hebbgraph.namespace import Namespace
@@ -195,6 +195,7 @@ class QuestionReader:
             (np.array(keys, np.uint64), np.array(weights_of_keys, np.float32)),
             vector,
             embedder,
+            question_number([word for word, _ in words] or names),
         )
 
 

@@ -12,7 +12,7 @@ from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.naming import show_named
+from hebbgraph.recall.naming import show_named, titled_by
 from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
@@ -92,9 +92,9 @@ class Spreading:
         activation = show_named(activation, request.graph, request.question, request.allowed)
         if memory is None:
             return activation
-        learned = memory.added(activation, request.allowed)
-        sure = self.confidence(request, learned)
-        return learned.at_least(1.0 - self.confidence(request, activation) / sure if sure else 0.0)
+        sure = self.confidence(request, activation)
+        titled = titled_by(request.graph, request.question.query)
+        return memory.added(activation, request.allowed, sure, titled)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
         edges = None if self._aliases is None else self._aliases.edges(graph)

@@ -1,0 +1,81 @@
+"""A lesson shows for the very question that it was given on, and little else moves."""
+
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex
+
+TOWNS = ("Skarney", "Vellow", "Tessin", "Corrow", "Haldin", "Bromey", "Ostrow", "Lundin")
+CRAFTS = ("ropes of hemp for the boats", "salt over fires", "bells of bronze", "glass at night")
+
+
+@pytest.fixture
+def index():
+    with HebbianIndex.open(":memory:") as made:
+        made.add(
+            Chunk(id=f"{town}-{n}", title=f"{town} Works", text=f"In {town} they make {craft}.")
+            for town in TOWNS
+            for n, craft in enumerate(CRAFTS)
+        )
+        made.add([Chunk(id="fires", title="Salt Fires", text="A ballad about boats and bells.")])
+        yield made
+
+
+def first(index, question):
+    return index.recall(question).hits[0].chunk.id
+
+
+QUESTIONS = {f"What hemp is there in {town}?": f"{town}-2" for town in TOWNS[:4]}
+
+
+@pytest.mark.parametrize("words", ["What hemp is there in {}?", "In {}, what hemp is there?"])
+def test_one_lesson_leads_for_the_same_words_in_any_order(index, words):
+    for question, right in QUESTIONS.items():
+        assert first(index, question) != right
+        index.reinforce(index.recall(question), [right], actor="ann")
+        assert first(index, words.format(right[:-2])) == right
+        index.forget(everything=True)
+
+
+def test_several_that_are_cited_lead_together(index):
+    question = next(iter(QUESTIONS))
+    cited = {f"{TOWNS[0]}-{n}" for n in (1, 2)}
+    index.reinforce(index.recall(question), cited, actor="ann")
+    assert {hit.chunk.id for hit in index.recall(question).hits[:2]} == cited
+
+
+def test_one_who_contradicts_search_again_and_again_moves_little_alone(index):
+    for at in range(60):
+        question = f"Who makes {CRAFTS[at % 4]} in {TOWNS[at % 8]} by {at} hands?"
+        index.reinforce(
+            index.recall(question), [index.recall(question).hits[6].chunk.id], actor="eve"
+        )
+    asked = f"Who makes {CRAFTS[3]} in {TOWNS[5]}?"
+    before = first(index, asked)
+    index.reinforce(index.recall(asked), [index.recall(asked).hits[6].chunk.id], actor="eve")
+    assert first(index, asked) == before
+
+
+def test_a_question_that_is_a_title_finds_it_whatever_others_were_taught(index):
+    assert first(index, "Salt Fires") == "fires"
+    for town in TOWNS:
+        for n in range(5):
+            recall = index.recall(f"Where in {town} burn the salt fires?")
+            index.reinforce(recall, [f"{town}-1"], actor=f"reader-{n}")
+    assert first(index, "Salt Fires") == "fires"
+    index.reinforce(index.recall("Salt Fires"), ["Vellow-1"], trusted=True)
+    assert first(index, "Salt Fires") == "Vellow-1"
+
+
+def test_what_nobody_marked_keeps_its_score_and_learned_nothing(index):
+    question, right = next(iter(QUESTIONS.items()))
+    before = {hit.chunk.id: hit.score for hit in index.recall(question).hits}
+    for n in range(9):
+        index.reinforce(index.recall(question), [right], actor=f"reader-{n}")
+    recall = index.recall(question)
+    assert recall.hits[0].chunk.id == right
+    for hit in recall.hits[1:]:
+        assert 0.9 * before[hit.chunk.id] - 1e-9 <= hit.score <= before[hit.chunk.id] + 1e-9
+        explained = index.explain(recall, hit.chunk.id)
+        assert explained.causes.learned == 0
+        assert explained.learned == ()
+    assert index.explain(recall, right).causes.learned > 0
