@@ -25,9 +25,9 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
 from hebbgraph.vectors.scattered import ScatteredVectors
 
-__all__ = ["VectorFile"]
+__all__ = ["MANIFEST", "VectorFile"]
 
-_MANIFEST = "vectors.manifest.json"
+MANIFEST = "vectors.manifest.json"
 _VERSION = 3
 _BLOCK = 1 << 14  # vectors
 _ROW_BYTES, _NUMBER_BYTES = 8, 4
@@ -85,7 +85,7 @@ class VectorFile:
     @staticmethod
     def discard(directory: Path) -> None:
         """Remove the files, so that the next process starts from nothing."""
-        remove(directory / _MANIFEST)
+        remove(directory / MANIFEST)
         _remove(directory, "vectors-*")
 
     def refresh(self) -> None:
@@ -94,7 +94,7 @@ class VectorFile:
         If :attr:`name` changes, all rows that :attr:`rows` lacks must be read again.
         """
         try:
-            manifest = Manifest.read(self._directory / _MANIFEST, _VERSION)
+            manifest = Manifest.read(self._directory / MANIFEST, _VERSION)
             if manifest is None or manifest.facts["state"] != list(self._state):
                 return self._forget()
             if not self._knows(Commit(*manifest.facts["commit"])):
@@ -201,7 +201,7 @@ class VectorFile:
         names = f"{name}.rows", f"{name}.f32"
         facts = {"state": list(self._state), "commit": list(commit), "last_row": last_row}
         files = dict(zip(names, zip(sizes, checksums, strict=True), strict=True))
-        Manifest(facts, files).write(self._directory / _MANIFEST, _VERSION)
+        Manifest(facts, files).write(self._directory / MANIFEST, _VERSION)
 
     def rewritten(
         self,

@@ -22,7 +22,7 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
-from hebbgraph.vectors.file import VectorFile
+from hebbgraph.vectors.file import MANIFEST, VectorFile
 from hebbgraph.vectors.products import highest, products
 from hebbgraph.vectors.scattered import ScatteredVectors
 from hebbgraph.vectors.searches import search_factory
@@ -252,8 +252,9 @@ class VectorTable:
     @staticmethod
     def discard_search(directory: Path) -> None:
         """Remove saved searches of any kind."""
-        for path in directory.glob("vectors.ivf*"):
-            remove(path)
+        for path in directory.glob("vectors.*"):
+            if path.name != MANIFEST:
+                remove(path)
 
     def rebuilt_search(self) -> VectorSearch | None:
         """Return a search built from all vectors if the present one no longer fits; slow.
