@@ -190,8 +190,7 @@ def ingest(
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    present = {document_id for document_id, _ in files}
-    absent = sorted(known.keys() - present)
+    absent = sorted(known.keys() - dict(files).keys())
     gone = tuple(document_id for document_id in absent if _is_gone(document_id, root, found))
     for document_id in gone if prune else ():
         index.delete(document_id=document_id)
