@@ -27,10 +27,13 @@ def tag_cue(phrase: str) -> int:
 
 
 def question_number(words: Iterable[str]) -> int:
-    """Return a number that questions share if they have the same words, in any order."""
-    digest = hashlib.blake2b(
-        "\0".join(sorted(words)).encode("utf-8", "surrogatepass"), digest_size=8
-    )
+    """Return a number that questions share if they have the same words, in any order.
+
+    It is 0 without words: such questions, of symbols alone, are not the same.
+    """
+    if not (words := sorted(words)):
+        return 0
+    digest = hashlib.blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8)
     return int(digest.hexdigest(), 16)
 
 

@@ -157,9 +157,10 @@ class Lessons:
         about = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
         draw = lesson_digest(*about, dict(feedback.terms))
         added["draw"].append(int.from_bytes(draw[:8], "big"))
-        question = question_number(
-            [term for term, _ in feedback.terms] or [cue.tag for cue in feedback.cues]
-        )
+        words = [term for term, _ in feedback.terms] or [cue.tag for cue in feedback.cues]
+        if not words and feedback.vector is not None:
+            words = [np.asarray(feedback.vector, np.float16).tobytes().hex()]
+        question = question_number(words)
         added["question"].append(question)
         added["times"].append(self._said_again(voice, question))
         added["voice"].append(voice)
@@ -177,10 +178,12 @@ class Lessons:
 
     def _said_again(self, voice: int, question: int) -> int:
         """Count how often an actor has spoken of a question; the trusted one each time anew."""
+        if not voice:
+            return 1
         if self._said is None:
             self._said = Counter(zip(self.voice.tolist(), self.question.tolist(), strict=True))
-        self._said[voice, question] += voice != 0
-        return max(self._said[voice, question], 1)
+        self._said[voice, question] += 1
+        return self._said[voice, question]
 
     def _links(self, feedback: Feedback) -> list[tuple[int, float]]:
         hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}

@@ -328,7 +328,8 @@ class Memory:
     def _said_of(self, question: int) -> tuple[IntArray, FloatArray]:
         """Return what was cited for the very question, and how far that is believed."""
         lessons = self.lessons
-        links = lessons.links_of(lessons.asked(question) if self._takes_part[0] else [])
+        known = question and self._takes_part[0]
+        links = lessons.links_of(lessons.asked(question) if known else [])
         links = links[lessons.link_credit[links] > 0]
         if not len(links):
             return links, np.empty(0)

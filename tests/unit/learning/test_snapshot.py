@@ -86,6 +86,20 @@ def folds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+def test_what_is_trusted_counts_each_time_after_opening_too(
+    opened: Callable[..., HebbianIndex],
+) -> None:
+    for _ in range(2):
+        with opened() as index:
+            for _ in range(3):
+                recall = index.recall(QUESTIONS[0])
+                index.reinforce(recall, [recall.hits[0].chunk.id], trusted=True)
+            index.recall(QUESTIONS[0])
+    with opened() as index:
+        index.recall(QUESTIONS[0])
+        assert dump(index.parts.learned) == folded_anew(index)
+
+
 @pytest.mark.parametrize("embedder", [None, Letters()], ids=["words", "vectors"])
 def test_opening_goes_on_where_it_was(
     opened: Callable[..., HebbianIndex], folds: list[str], embedder: Letters | None

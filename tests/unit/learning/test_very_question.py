@@ -36,6 +36,27 @@ def test_one_lesson_leads_for_the_same_words_in_any_order(index, words):
         index.forget(everything=True)
 
 
+class Faces:
+    """Embeds by characters; questions without words have nothing in common."""
+
+    model_name = "faces"
+
+    def embed_documents(self, texts):
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text):
+        return [float(sum(map(ord, text)) % 16 == n) for n in range(16)]
+
+
+def test_questions_without_words_are_not_the_same_question():
+    with HebbianIndex.open(":memory:", embedder=Faces()) as index:
+        index.add(Chunk(id=town, text=f"In {town} they make {CRAFTS[0]}.") for town in TOWNS)
+        index.reinforce(index.recall("?!"), ["Vellow"], trusted=True)
+        for asked, vector in (("...", None), ("*", Faces().embed_query("~"))):
+            hits = index.recall(asked, vector=vector).hits
+            assert all(hit.score < 0.1 for hit in hits if hit.chunk.id == "Vellow")
+
+
 def test_several_that_are_cited_lead_together(index):
     question = next(iter(QUESTIONS))
     cited = {f"{TOWNS[0]}-{n}" for n in (1, 2)}
