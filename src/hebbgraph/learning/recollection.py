@@ -198,7 +198,8 @@ class Recollection:
         is_titled = np.isin(chunks, titled)
         if is_titled.any():
             best = float((plain + change)[is_titled].max())
-            ahead = (plain < plain[is_titled].max()) & (plain + change > best)
+            # A title that was rejected holds nothing back that was ahead of it then.
+            ahead = (plain < min(best, plain[is_titled].max())) & (plain + change > best)
             room = ((best - plain[ahead]) / change[ahead]).min(initial=1.0)
             change[~is_titled] *= max(room - _BEHIND, 0.0)
         scores = led(plain + change, known, plain)

@@ -87,6 +87,16 @@ def test_a_question_that_is_a_title_finds_it_whatever_others_were_taught(index):
     assert first(index, "Salt Fires") == "Vellow-1"
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_title_that_was_rejected_takes_nothing_from_what_was_taught(index):
+    for n in range(4):
+        recall = index.recall("Where burn the salt fires?")
+        index.reinforce(recall, ["Tessin-1"], actor=f"reader-{n}")
+    assert [hit.chunk.id for hit in index.recall("Salt Fires").hits[:2]] == ["fires", "Tessin-1"]
+    index.reinforce(index.recall("Salt Fires"), [], rejected=["fires"], trusted=True)
+    assert first(index, "Salt Fires") == "Tessin-1"
+
+
 def test_what_nobody_marked_keeps_its_score_and_learned_nothing(index):
     question, right = next(iter(QUESTIONS.items()))
     before = {hit.chunk.id: hit.score for hit in index.recall(question).hits}
