@@ -294,6 +294,10 @@ def _passages(
     ]
 
 
+#: What other doors call an argument: the spelling nearest to "cited" is "rejected".
+_INSTEAD = {"cited": "give chunk_ids"}
+
+
 class _StrictServer(MCPServer):
     """Refuses arguments that a tool does not have; the SDK drops them in silence."""
 
@@ -301,7 +305,8 @@ class _StrictServer(MCPServer):
         for tool in await self.list_tools():
             if tool.name == name:
                 try:
-                    check_names(arguments, tool.input_schema.get("properties", ()), of=name)
+                    known = tool.input_schema.get("properties", ())
+                    check_names(arguments, known, of=name, instead=_INSTEAD)
                 except ParameterError as error:
                     raise ToolError(str(error)) from error
         return await super().call_tool(name, arguments, context)

@@ -74,6 +74,8 @@ async def use_all(client: Client) -> None:
         assert f"{tool.name} has no argument 'namesapce'" in told
         assert tool.input_schema["additionalProperties"] is False
     assert "did you mean 'chunk_ids'?" in await refused(client, "forget", chunk_id=[first])
+    told = await refused(client, "cite", recall_id="any", cited=[first])  # as in Python
+    assert told.endswith("cite has no argument 'cited'; give chunk_ids")
     with pytest.raises(MCPError, match="no chunk"):
         await client.read_resource("hebbgraph://chunks/none")
 
