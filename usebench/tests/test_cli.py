@@ -70,6 +70,12 @@ def test_one_command_measures_the_readmes_toy_and_prints_what_the_json_holds(
         assert title in printed
     assert main(["show", "result.json"]) == 0
     assert capsys.readouterr().out == printed
+    command = [sys.executable, "-m", "usebench.cli", "show", "result.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as cut:
+        assert cut.stdout is not None
+        assert cut.stderr is not None
+        cut.stdout.close()  # a pager that was left
+        assert cut.stderr.read() == b""
 
 
 def test_sets_and_systems_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

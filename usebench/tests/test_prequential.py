@@ -9,6 +9,7 @@ from harbour import PASSAGES, ask
 
 from usebench.arms.expansion import DocumentExpansion
 from usebench.drivers.static import Bm25, Recent
+from usebench.errors import ParameterError
 from usebench.experiment import run
 from usebench.prequential import parts, run_stream
 from usebench.records import Feedback, Passage, UseSet
@@ -50,6 +51,15 @@ def test_an_untaught_run_gives_none(harbour: UseSet) -> None:
     diary = Diary()
     assert run_stream(diary, harbour, kind="none").log == []
     assert diary.lines[2:] == [event.question for event in harbour.events]
+
+
+def test_what_is_no_id_is_refused(harbour: UseSet) -> None:
+    class Scored(Diary):
+        def search(self, question: str, k: int, /) -> list[Any]:
+            return [("petrel", 0.9)]
+
+    with pytest.raises(ParameterError, match=r"Scored.search returns ids .* \('petrel', 0.9\)"):
+        run_stream(Scored(), harbour, kind="none")
 
 
 def test_what_teaches_only_is_not_scored_and_what_is_recorded_needs_no_search(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,10 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     chosen = _parser().parse_args(arguments)
     try:
-        return int(chosen.command(chosen))
+        status = int(chosen.command(chosen))
+        sys.stdout.flush()
+        return status
     except UsebenchError as error:
         print(f"usebench: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `usebench show result.json | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 
 from usebench import feedback as people
 from usebench.cost import Cost, size_of
+from usebench.errors import ParameterError
 from usebench.metrics import METRICS, judge
 from usebench.protocol import Retriever
 from usebench.records import Event, Feedback, UseSet
@@ -124,6 +125,10 @@ def _step(system: Retriever, event: Event, run: Run, k: int, seed: int) -> None:
     if event.scored or (taught and event.shows):
         with run.cost.clock("search", system):
             shown = list(dict.fromkeys(system.search(event.question, k)))[:k]
+        if wrong := [one for one in shown if not isinstance(one, str)]:
+            raise ParameterError(
+                f"{type(system).__name__}.search returns ids of passages, got {wrong[0]!r:.80}"
+            )
     if event.scored:
         for name, value in judge(shown, event.relevant).items():
             run.values[name].append(value)
