@@ -76,7 +76,8 @@ class ChunkSettings:
     count_tokens: TokenCounter = estimate_tokens
 
     def __post_init__(self) -> None:
-        least, most = self.chunk_tokens
+        given: object = self.chunk_tokens
+        least, most = given if isinstance(given, tuple | list) and len(given) == 2 else (0, 0)
         if not 1 <= least <= most or most < _SMALLEST_LIMIT:
             raise ParameterError(
                 f"chunk_tokens must be (least, most) with 1 <= least <= most and most >= "

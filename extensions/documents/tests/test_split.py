@@ -293,7 +293,7 @@ def test_a_counter_of_ones_own():
     assert max(len(chunk.text.split()) for chunk in chunks) == 16
 
 
-@pytest.mark.parametrize("tokens", [(0, 100), (200, 100), (1, 15), (-1, 400)])
+@pytest.mark.parametrize("tokens", [(0, 100), (200, 100), (1, 15), (-1, 400), 400, (400,)])
 def test_settings_are_checked(tokens):
     with pytest.raises(ParameterError, match="chunk_tokens"):
         ChunkSettings(chunk_tokens=tokens)
