@@ -76,8 +76,10 @@ class CitingMiddleware(AgentMiddleware):
     Notes
     -----
     Of several in one agent, each shows its sources under keys that no other has, and the learner
-    of the first learns from the answer for all of them. What a middleware after it puts in the
-    place of an answer, as a guardrail does, teaches nothing.
+    of the first learns from the answer for all of them. What a middleware after it in the list
+    puts in the place of an answer, as a guardrail does, teaches nothing. A guardrail before it in
+    the list whose hook is ``after_agent`` speaks later than this can hear: put it after, or the
+    learner into the ``callbacks`` of the run.
 
     Examples
     --------

@@ -74,8 +74,8 @@ class TeachingVerbs(Session):
         NotFoundError
             If only the recall's id is given, and the recall is no longer kept.
         FeedbackError
-            If a chunk was not shown, nothing was cited or rejected, or the recall belongs to
-            another namespace.
+            If the index holds no such chunk, ``shown`` names what the recall did not find,
+            nothing was cited, rejected or rated, or the recall belongs to another namespace.
         ParameterError
 
         Examples
