@@ -195,11 +195,13 @@ _PREFER = {
 def methods() -> dict[str, tuple[str, ...]]:
     """Return the methods that each path takes."""
     takes = {"GET": ("GET", "HEAD"), "POST": ("POST",)}
-    return {
-        f"/v1{route.path.replace('{table}', name)}": takes[route.method]
-        for route in ROUTES
-        for name in (tables.NAMES if "{table}" in route.path else ("",))
-    }
+    return {f"/v1{path}": takes[route.method] for route in ROUTES for path in _paths(route.path)}
+
+
+def _paths(path: str) -> list[str]:
+    """Return all paths of a route."""
+    names = tables.NAMES if "{table}" in path else ("",)
+    return [path.replace("{table}", name) for name in names]
 
 
 @functools.cache
@@ -268,10 +270,11 @@ class Direct:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._routes = {
-            (method, route.path): route
+            (method, path): route
             for route in router().routes
             if isinstance(route, APIRoute)
             for method in route.methods or ()
+            for path in _paths(route.path)
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -84,3 +84,9 @@ def test_a_spreadsheet_runs_no_cell(api: TestClient) -> None:
     read, told = rows(api, "hits", query="Where do zebras graze?", k=1)
     assert read[0]["chunk.title"] == '\'=HYPERLINK("http://evil")'
     assert told[0]["chunk"]["title"] == '=HYPERLINK("http://evil")'
+
+
+def test_whoever_asks_for_the_head_of_a_table_finds_it(api: TestClient) -> None:
+    for name in NAMES:
+        if name.startswith("tags."):
+            assert api.head(f"/v1/tables/{name}").headers == api.get(f"/v1/tables/{name}").headers
