@@ -25,6 +25,7 @@ MAX_TAG_CHARACTERS = 120
 MAX_TAG_WORDS = 8
 _TRIES = 50  # positions to try as the start of JSON
 _READ = 500  # tags considered per passage
+_DIGITS = 9  # Python refuses to read very long numbers
 _LISTED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _EXPLAINED = re.compile(r"\s[-–—]\s|:\s")
 _PREFACE = re.compile(r"^[^,;:]{0,60}:\s+")
@@ -73,8 +74,8 @@ def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
     for passage in _listed_under("passages", answer):
         if not isinstance(passage, dict):
             continue
-        given, number = passage.get("tags"), str(passage.get("number"))
-        if not isinstance(given, list) or not number.isdecimal():
+        given, number = passage.get("tags"), str(passage.get("number")).removesuffix(".0")
+        if not isinstance(given, list) or not number.isdecimal() or len(number) > _DIGITS:
             continue
         position = int(number) - 1
         tags = [tag for tag in given[:_READ] if isinstance(tag, str)]

@@ -61,6 +61,13 @@ def test_reading_answers(text: str, expected: dict[int, list[str]]) -> None:
     assert parse_tags(text, 2) == expected
 
 
+@pytest.mark.parametrize(("number", "found"), [("1", True), ("1.0", True), ("9" * 5000, False)])
+def test_a_passage_is_named_by_any_number(number: str, found: bool) -> None:
+    for written in (f'"{number}"', *([number] if found else [])):
+        text = f'{{"passages": [{{"number": {written}, "tags": ["a"]}}]}}'
+        assert parse_tags(text, 2) == ({0: ["a"]} if found else {})
+
+
 @pytest.mark.parametrize("text", ["", "no", "{", '{"tags": []}', "[1]", "{" * 5000, "x" * 300_000])
 def test_garbage_is_told(text: str) -> None:
     with pytest.raises(GarbledAnswerError):
