@@ -14,8 +14,9 @@ chunk was taught. The most probable
 The last number is set otherwise. Whoever asks for something that was never taught must not lose
 because everything else was. So each exam is held once more with all that was ever taught of its
 cited chunk taken out, and the handicap of taught chunks is the least one with which these exams
-lose nothing. How often needs are new (Good and Turing's question [2]_) is in the first kind of exam
-already: a chunk that only one lesson cited was never taught, once that lesson is taken out.
+lose nothing. Where the first kind of exam loses by it, memory counts for less. How often needs are
+new (Good and Turing's question [2]_) is in that kind already: a chunk that only one lesson cited
+was never taught, once that lesson is taken out.
 
 References
 ----------
@@ -93,9 +94,12 @@ def fit_trust(exams: Exams) -> Trust:
         return Trust(exams=n)
     fitted = _most_probable(exams)
     gains = np.clip(fitted[1:-1] / max(float(fitted[0]), 0.5), 0.0, _MOST)
-    while (handicap := _least_handicap(exams, gains)) is None:
+    while gains.max() >= _LEAST_GAIN:
+        handicap = _least_handicap(exams, gains)
+        if handicap is not None:
+            return Trust(tuple(gains.round(4).tolist()), handicap, n)
         gains *= _LESS
-    return Trust(tuple(gains.round(4).tolist()), handicap, n)
+    return Trust((0.0,) * len(KINDS), 0.0, n)
 
 
 def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
@@ -145,18 +149,25 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
 def _least_handicap(exams: Exams, gains: FloatArray) -> float | None:
     """Return the least handicap with which those who ask for what was never taught lose nothing.
 
-    None if none is enough: then memory counts for less.
+    None if none is enough, or those who ask for what was taught lose by it: then memory counts for
+    less.
     """
-    if gains.max() < _LEAST_GAIN:
-        return 0.0
-    unseen, weight = exams.unseen, exams.weight / exams.weight.sum()
-    plain = ndcg(unseen[..., 0], exams.cited, exams.present)
-    brought = unseen[..., 0] + unseen[..., 1:-1] @ gains
     for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
-        scores = brought + handicap * unseen[..., -1]
-        if weight @ (ndcg(scores, exams.cited, exams.present) - plain) >= -_TOLERATED:
-            return round(float(handicap), 4)
+        trust = np.concatenate((gains, [handicap]))
+        if _gained(exams, exams.unseen, trust) >= -_TOLERATED:
+            gained = _gained(exams, exams.features, trust)
+            return round(float(handicap), 4) if gained >= -_TOLERATED else None
     return None
+
+
+def _gained(exams: Exams, features: FloatArray, trust: FloatArray) -> float:
+    """Return what memory adds to nDCG@10 of the exams, so trusted."""
+    plain = features[..., 0]
+    before, after = (
+        ndcg(scores, exams.cited, exams.present)
+        for scores in (plain, plain + features[..., 1:] @ trust)
+    )
+    return float(exams.weight @ (after - before) / exams.weight.sum())
 
 
 def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:

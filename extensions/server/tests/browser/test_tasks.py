@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hebbgraph import HebbianIndex
-from hebbgraph.labels import heading_of
+from hebbgraph.labels import heading_of, place_of
 
 if TYPE_CHECKING:
     from conftest import Server, Window
@@ -58,7 +58,7 @@ def test_why_a_passage_came_third(window: Window, index: HebbianIndex) -> None:
     (third,) = (hit for hit in index.recall(QUESTION).hits if hit.rank == 3)
     steps.hit(3).get_by_text(f"Score {third.score:.3f}").wait_for()
     assert third.chunk.title in steps.hit(3).get_by_role("heading").inner_text()
-    assert f"{third.chunk.document_id}, passage 1" in steps.hit(3).inner_text()
+    assert place_of(third.chunk) in steps.hit(3).inner_text()
     assert steps.taken <= 6
 
 
