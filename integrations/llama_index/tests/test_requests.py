@@ -184,6 +184,26 @@ class Passing(Workflow):
         return StopEvent(result=Guarded.said.format(found))
 
 
+def test_answers_below_a_span_around_a_whole_program_teach_before_it_ends(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    engine = RetrieverQueryEngine.from_args(
+        retriever,
+        llm=RuleLLM(),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+
+    @get_dispatcher(__name__).span
+    def program() -> int:
+        for _ in range(30):
+            engine.query(QUESTION)
+        learner.flush()
+        return sum(learner.counts.values())
+
+    assert program() >= 20
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize(
     ("said", "cited"),

@@ -50,6 +50,8 @@ __all__ = ["Listener"]
 _RECENT = 64
 #: Characters of a source by which it is recognised.
 _BEGINNING = 60
+#: Answers that wait for the end of a request; a span around a whole program ends with it.
+_MOST_WAITING = 10
 
 
 class Listener(ABC):
@@ -232,6 +234,8 @@ class Listener(ABC):
                 self._answered(answer)
             else:
                 request.waiting.append(answer)
+                if len(request.waiting) > _MOST_WAITING:
+                    self._answered(request.waiting.pop(0))
 
     def _tee(self, stream: Generator[str, None, None], answer: Answer) -> Generator[str]:
         parts: list[str] = []

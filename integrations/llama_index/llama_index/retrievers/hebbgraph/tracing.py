@@ -67,8 +67,8 @@ class Request:
 
     ``last_reply`` is the answer, unless a synthesizer gives one: then it is ``answered``.
     ``talk`` names the conversation that it goes on with, as far as its prompts tell. ``waiting``
-    are answers of which only its end tells what the application made of them; within a
-    ``learner.request()``, which ``is_own``, none wait.
+    are answers of which only its end tells what the application made of them, the latest of very
+    many; within a ``learner.request()``, which ``is_own``, none wait.
     """
 
     tags: dict[str, Any]
