@@ -182,6 +182,7 @@ def test_lessons_count_though_their_questions_are_not_kept(tmp_path: Path) -> No
         report = index.lesson_report()
         assert (report.verdict, report.lessons, report.points) == ("no_questions", 12, ())
         assert "store_queries=True" in report.advice
+        assert "on the command line with --settings" in report.advice
     with HebbianIndex.open(tmp_path, settings=KEEPING) as index:
         teach(index, "log of {}", 1)
         report = index.lesson_report(k=1)

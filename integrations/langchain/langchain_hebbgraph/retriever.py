@@ -124,8 +124,8 @@ class HebbianRetriever(RecallingRetriever):
             field = ".".join(map(str, first["loc"]))
             if first["type"] == "missing":
                 raise ParameterError(
-                    f"{type(self).__name__} takes {field}=; from_documents and from_texts make "
-                    "one of what is to be found"
+                    f"{type(self).__name__} takes {field}=, or location=, where one lies; "
+                    "from_documents and from_texts make one of what is to be found"
                 ) from error
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
         self._owns_index = opened is not None

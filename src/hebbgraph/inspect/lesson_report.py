@@ -39,8 +39,9 @@ _MOST_MOVED = 20
 
 _KEEP_QUESTIONS = (
     "The log keeps no text of questions. Open the index where it is taught with "
-    "Settings(learning=LearningSettings(store_queries=True)); what is learned from then on can "
-    "be asked again, for query_retention_days."
+    "Settings(learning=LearningSettings(store_queries=True)), on the command line with "
+    "--settings FILE (cite, mcp, serve); what is learned from then on can be asked again, for "
+    "query_retention_days."
 )
 _NONE_LEFT = (
     "Of the questions that are kept, none has a cited chunk that still exists; come back when "

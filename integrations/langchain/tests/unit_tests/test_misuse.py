@@ -176,7 +176,10 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: r.add(DOCUMENTS, ids=["a", ""]), "an id is not empty"),
         (lambda r, s: r.refresh(), "refresh takes documents"),
         (lambda r, s: r.delete(), "ids or a document_id, got neither"),
-        (lambda r, s: HebbianRetriever(), "takes index=; from_documents and"),
+        (
+            lambda r, s: HebbianRetriever(),
+            "takes index=, or location=, where one lies; from_documents",
+        ),
         (lambda r, s: r.why(3), "why takes a document that came back, or its id; got 3"),
         (lambda r, s: r.why("nobody"), "none of the latest 64 recalls"),
         (lambda r, s: r.invoke(QUERY, k="5"), "k is a whole number from 1 to 10000, got '5'"),
