@@ -161,8 +161,8 @@ class Lessons:
         if not words and feedback.vector is not None:
             words = [np.asarray(feedback.vector, np.float16).tobytes().hex()]
         question = question_number(words)
+        added["times"].append(self._said_again(voice, question))  # of the lessons before it
         added["question"].append(question)
-        added["times"].append(self._said_again(voice, question))
         added["voice"].append(voice)
         added["agrees"].append(stands[0])
         added["left_open"].append(stands[1])

@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 MIN_WEIGHT = 0.02
 #: After so many feedbacks, or a sixteenth of all, another snapshot is written.
 _KEPT_AFTER = 2000
+#: So many words tell a question from others; function words do not count.
+_TELLING = 2
 #: So many lessons are few: what follows from them is made anew with each further one.
 _FEW = 512
 
@@ -120,6 +122,7 @@ class Memory:
             self._since: dict[tuple[int, int], Part] = {}
             self._whole: tuple[int, Associations] | None = None
             self._slots: Slots | None = None
+            self._weighed: NDArray[np.float64] | None = None
 
     @property
     def has_learned(self) -> bool:
@@ -294,6 +297,7 @@ class Memory:
         vector: NDArray[np.float32] | None,
         embedder: str | None,
         question: int = 0,
+        n_words: int = 0,
     ) -> Recollection | None:
         """Return what a question brings back; None if nothing was ever taught.
 
@@ -308,6 +312,8 @@ class Memory:
             The model of the vector.
         question : int
             See :func:`hebbgraph.learning.cues.question_number`.
+        n_words : int
+            How many words that number stands for.
         """
         with self.lock.held():
             if not self.has_learned:
@@ -322,11 +328,14 @@ class Memory:
             slots.bring_up_to_date()
             asked = associations.read(cues, vector, embedder or "")
             gains = np.array(trust.gains) * self._takes_part
-            said = self._said_of(question)
+            said = self._said_of(question, n_words)
             return Recollection(self.lessons, associations, trust, slots, asked, gains, said)
 
-    def _said_of(self, question: int) -> tuple[IntArray, FloatArray]:
-        """Return what was cited for the very question, and how far that is believed."""
+    def _said_of(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
+        """Return what was cited for the very question, and how far that is believed.
+
+        Function words are no part of it, so one word alone may stand for another question.
+        """
         lessons = self.lessons
         known = question and self._takes_part[0]
         links = lessons.links_of(lessons.asked(question) if known else [])
@@ -339,7 +348,8 @@ class Memory:
         _, lesson, n_cited = np.unique(owner, return_inverse=True, return_counts=True)
         said = believed[owner] * lessons.link_credit[links] * np.sqrt(n_cited[lesson])
         nodes, at = unique_inverse(lessons.link_node[links])
-        return nodes, np.minimum(sum_by(at, said, len(nodes)), 1.0)
+        told = min(n_words / _TELLING, 1.0)
+        return nodes, told * np.minimum(sum_by(at, said, len(nodes)), 1.0)
 
     def _associations(self) -> tuple[Associations, Trust]:
         """Return the sums of all lessons, and how far they are trusted."""
@@ -367,6 +377,8 @@ class Memory:
     def amounts(self) -> NDArray[np.float64]:
         """Return what each lesson weighs: belief in its actor, decayed to the clock."""
         with self.lock.held():
+            if self._weighed is not None and len(self._weighed) == len(self.lessons):
+                return self._weighed
             voice, at, judgement = self.lessons.voice, self._clock, self._judgement()
             weights = judgement.weights
             scale = weights[np.minimum(voice, len(weights) - 1)]  # the last is any newcomer's
@@ -376,8 +388,8 @@ class Memory:
             # Whoever repeats himself counts little more than once.
             amount = scale * self._retention**age / self.lessons.times**2.0
             amount[:at] *= judgement.worth
-            weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
-            return weighty
+            self._weighed = np.where(amount < MIN_WEIGHT, 0.0, amount)
+            return self._weighed
 
     @property
     def _clock(self) -> int:

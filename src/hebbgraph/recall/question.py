@@ -196,6 +196,7 @@ class QuestionReader:
             vector,
             embedder,
             question_number([word for word, _ in words] or names),
+            len(words) or len(names),
         )
 
 

@@ -36,6 +36,13 @@ def test_one_lesson_leads_for_the_same_words_in_any_order(index, words):
         index.forget(everything=True)
 
 
+def test_one_word_does_not_tell_a_question_from_another(index):
+    index.reinforce(index.recall("What is before Skarney?"), ["Vellow-1"], trusted=True)
+    assert first(index, "What is not in Skarney?").startswith("Skarney")
+    index.reinforce(index.recall("What salt is in Skarney?"), ["Vellow-1"], trusted=True)
+    assert first(index, "What salt is in Skarney?") == "Vellow-1"
+
+
 class Faces:
     """Embeds by characters; questions without words have nothing in common."""
 
