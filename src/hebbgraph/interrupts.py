@@ -22,6 +22,7 @@ class Uninterrupted:
     Examples
     --------
     >>> import signal
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with Uninterrupted():
     ...         signal.raise_signal(signal.SIGINT)
@@ -30,6 +31,7 @@ class Uninterrupted:
     ...     print("interrupted")
     whole
     interrupted
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
 
     def __init__(self) -> None:
