@@ -103,3 +103,51 @@ def test_the_table_of_chats_is_the_stored_result() -> None:
         for system in systems
         for metric, value in system["runs"]["none"]["means"].items()
     }
+
+
+def share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of a text's first table, without its head."""
+    lines = re.search(r"^\|.*(?:\n\|.*)*", text, flags=re.M)[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_of_attacks_is_the_stored_result() -> None:
+    kept = json.loads((ROOT / "benchmarks/results/attacks.json").read_text("utf-8"))["sets"]
+    page = (ROOT / "docs" / "security.md").read_text("utf-8")
+    shown, attack = 0, ""
+    for named, honest, *cells in rows(page.split("MRR of 50 attacked questions")[1]):
+        attack = named or attack
+        for name, cell in zip(kept, cells, strict=True):
+            of_set = [one for one in kept[name] if one["honest"] == int(honest)]
+            if attack == "no attack":
+                value = of_set[0]["alone" if int(honest) else "before"]
+            else:
+                (value,) = (one["after"] for one in of_set if one["name"] == attack)
+            assert cell == share(value), (name, attack, honest)
+            shown += 1
+    assert shown == sum(map(len, kept.values())) + 4 * len(kept)
+
+
+def test_the_table_of_all_sets_and_modes_is_the_stored_result() -> None:
+    kept = json.loads((ROOT / "benchmarks/results/leave-one-out.json").read_text("utf-8"))["held"]
+    direct = {
+        (one["name"], one["mode"], one["metric"]): one
+        for one in kept
+        if not one["over"].startswith("ours")
+    }
+    text = MEASUREMENTS.read_text("utf-8").split("## All sets, all modes")[1]
+    for name, *cells in rows(text):
+        for at, mode in enumerate(("no model", "LSA", "embedder")):
+            both = [direct.pop((name, mode, metric)) for metric in ("nDCG@10", "R@5")]
+            assert cells[2 * at] == ", ".join(share(one["ours"]) for one in both), (name, mode)
+            over = []
+            for found in (one["difference"] for one in both):
+                value = f"{found['mean']:+.3f}".replace("0.", ".", 1).replace("-", "−")
+                value = "0" if abs(found["mean"]) < 0.0005 else value
+                over.append(f"**{value}**" if found["low"] > 0 or found["high"] < 0 else value)
+            assert cells[2 * at + 1] == ", ".join(over), (name, mode)
+    assert not direct
