@@ -134,8 +134,8 @@ class Votes(NamedTuple):
 class Judgement(NamedTuple):
     """What a lesson of each actor weighs, in [0, 1], and what the side of each lesson is worth.
 
-    ``overrules`` is the share of an actor's weight that leads for the very question: a quarter of
-    his lessons at least may contradict search so, or as many as others vouch for.
+    ``overrules`` is the share of an actor's weight that leads for the very question: so many of his
+    lessons may contradict search so as a quarter of ``at_least``, or as many as others vouch for.
     """
 
     weights: NDArray[np.float64]

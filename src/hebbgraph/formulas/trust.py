@@ -47,9 +47,9 @@ _PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
 _FEWEST = 12
 #: No number exceeds these, as shares of the score's.
 _MOST, _MOST_HANDICAP, _STEP = 2.0, 0.6, 0.025
-#: Where no handicap is enough, gains shrink by this, and vanish below that.
+#: Where no handicap is enough, or exams lose by it, gains shrink by this, and vanish below that.
 _LESS, _LEAST_GAIN = 0.8, 0.02
-#: What untaught needs may lose in nDCG@10.
+#: What exams may lose in nDCG@10, of taught needs and of untaught ones.
 _TOLERATED = 0.002
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 _IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
