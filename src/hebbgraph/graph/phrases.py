@@ -255,7 +255,13 @@ class PhraseTable:
 
     def number(self, key: str) -> int | None:
         """Return the number of a phrase, or None."""
-        return self.numbers([key]).get(key)
+        if key in self._fresh:
+            return self._fresh[key]
+        hashes = self._arrays.sorted_hashes
+        wanted = np.uint64(self._hasher.hash_phrase(key))
+        at = int(hashes.searchsorted(wanted))
+        found = at < len(hashes) and hashes[at] == wanted
+        return int(self._arrays.sorted_numbers[at]) if found else None
 
     def numbers(self, keys: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the phrases that exist, in one lookup."""

@@ -89,9 +89,10 @@ def _named(graph: TagGraph, question: Question) -> list[int]:
 
 def titled_by(graph: TagGraph, query: str) -> IntArray:
     """Return the chunks whose whole title a question is."""
-    key = phrase_key(query)
-    tags = list(graph.phrases.numbers([key]).values())
-    _, chunks, is_title = graph.chunks_of(np.array(tags, np.int64))
+    tag = graph.phrases.number(phrase_key(query))
+    if tag is None:
+        return np.empty(0, np.int64)
+    _, chunks, is_title = graph.chunks_of(np.array([tag], np.int64))
     return chunks[is_title]
 
 
