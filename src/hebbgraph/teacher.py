@@ -151,15 +151,14 @@ class Teacher:
         return anonymized(feedback, gone, secrets.token_bytes(16)) if gone else feedback
 
     def _gone(self, phrases: Iterable[str]) -> set[str]:
-        named = sorted(set(phrases))
         with self._derived.held():
             table = self._derived.graph.phrases
-            in_use, numbers = table.in_use, table.numbers(named)
+            in_use, numbers = table.in_use, {phrase: table.number(phrase) for phrase in phrases}
             said = {one.into for one in self._derived.corrections}
         return {
             phrase
-            for phrase in named
-            if phrase not in said and not (phrase in numbers and in_use[numbers[phrase]])
+            for phrase, number in numbers.items()
+            if phrase not in said and (number is None or not in_use[number])
         }
 
     # -- what links answers to lessons ------------------------------------------------

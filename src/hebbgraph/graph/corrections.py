@@ -152,7 +152,8 @@ class CorrectedGraph(TagGraph):
 
 
 def _rule(base: TagGraph, correction: TagCorrection, rows: Mapping[str, int]) -> _Rule:
-    sources = np.array(list(base.phrases.numbers(correction.tags).values()), np.int64)
+    known = [base.phrases.number(tag) for tag in correction.tags]
+    sources = np.array([number for number in known if number is not None], np.int64)
     sources = sources[base.link_kinds(sources) == LinkKind.PHRASE]
     target = None if correction.into is None else base.phrases.intern([correction.into])[0]
     slots = None

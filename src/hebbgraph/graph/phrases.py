@@ -258,15 +258,9 @@ class PhraseTable:
         if key in self._fresh:
             return self._fresh[key]
         hashes = self._arrays.sorted_hashes
-        wanted = np.uint64(self._hasher.hash_phrase(key))
-        at = int(hashes.searchsorted(wanted))
+        at = int(hashes.searchsorted(wanted := np.uint64(self._hasher.hash_phrase(key))))
         found = at < len(hashes) and hashes[at] == wanted
         return int(self._arrays.sorted_numbers[at]) if found else None
-
-    def numbers(self, keys: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the phrases that exist, in one lookup."""
-        fresh = {key: self._fresh[key] for key in keys if key in self._fresh}
-        return fresh | self._find_packed([key for key in keys if key not in fresh])
 
     def _find_packed(self, keys: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the phrases in the base arrays."""
