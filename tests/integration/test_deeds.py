@@ -151,8 +151,29 @@ def test_it_is_kept_between_openings(tmp_path: Path) -> None:
         assert index.parts.learned.lessons.kinds == ["cited", "copied"]
 
 
+def test_one_kind_has_one_name() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add(CORPUS)
+        recall = index.recall("the owl?")
+        cited = [recall.hits[0].chunk.id]
+        for kind in ("opened", "Opened ", " OPENED"):
+            assert index.reinforce(recall, cited, kind=kind).kind == "opened"
+        assert index.reinforce(recall, cited, kind="Asked_Again").kind == "asked again"
+        assert index.reinforce(recall, cited, kind="reopened").kind == "reopened"
+        assert [one.kind for one in index.lessons()] == ["opened", "asked again", "reopened"]
+        with pytest.raises(ParameterError, match="did you mean 'opened'"):
+            index.reinforce(recall, cited, kind="openned")
+
+
 @pytest.mark.parametrize(
-    "said", [{"kind": ""}, {"kind": "x" * 65}, {"kind": 3}, {"kind": "opened", "trusted": True}]
+    "said",
+    [
+        {"kind": ""},
+        {"kind": "x" * 65},
+        {"kind": 3},
+        {"kind": "opened", "trusted": True},
+        {"kind": " _"},
+    ],
 )
 def test_what_is_no_kind_is_refused(said: dict[str, object]) -> None:
     with HebbianIndex.open(":memory:") as index:

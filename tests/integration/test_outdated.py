@@ -123,10 +123,13 @@ def test_it_lasts_and_travels(tmp_path: Path) -> None:
         ({"outdated": {}}, "names no chunk"),
         ({"outdated": ["old"]}, "which chunk holds now"),
         ({"outdated": {"old": 4}}, "outdated takes ids"),
-        ({"outdated": {"old": "old"}}, "both cited and rejected"),
+        ({"outdated": {"old": "old"}}, "'old' holds now in place of itself"),
         ({"outdated": {"old": "new"}, "cited": ["old"]}, "both cited and rejected"),
         ({"outdated": {"old": "new"}, "rating": -0.5}, "said to hold now"),
         ({"outdated": {"old": "none"}}, "holds no chunk 'none'"),
+        ({"rating": 1.0}, r"rating=1\.0 is for chunks .* name some by cited"),
+        ({"rating": 3, "cited": ["old"]}, "from wrong to right; got 3$"),
+        ({"rating": {"old": 3}}, "got 3 of chunk 'old'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

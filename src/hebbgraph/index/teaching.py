@@ -73,8 +73,8 @@ class TeachingVerbs(Session):
             then counts in full at once, with a name or without.
         kind : str
             What people did, if they did not say it: ``"opened"``, ``"copied"``, ``"asked again"``
-            or other short words. Such feedback weighs little, and as much as the citations for
-            questions like it say of its kind.
+            or other short words, whatever their case; a misspelt one is refused. Such feedback
+            weighs little, and as much as the citations for questions like it say of its kind.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class TeachingVerbs(Session):
         ----------
         feedback : Feedback or its id, or several, optional
             One that is not there counts nothing and raises nothing, as what is forgotten twice is
-            forgotten; a warning in the log names it.
+            forgotten; a warning in the log names it, and so of actors and chunks.
         actor : str, optional
         unnamed : bool
             Only what no actor is named for.

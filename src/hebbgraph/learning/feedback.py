@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 from pydantic import ValidationError
@@ -22,6 +24,8 @@ __all__ = ["feedback_digest", "feedback_of", "hashed_terms", "read_feedback"]
 
 #: Hits whose evidence is kept, of a recall that has more.
 _MOST_EVIDENCE = 100
+#: Kinds that docs, adapters and the server name; what is spelled nearly so is a slip.
+_KINDS, _NEARLY = ("cited", "opened", "copied", "asked again", "read on", "resolved"), 0.88
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
@@ -86,6 +90,7 @@ def feedback_of(
         )
     if settings.require_actor and actor is None:
         raise FeedbackError("feedback must name its actor here: pass actor=...")
+    kind = _kind_of(kind)
     _check_giver(actor, trusted, kind)
     cited_ids, rejected_ids = said.cited, said.rejected
     hits = {hit.chunk.id: hit for hit in recall.hits}
@@ -145,15 +150,29 @@ def feedback_of(
     )
 
 
-def _check_giver(actor: str | None, trusted: bool, kind: str) -> None:
-    """Raise ParameterError unless these say who gave a feedback, and how."""
-    if not isinstance(trusted, bool):
-        raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
-    if not (isinstance(kind, str) and kind.strip() and kind.isprintable() and len(kind) <= 64):
+def _kind_of(kind: str) -> str:
+    """Return what people did as it is kept: in small letters, its words apart by a space.
+
+    Raises
+    ------
+    ParameterError
+        If it is no name, or nearly that of a kind that everybody has: it would count apart.
+    """
+    name = re.sub(r"[\s_-]+", " ", kind.lower()).strip() if isinstance(kind, str) else ""
+    if not (name and kind.isprintable() and len(kind) <= 64):
         raise ParameterError(
             'kind names what people did, such as "opened", in at most 64 printable characters; got '
             f"{kind!r:.80}"
         )
+    if name not in _KINDS and (meant := get_close_matches(name, _KINDS, n=1, cutoff=_NEARLY)):
+        raise ParameterError(f"kind={kind!r} would count apart; did you mean {meant[0]!r}?")
+    return name
+
+
+def _check_giver(actor: str | None, trusted: bool, kind: str) -> None:
+    """Raise ParameterError unless these say who gave a feedback of this kind."""
+    if not isinstance(trusted, bool):
+        raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
     if trusted and kind != "cited":
         raise ParameterError(f"trusted vouches for what was said; kind={kind!r} was done")
     if actor is not None and not (

@@ -61,7 +61,10 @@ def said_of(
     good = chunk_ids("cited", (*chunk_ids("cited", cited), *replaced.values()))
     bad = chunk_ids("rejected", (*chunk_ids("rejected", rejected or ()), *replaced))
     if both := sorted(set(good) & set(bad)):
-        raise FeedbackError(f"chunk {both[0]!r} is both cited and rejected")
+        raise FeedbackError(
+            f"chunk {both[0]!r} is both cited and rejected; what is outdated counts as rejected, "
+            "and what holds now as cited"
+        )
     if isinstance(rating, Mapping):
         ratings = dict(rating)
         check_ratings(ratings)
@@ -70,7 +73,12 @@ def said_of(
     elif rating is None:
         ratings = {}
     else:
-        check_ratings({"all": rating})
+        _check_rating(rating)
+        if not good and not bad:
+            raise FeedbackError(
+                f"rating={rating!r} is for chunks that are cited or rejected: name some by "
+                "cited=[...], or rate each by its id: rating={id: number}"
+            )
         ratings = dict.fromkeys(good, rating) | dict.fromkeys(bad, -abs(rating))
         good = [id_ for id_ in good if rating > 0]
     if wrong := [id_ for id_ in bad if ratings.get(id_, -1) >= 0]:
@@ -100,6 +108,10 @@ def _outdated(outdated: Mapping[str, str] | None) -> dict[str, str]:
     if not outdated:
         raise ParameterError("outdated names no chunk; leave it out")
     chunk_ids("outdated", [*outdated, *outdated.values()])
+    if same := [old for old, new in outdated.items() if old == new]:
+        raise FeedbackError(
+            f"outdated says that {same[0]!r} holds now in place of itself; name the chunk that does"
+        )
     return dict(outdated)
 
 
@@ -108,9 +120,15 @@ def check_ratings(ratings: Mapping[str, object], where: str = "") -> None:
     for id_, rating in ratings.items():
         if not isinstance(id_, str):
             raise ParameterError(f"{where}rating takes chunk ids that are str, got {id_!r:.80}")
-        number = isinstance(rating, int | float) and not isinstance(rating, bool)
-        if not (number and math.isfinite(rating) and -1 <= rating <= 1):  # type: ignore[arg-type,operator]
-            raise FeedbackError(f"{where}a rating lies in [-1, 1], got {rating!r:.80} of {id_!r}")
+        _check_rating(rating, where, f" of chunk {id_!r:.80}")
+
+
+def _check_rating(rating: object, where: str = "", whose: str = "") -> None:
+    number = isinstance(rating, int | float) and not isinstance(rating, bool)
+    if not (number and math.isfinite(rating) and -1 <= rating <= 1):  # type: ignore[arg-type,operator]
+        raise FeedbackError(
+            f"{where}a rating lies in [-1, 1], from wrong to right; got {rating!r:.80}{whose}"
+        )
 
 
 def _reasons(reason: Mapping[str, str] | str | None, ids: list[str]) -> dict[str, str]:
