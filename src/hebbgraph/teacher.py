@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import reprlib
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
-from hebbgraph.learning.forgotten import Forgotten
+from hebbgraph.learning.forgotten import Forgotten, unknown_in
 from hebbgraph.learning.judgements import said_of
 from hebbgraph.learning.preview import preview
 from hebbgraph.learning.survey import lessons_of, survey
@@ -246,9 +245,8 @@ class Teacher:
             until=selection.until,
             everything=chunk is None and selection == Selection(),
         )
-        if unknown := sorted({*(selection.ids or ())} - {one.id for one in removed}):
-            # No error: what is forgotten twice is forgotten.
-            logger.warning("forget: no such feedback is known by %s", reprlib.repr(unknown))
+        for unknown in unknown_in(self._log, selection, chunk, {one.id for one in removed}):
+            logger.warning("forget: %s", unknown)  # no error: forgotten twice is forgotten
         return removed
 
     def forgotten(self) -> list[Forgetting]:

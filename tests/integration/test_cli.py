@@ -18,6 +18,7 @@ import pytest
 from hebbgraph import Chunk, HebbianIndex, LearningSettings, Settings, __version__, cli
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.inspect.view import Inspection
+from hebbgraph.recall.strategies import NO_KNOWLEDGE
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -117,8 +118,10 @@ def test_indexing_then_asking(run: Run, folder: Path, db: Path) -> None:
 
 def test_hits_that_nothing_speaks_for_are_named(run: Run, folder: Path, db: Path) -> None:
     run("index", folder, "--db", db)
-    assert "no chunk matches" in run("query", "qwertz", "--db", db).err
-    assert "no chunk matches" not in run("query", QUESTION, "--db", db).err
+    none = run("query", "qwertz", "--db", db)
+    assert none.err.splitlines() == [NO_KNOWLEDGE]
+    assert none.out.startswith("recall ")  # and no hit that scores 0
+    assert run("query", QUESTION, "--db", db).err == ""
 
 
 def test_a_database_url_is_not_taken_for_a_directory(run: Run, tmp_path: Path) -> None:
@@ -452,6 +455,49 @@ def test_a_document_is_cited_by_its_name_if_the_recall_has_one_chunk_of_it(
         assert told.json["cited"] == ids, told.err
     unknown = run("cite", asked["id"], "no-such-name", "--db", indexed)
     assert (unknown.code, "there is no document 'no-such-name'" in unknown.err) == (1, True)
+
+
+def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path: Path) -> None:
+    with HebbianIndex.open(db) as index:
+        index.add(
+            [
+                Chunk(
+                    id=f"{name}-{at}",
+                    document_id=str(tmp_path / name),
+                    title="Fares",
+                    text=text,
+                    metadata={"headings": [heading], "position": at},
+                )
+                for name, at, heading, text in (
+                    ("fares.md", 0, "In winter", "The ferry costs 4 crowns."),
+                    ("fares.md", 1, "In summer", "The ferry costs 3 crowns."),
+                    ("news.md", 0, "News", "Everybody pays five from now on."),
+                )
+            ]
+        )
+    asked = run("query", "What does the ferry cost in winter?", "--db", db, "-k", 2).out
+    assert all(one in asked for one in ("Fares › In winter", "fares.md, passage 1"))
+    recall = asked.split()[-1]
+    for old in ("Fares › In winter", "fares.md, passage 1", "fares.md › In winter", "fares.md-0"):
+        said = run("cite", recall, "--outdated", f"{old}=news.md", "--db", db, "--json")
+        assert said.json["outdated"] == {"fares.md-0": "news.md-0"}, said.err
+    for wrong, told in (
+        ("fares.md", "2 passages are called 'fares.md'; name one: 'fares.md, passage 1', 'fares."),
+        ("fares.md › In spring", "has no passage that is called 'fares.md › In spring'"),
+        ("fare.md", "no document 'fare.md'; there is"),
+    ):
+        refused = run("cite", recall, "--outdated", f"{wrong}=news.md", "--db", db)
+        assert refused.code == 1
+        assert told in " ".join(refused.err.split())
+
+
+def test_forgetting_a_name_that_is_nearly_right_says_which_is(run: Run, indexed: Path) -> None:
+    recall = run("query", QUESTION, "--db", indexed, "--json").json
+    chunk = recall["hits"][0]["chunk"]["id"]
+    run("cite", recall["id"], chunk, "--actor", "ida", "--db", indexed)
+    assert "by 'idda'; did you mean 'ida'?" in run("forget", "--actor", "idda", "--db", indexed).err
+    assert "this actor taught: --actor ida" in run("forget", "ida", "--db", indexed).err
+    assert "1 feedback forgotten" in run("forget", "--actor", "ida", "--db", indexed).out
 
 
 def test_questions_are_kept_for_the_report_if_a_file_of_settings_says_so(

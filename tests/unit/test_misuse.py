@@ -85,6 +85,14 @@ def test_forgetting_what_was_never_known_says_so(
     assert not caplog.records
     assert index.forget("nope") == 0
     assert "no such feedback is known by ['nope']" in caplog.text
+    index.reinforce(index.recall("Petrel"), ["petrel"], actor="ida")
+    for names, told in (
+        ({"actor": "idda"}, "no such feedback by 'idda'; did you mean 'ida'?"),
+        ({"actor": "eve"}, "no such feedback by 'eve'\n"),
+        ({"chunk": "petrle"}, "speaks of a chunk 'petrle'"),
+    ):
+        assert index.forget(**names) == 0
+        assert told in caplog.text
 
 
 def test_a_vector_without_an_embedder_is_noted(index: HebbianIndex) -> None:

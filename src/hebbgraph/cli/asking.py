@@ -75,6 +75,7 @@ def query(
             per_colony=per_colony,
             history=after or (),
             as_of=as_of,
+            min_score=None if as_json else 0,
         )
     if as_json:
         print_json(recall.model_dump(mode="json", exclude_none=True))
@@ -92,10 +93,8 @@ def _filter(where: str | None) -> dict[str, Any] | None:
 
 
 def _show_recall(recall: Recall, explain: bool) -> None:
-    for note in recall.notes:
+    for note in recall.notes or (() if recall.hits else ("no chunk matches the question",)):
         err.print(f"[yellow]{harmless(note)}[/yellow]")
-    if not any(hit.score > 0 for hit in recall.hits):
-        err.print("[yellow]no chunk matches the question[/yellow]")
     for hit in recall.hits:
         out.print(
             f"{hit.rank}. [bold]{harmless(heading_of(hit.chunk))}[/bold]  "

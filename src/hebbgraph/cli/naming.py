@@ -1,18 +1,24 @@
-"""What people call a document: its id, a path from here, or the end of its path."""
+"""What people call documents and chunks: ids, paths or their ends, headings and places."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.labels import counted, heading_of, place_of
+from hebbgraph.records import Chunk, Recall
 
-__all__ = ["find_document", "missing_chunks"]
+__all__ = ["find_chunks", "find_document", "missing_chunks"]
 
 _NAMED = 3
+_BELOW = " › "
+#: A place as people read it, of labels.place_of: the document, and the rest.
+_PASSAGE = re.compile(r"(.+)(, passage [0-9]+)")
 #: Documents whose names are looked through.
 _MOST = 1_000_000
 
@@ -49,6 +55,46 @@ def find_document(
     near = get_close_matches(end[-1] if end else name, ends, n=_NAMED)
     hint = f"; there is {_listed([ends[one] for one in near])}" if near else ""
     raise NotFoundError(f"there is no document {name!r:.200}{hint}")
+
+
+def find_chunks(index: HebbianIndex, recall: Recall, names: Sequence[str]) -> list[str]:
+    """Return the ids of the chunks that are called so.
+
+    That is a chunk of this id; a hit with the heading or the place that ``hebbgraph query`` prints,
+    ``Fares › In winter`` or ``fares.md, passage 2``; or a passage of a document, ``fares.md › In
+    winter``. Of a document alone, it is its only hit or, without one, its only passage.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none, or several; it names them.
+    """
+    there = {*index.holds(names), *(hit.chunk.id for hit in recall.hits)}
+    return [one if one in there else _chunk_called(index, recall, one).id for one in names]
+
+
+def _chunk_called(index: HebbianIndex, recall: Recall, name: str) -> Chunk:
+    hits = [hit.chunk for hit in recall.hits]
+    found = [one for one in hits if name in (heading_of(one), place_of(one))]
+    if not found:
+        file, passage = _PASSAGE.fullmatch(name), name.partition(_BELOW)
+        document = find_document(index, file[1] if file else passage[0])
+        found = [one for one in hits if one.document_id == document]
+        if file or passage[1] or not found:
+            found = index.get(index.ids({"$document_id": document}))
+        if file:
+            found = [one for one in found if place_of(one).endswith(file[2])]
+        elif passage[1]:
+            end = _BELOW + passage[2]
+            found = [one for one in found if (_BELOW + heading_of(one)).endswith(end)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFoundError(f"{document!r:.200} has no passage that is called {name!r:.200}")
+    places = [place_of(one) or one.id for one in found]
+    raise NotFoundError(
+        f"{counted(len(found), 'passage')} are called {name!r:.200}; name one: {_listed(places)}"
+    )
 
 
 def missing_chunks(index: HebbianIndex, ids: Iterable[str]) -> list[str]:

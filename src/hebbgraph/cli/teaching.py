@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from hebbgraph.cli.naming import find_document
+from hebbgraph.cli.naming import find_chunks
 from hebbgraph.cli.shared import (
     AsJson,
     Cache,
@@ -23,6 +23,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.learning.forgotten import near_actors
 from hebbgraph.records import Feedback, ForgetPreview, Recall
 
 app = typer.Typer()
@@ -38,8 +39,8 @@ def cite(
     chunk_ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CHUNK_ID...",
-            help="Chunks that the answer cited; or a document, if the recall has one chunk of it.",
+            metavar="CHUNK",
+            help="What the answer cited: an id, heading or place that `query` printed, or a file.",
         ),
     ] = None,
     *,
@@ -48,7 +49,7 @@ def cite(
     cache_dir: Cache = None,
     settings: SettingsFile = None,
     reject: Annotated[
-        list[str] | None, typer.Option(help="Chunk that was wrong; repeatable.")
+        list[str] | None, typer.Option(metavar="CHUNK", help="What was wrong; repeatable.")
     ] = None,
     rating: Annotated[
         float | None,
@@ -59,7 +60,9 @@ def cite(
     ] = None,
     outdated: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Chunk that no longer holds, and the one that does."),
+        typer.Option(
+            metavar="OLD=NEW", help="What no longer holds, and what does: chunks or files."
+        ),
     ] = None,
     actor: Annotated[str | None, typer.Option(help="Who gives this feedback.")] = None,
     trusted: Annotated[
@@ -80,8 +83,8 @@ def cite(
             )
         kept = index.reinforce(
             recall_id,
-            _chunks_called(index, recall, chunk_ids or []),
-            rejected=reject and _chunks_called(index, recall, reject),
+            find_chunks(index, recall, chunk_ids or []),
+            rejected=reject and find_chunks(index, recall, reject),
             rating=rating,
             reason=reason,
             outdated=dict(_replaced(index, recall, one) for one in outdated) if outdated else None,
@@ -107,27 +110,8 @@ def _replaced(index: HebbianIndex, recall: Recall, pair: str) -> tuple[str, str]
     old, is_pair, new = pair.rpartition("=")
     if not is_pair:
         raise typer.BadParameter(f"--outdated takes OLD=NEW, got {pair!r:.200}")
-    [old_id, new_id] = _chunks_called(index, recall, [old, new])
-    return old_id, new_id
-
-
-def _chunks_called(index: HebbianIndex, recall: Recall, names: list[str]) -> list[str]:
-    """Return ids of chunks; for a document, that of its only chunk in the recall."""
-    there = {*index.holds(names), *(hit.chunk.id for hit in recall.hits)}
-    ids = []
-    for name in names:
-        own = [name]
-        if name not in there:
-            document = find_document(index, name)
-            own = [hit.chunk.id for hit in recall.hits if hit.chunk.document_id == document]
-            if len(own) != 1:
-                told = f": {', '.join(own)}" if own else ""
-                raise NotFoundError(
-                    f"of the document {document!r}, the recall has {counted(len(own), 'chunk')}"
-                    f"{told}; name a chunk"
-                )
-        ids += own
-    return ids
+    old, new = find_chunks(index, recall, [old, new])
+    return old, new
 
 
 @app.command()
@@ -177,17 +161,13 @@ def forget(
             until=until,
             everything=everything,
         )
+        preview = index.forget(**criteria, dry_run=True)
+        if not (preview.feedback or everything):
+            fail_with([*missing, _none_of(index, criteria)])
         if dry_run:
-            preview = index.forget(**criteria, dry_run=True)
-            count = len(preview.feedback)
+            _preview(preview, as_json)
         else:
-            preview, count = None, index.forget(**criteria, erase=erase)
-    if not (count or everything):
-        fail_with([*missing, _none_of(criteria)])
-    if preview is None:
-        _tell_forgotten(count, as_json)
-    else:
-        _preview(preview, as_json)
+            _tell_forgotten(index.forget(**criteria, erase=erase), as_json)
     fail_with(missing)
 
 
@@ -203,7 +183,7 @@ class _Criteria(TypedDict):
     everything: bool
 
 
-def _none_of(criteria: _Criteria) -> str:
+def _none_of(index: HebbianIndex, criteria: _Criteria) -> str:
     """Say that no feedback meets the criteria."""
     given = {
         "of these ids": criteria["feedback"],
@@ -214,7 +194,8 @@ def _none_of(criteria: _Criteria) -> str:
         f"before {criteria['until']}": criteria["until"],
     }
     told = " ".join(words for words, one in given.items() if one)
-    return f"there is no feedback {told}; `hebbgraph lessons` lists it"
+    near = near_actors(criteria["actor"] or "", (one.actor for one in index.lessons()))
+    return f"there is no feedback {told}{near}; `hebbgraph lessons` lists it"
 
 
 def _known(index: HebbianIndex, ids: list[str] | None) -> tuple[list[str] | None, list[str]]:
@@ -222,10 +203,16 @@ def _known(index: HebbianIndex, ids: list[str] | None) -> tuple[list[str] | None
     if not ids:
         return None, []
     found = {one.id for one in index.find_feedback(ids)}
+    unknown = [one for one in dict.fromkeys(ids) if one not in found]
+    actors = {one.actor for one in index.lessons()} if unknown else set()
     missing = [
-        f"there is no feedback {one!r:.200}; `hebbgraph lessons` lists it"
-        for one in dict.fromkeys(ids)
-        if one not in found
+        f"there is no feedback {one!r:.200}; "
+        + (
+            f"for what this actor taught: --actor {one}"
+            if one in actors
+            else "`hebbgraph lessons` lists it"
+        )
+        for one in unknown
     ]
     if not found:
         fail_with(missing)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import reprlib
 import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Forgetting
-from hebbgraph.store.feedback_log import Removed
+from hebbgraph.store.feedback_log import FeedbackLog, Removed, Selection
 
-__all__ = ["Forgotten"]
+__all__ = ["Forgotten", "near_actors", "unknown_in"]
 
 _SECONDS = 600.0
 _MOST = 20
@@ -112,3 +114,26 @@ class Forgotten:
     def _drop(self) -> None:
         now = self._clock()
         self._kept = [one for one in self._kept if one.record.until > now]
+
+
+def unknown_in(
+    log: FeedbackLog, selection: Selection, chunk: str | None, removed: set[str]
+) -> Iterator[str]:
+    """Yield what a selection names and the log does not hold, and what may be meant."""
+    if unknown := sorted({*(selection.ids or ())} - removed):
+        yield f"no such feedback is known by {reprlib.repr(unknown)}"
+    if not removed and selection.actor is not None:
+        near = near_actors(selection.actor, log.actors())
+        yield f"there is no such feedback by {selection.actor!r:.200}{near}"
+    if not removed and chunk is not None:
+        yield f"no such feedback speaks of a chunk {chunk!r:.200}"
+
+
+def near_actors(actor: str, known: Iterable[str | None]) -> str:
+    """Return which names are nearly that of an actor, as a question; empty if none is.
+
+    >>> near_actors("idda", ["bo", "ida", None]), near_actors("bo", ["ida"])
+    ("; did you mean 'ida'?", '')
+    """
+    near = get_close_matches(actor, {one for one in known if one and one != actor})
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

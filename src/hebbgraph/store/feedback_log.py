@@ -359,6 +359,11 @@ class FeedbackLog:
         with self.database.read() as connection:
             return [one.feedback for one in self._select(connection, selection)]
 
+    def actors(self) -> list[str]:
+        """Return who gave the feedback, each once."""
+        query = "SELECT DISTINCT actor FROM feedback WHERE namespace = ? AND actor IS NOT NULL"
+        return [str(actor) for (actor,) in self.database.ask(query, (self._namespace,))]
+
     def count(self, *, until: int | None = None) -> int:
         """Return the number of feedbacks, up to a sequence number if one is given."""
         query = "SELECT count(*) FROM feedback WHERE namespace = ?"
