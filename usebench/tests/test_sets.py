@@ -107,6 +107,15 @@ def test_ratings_cite_and_reject(tmp_path: Path) -> None:
     assert test.scored
 
 
+def test_ratings_of_unknown_passages_are_counted(tmp_path: Path) -> None:
+    said = [{"question": "q", "chunk": one, "ratings": ["Bad"]} for one in ("a", "gone", "lost")]
+    write_set(tmp_path, CORPUS, [asked("1", "a", split="test")], order="shuffled", feedback=said)
+    with pytest.warns(UserWarning, match=r"jsonl: 2 of 3 rows teach nothing: .* such as 'gone'"):
+        rated, _ = read_set(tmp_path, order="rated").events
+    assert rated.recorded is not None
+    assert rated.recorded.shown == ("a",)
+
+
 def test_the_same_seed_gives_the_same_stream_and_chats_keep_their_order(tmp_path: Path) -> None:
     write_set(tmp_path, CORPUS, [asked(str(n), "a") for n in range(9)], order="shuffled")
     assert read_set(tmp_path, seed=1) == read_set(tmp_path, seed=1)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -207,8 +208,16 @@ def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
 def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:
     """Turn ratings of passages into one event a question: cited above, rejected below."""
     by_question: dict[str, dict[str, float]] = {}
-    for row in _rows(folder / "feedback.jsonl"):
-        if row.get("split") == "test" or row["chunk"] not in known:
+    rows = [row for row in _rows(folder / "feedback.jsonl") if row.get("split") != "test"]
+    lost = [row["chunk"] for row in rows if row["chunk"] not in known]
+    if lost:
+        warnings.warn(
+            f"{folder / 'feedback.jsonl'}: {len(lost)} of {len(rows)} rows teach nothing: their "
+            f"chunk is not in corpus.jsonl, such as {lost[0]!r}",
+            stacklevel=2,
+        )
+    for row in rows:
+        if row["chunk"] not in known:
             continue
         values = [RATINGS[label] for label in row["ratings"]]
         by_question.setdefault(row["question"], {})[row["chunk"]] = sum(values) / len(values)
