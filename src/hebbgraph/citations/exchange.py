@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from hebbgraph.citations.cited import (
     MAX_ANSWER_CHARACTERS,
@@ -35,6 +35,8 @@ _MIN_TELLING_CHARACTERS = 20
 #: An answer whose citations are written otherwise, as names or links, still has most of its words.
 _MOST_WORDS = 0.8
 _MIN_WORDS = 3
+#: Of more texts of one answer, the longest are compared.
+_MOST_TEXTS = 100
 _WORDS = re.compile(r"\w+")
 _UNFINISHED = re.compile(r"[\[【][^\[\]【】]*\Z")
 #: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
@@ -324,8 +326,17 @@ def _all_said(reading: _Reading) -> list[Any]:
 
 def _is_taken_from(reading: _Reading, texts: Sequence[str]) -> bool:
     telling = [text for text in texts if len(text) >= _MIN_TELLING_CHARACTERS] or texts
-    said = list(texts_in(_all_said(reading)))
-    return any(still_says(text, whole) for text in telling for whole in said)
+    said = _longest(texts_in(_all_said(reading)))
+    return any(_says(text, whole) for text in _longest(telling) for whole in said)
+
+
+def _longest(texts: Iterable[str]) -> list[_Bare]:
+    """Return so many texts that each may be compared with each of as many others."""
+    found, left = [], MAX_ANSWER_CHARACTERS
+    for text in sorted(texts, key=len, reverse=True)[:_MOST_TEXTS]:
+        found.append(_bare(text[:left]))
+        left = max(0, left - len(text))
+    return found
 
 
 def still_says(text: str, said: str) -> bool:
@@ -336,19 +347,27 @@ def still_says(text: str, said: str) -> bool:
     >>> still_says("Ida Moss did it (Petrel).", "Ida Moss did it [1]."), still_says("No.", "Moss.")
     (True, False)
     """
-    text, said = _bare(text), _bare(said)
-    words = set(_WORDS.findall(said))
-    if len(words) >= _MIN_WORDS and len(words.intersection(_WORDS.findall(text))) >= (
-        _MOST_WORDS * len(words)
-    ):
+    return _says(_bare(text), _bare(said))
+
+
+class _Bare(NamedTuple):
+    text: str
+    words: frozenset[str]
+
+
+def _says(one: _Bare, said: _Bare) -> bool:
+    wanted = _MOST_WORDS * len(said.words)
+    if len(said.words) >= _MIN_WORDS and len(said.words & one.words) >= wanted:
         return True
-    part = rf"(?<!\w){re.escape(text)}(?!\w)"
-    return bool(text) and (said.startswith(text) or re.search(part, said) is not None)
+    part = rf"(?<!\w){re.escape(one.text)}(?!\w)"
+    is_part = said.text.startswith(one.text) or re.search(part, said.text) is not None
+    return bool(one.text) and is_part
 
 
-def _bare(text: str) -> str:
+def _bare(text: str) -> _Bare:
     """Return a text without its markers, and the beginning of one at the end of a stream."""
-    return " ".join(_UNFINISHED.sub("", BRACKETS.sub("", text)).split())
+    bare = " ".join(_UNFINISHED.sub("", BRACKETS.sub("", text)).split())
+    return _Bare(bare, frozenset(_WORDS.findall(bare)))
 
 
 def _each_once(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
