@@ -32,6 +32,7 @@ from hebbgraph_scale.snapshots import (
     scratch_in,
     sealed,
 )
+from hebbgraph_scale.storage import check_bucket
 
 __all__ = ["Published", "publish"]
 
@@ -91,12 +92,14 @@ def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = Fals
     ParameterError
         If the index lies in memory, or is read-only.
     StorageError
-        If the storage cannot be written.
+        If the storage cannot be written, or there is no such bucket.
     """
     if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
         raise ParameterError(f"keep is a whole number of at least 1, got {keep!r}")
     parts = index.parts
     place = Place.of(parts, url)
+    with named(url):
+        check_bucket(place.system, place.folder, url)
     parts.check_exists()
     with parts.held():  # learned what the log holds
         pass

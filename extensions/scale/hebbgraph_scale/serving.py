@@ -183,11 +183,8 @@ def app(args: dict[str, str] | ServingConfig) -> Any:
             from hebbgraph_server import create_app
             from hebbgraph_server.indexes import Indexes
 
-            if not (settings.tokens or ours) and os.environ.get(_HAPROXY) == "1":
-                raise ParameterError(
-                    f"behind HAProxy ({_HAPROXY}=1) nobody's address is known, so everyone on the "
-                    "network could read and write; name a file of tokens: tokens = FILE"
-                )
+            if not (settings.tokens or ours):
+                _check_addresses_are_known()
             cache = os.path.expandvars(os.path.expanduser(config.cache_dir))
             options: dict[str, Any] = {"cache_dir": cache, "settings": "saved"}
             if config.embedder is not None:
@@ -217,6 +214,15 @@ def app(args: dict[str, str] | ServingConfig) -> Any:
         },
     )
     return deployment(serve.ingress()(Replica)).bind()
+
+
+def _check_addresses_are_known() -> None:
+    """Raise ParameterError where Ray's proxies tell no replica who asks."""
+    if os.environ.get(_HAPROXY) == "1":
+        raise ParameterError(
+            f"behind HAProxy ({_HAPROXY}=1) nobody's address is known, so everyone on the network "
+            "could read and write; name a file of tokens: tokens = FILE"
+        )
 
 
 class _Tenants:

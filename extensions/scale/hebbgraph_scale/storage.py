@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import MissingExtraError, ParameterError, StorageError
 from hebbgraph.extras import require
 
-__all__ = ["file_system"]
+__all__ = ["check_bucket", "file_system"]
+
+#: Storage that is kept in buckets. fsspec makes one with the first folder in it, whatever its name.
+_BUCKETED = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"}
 
 
 def file_system(url: str, *, extra: str, purpose: str) -> tuple[Any, str]:
@@ -30,3 +33,17 @@ def file_system(url: str, *, extra: str, purpose: str) -> tuple[Any, str]:
             f"{url}: {error}; URLs are those of fsspec, such as s3://, gs:// and hdfs://"
         ) from error
     return system, str(path)
+
+
+def check_bucket(system: Any, path: str, url: str) -> None:
+    """Raise StorageError if a path lies in a bucket that is not there.
+
+    A bucket of a mistyped name would be made, paid for, and read by nobody.
+    """
+    kinds = {system.protocol} if isinstance(system.protocol, str) else {*system.protocol}
+    bucket = path.lstrip("/").partition("/")[0]
+    if kinds & _BUCKETED and not system.exists(bucket):
+        raise StorageError(
+            f"{url}: there is no bucket {bucket!r}, or it may not be read; check the name, or make "
+            "it with the tools of the storage"
+        )

@@ -6,9 +6,10 @@ import asyncio
 import json
 import os
 import socket
+import sys
 import urllib.request
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,14 @@ from hebbgraph.errors import ParameterError
 from pg_server import PostgresServer
 
 from hebbgraph_scale import publish
-from hebbgraph_scale.serving import ReplicaPool, ServingConfig, _Tenants, read_config, run
+from hebbgraph_scale.serving import (
+    ReplicaPool,
+    ServingConfig,
+    _Tenants,
+    app,
+    read_config,
+    run,
+)
 
 CHUNKS = [
     {"id": f"c{n}", "title": f"Keeper {n}", "text": f"Keeper {n} kept lamp {n % 7}."}
@@ -72,6 +80,80 @@ def test_without_tokens_only_this_machine_is_answered(
     asyncio.run(_Tenants(served, replica, open_here=open_here)(scope, None, send))
     assert sent[0]["status"] == status
     assert ((b"x-replica", b"r1") in sent[0]["headers"]) is (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("args", "proxy", "refused"),
+    [
+        ({}, "1", True), ({}, "0", False), ({"tokens": "tokens.toml"}, "1", False),
+        # Where we start the proxies, they listen on this machine alone.
+        (ServingConfig(database="a", cache_dir="cache"), "1", False),
+    ],
+)  # fmt: skip
+def test_behind_haproxy_tokens_are_needed(
+    args: Any, proxy: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica = _replica(args, tmp_path, monkeypatch)
+    monkeypatch.setenv("RAY_SERVE_ENABLE_HA_PROXY", proxy)
+    if refused:
+        with pytest.raises(ParameterError, match="name a file of tokens"):
+            replica()
+    else:
+        replica().pool.close()
+
+
+def test_mcp_takes_a_token_behind_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HebbianIndex.open(tmp_path / "a") as index:
+        index.add(CHUNKS)
+    replica = _replica({"tokens": "tokens.toml"}, tmp_path, monkeypatch)()
+    from starlette.testclient import TestClient
+
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    asking = {
+        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"query": QUESTION, "k": 2}},
+    }  # fmt: skip
+    accepts = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-06-18",
+    }
+    served = replica.__serve_build_asgi_app__()
+    with replica.pool, TestClient(served, base_url="http://localhost") as client:
+        assert client.post("/mcp", json=listing, headers=accepts).status_code == 401
+        wrong = {**accepts, "authorization": "Bearer another"}
+        assert client.post("/mcp", json=listing, headers=wrong).status_code == 401
+        right = {**accepts, "authorization": "Bearer secret-of-a-reader"}
+        listed = client.post("/mcp", json=listing, headers=right)
+        assert (listed.status_code, listed.headers["x-replica"]) == (200, "r1")
+        assert '"recall"' in listed.text
+        assert '"cite"' not in listed.text  # the token may read alone
+        assert "Keeper" in client.post("/mcp", json=asking, headers=right).text
+
+
+def _replica(args: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the class that Ray would start, without Ray."""
+    pytest.importorskip("fastapi", reason="the extra server is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("tokens.toml").write_text('[reader]\nsecret = "secret-of-a-reader"\nrole = "read"\n')
+    made: list[Any] = []
+
+    def deployment(**_: Any) -> Any:
+        return lambda kind: made.append(kind) or SimpleNamespace(bind=lambda: None)
+
+    context = SimpleNamespace(replica_id=SimpleNamespace(unique_id="r1"))
+    ray = ModuleType("ray.serve")
+    ray.__dict__.update(
+        deployment=deployment,
+        ingress=lambda: lambda kind: kind,
+        multiplexed=lambda **_: lambda method: method,
+        get_replica_context=lambda: context,
+    )
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, "ray.serve", ray)
+    if isinstance(args, dict):
+        args = {"database": "a", "cache_dir": "cache", **args}
+    app(args)
+    return made[0]
 
 
 @pytest.mark.parametrize("reached", [True, False])

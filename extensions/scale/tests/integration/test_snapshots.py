@@ -8,11 +8,12 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import fsspec
 import numpy as np
 import pytest
+from fsspec.registry import _registry
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError, StorageError
 
@@ -324,6 +325,8 @@ def test_in_a_bucket_of_s3(
             ("AWS_DEFAULT_REGION", "us-east-1"),
         ):
             monkeypatch.setenv(name, value)
+        with pytest.raises(StorageError, match="no bucket 'published'"):
+            publish(source, "s3://published/memory")
         fsspec.filesystem("s3").mkdir("published")
         first = publish(source, "s3://published/memory")
         source.add([{"id": "late", "title": "Skarra", "text": "Skarra lies west of Tessel Bay."}])
@@ -334,3 +337,27 @@ def test_in_a_bucket_of_s3(
         assert ranked(index) == ranked(source)
     finally:
         server.stop()
+
+
+def test_a_bucket_that_is_not_there_is_not_made(
+    source: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = fsspec.get_filesystem_class("memory")
+
+    class Buckets(memory):  # type: ignore[misc,valid-type]
+        """As fsspec's S3, GCS and Azure do it: the first folder makes its bucket."""
+
+        protocol = ("az", "abfs")
+        store: ClassVar[dict[str, Any]] = {}
+        pseudo_dirs: ClassVar[list[str]] = [""]
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return str(memory._strip_protocol(path.removeprefix("az://")))
+
+    monkeypatch.setitem(_registry, "az", Buckets)
+    with pytest.raises(StorageError, match="az://publihsed/here: there is no bucket 'publihsed'"):
+        publish(source, "az://publihsed/here")
+    assert not Buckets().exists("publihsed")
+    Buckets().mkdir("/published")
+    assert publish(source, "az://published/here").bytes_sent > 0
