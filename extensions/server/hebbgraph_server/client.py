@@ -299,7 +299,7 @@ def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _left_out(value: Any, default: Any) -> bool:
     """Tell whether an argument is its empty default: the server may know no such argument."""
-    return value is default and (default is None or default == ())
+    return value == default and (default is None or default == () or isinstance(default, str))
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -179,3 +179,24 @@ def test_a_restart_of_the_server_goes_unnoticed(connect: Connect) -> None:
         before = client.stats()
         connect.restart(client)  # type: ignore[attr-defined]
         assert client.stats() == before
+
+
+def test_a_server_that_does_not_know_a_newer_argument_is_not_sent_its_default(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Learners always give ``kind=``, and say "cited" but for what was done."""
+    from hebbgraph_server import bodies
+
+    with connect() as client:
+        recall = client.recall(QUESTION)
+        cited = [recall.hits[0].chunk.id]
+        monkeypatch.delitem(bodies.ReinforceRequest.model_fields, "kind")  # as an older one has it
+        with pytest.raises(ParameterError, match="kind"):
+            client.reinforce(recall, cited, kind="opened")
+        monkeypatch.undo()
+    sent: list[Any] = []
+    with connect() as client:
+        monkeypatch.setattr(client, "_ask", lambda name, body, read: sent.append(body))
+        client.reinforce("r", cited, kind="cited")
+        client.reinforce("r", cited, kind="opened")
+    assert [body.get("kind") for body in sent] == [None, "opened"]
