@@ -61,6 +61,9 @@ def _weight(index: HebbianIndex) -> float:
 def test_a_kind_that_agrees_with_citations_helps() -> None:
     with _taught("none") as plain, _taught("right") as index:
         assert _weight(index) > 0.3
+        [told] = [one for one in index.inspect.learned() if one.name == "opened"]
+        assert (told.value > 0.3, told.default, told.lessons, told.actors) == (True, 0.1, 120, 9)
+        assert str(told).startswith("'opened' counts .")
         assert _right(index, BIRDS[5:]) > _right(plain, BIRDS[5:]) + 0.3
         assert _right(index, BIRDS[:5]) >= _right(plain, BIRDS[:5])
 

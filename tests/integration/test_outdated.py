@@ -179,6 +179,21 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     said = run(app, ["cite", recall.id, "--outdated", "old=new", "--trusted", "--db", db])
     assert said.exit_code == 0, said.output
     assert "old replaced by new" in run(app, ["lessons", "--db", db]).output
+    assert "proposal" not in run(app, ["lessons", "--db", db]).output
+    for actor in ("bo", "eve"):  # who may not vouch
+        run(app, ["cite", recall.id, "--outdated", "far=mill", "--actor", actor, "--db", db])
+    told = run(app, ["lessons", "--db", db]).output
+    assert "proposal: far replaced by mill, says 2 lessons" in told
+    [accept] = [line for line in told.splitlines() if line.startswith("  accept:  hebbgraph ")]
+    [dismiss] = [line for line in told.splitlines() if line.startswith("  dismiss: hebbgraph ")]
+    run(app, [*accept.split()[2:], "--db", db])
+    assert "proposal" not in run(app, ["lessons", "--db", db]).output
+    with HebbianIndex.open(db) as index:
+        assert _stale(index) == {"old": ("new",), "far": ("mill",)}
+        index.forget([one.feedback_id for one in index.lessons() if one.outdated == {"far": "mill"}
+                      and one.trusted])  # fmt: skip
+    assert run(app, [*dismiss.split()[2:], "--db", db]).exit_code == 0
+    assert "proposal" not in run(app, ["lessons", "--db", db]).output
     wrong = run(app, ["cite", recall.id, "--outdated", "old", "--db", db])
     assert wrong.exit_code != 0
     with HebbianIndex.open(db) as index:

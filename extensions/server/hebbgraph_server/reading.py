@@ -97,14 +97,22 @@ class Access(BaseModel):
     actor: str | None = None
     answers: bool = Field(default=False, description="whether a model answers questions")
     folder: bool = Field(default=False, description="whether there is a folder to read again")
+    learns: bool = Field(default=False, description="whether what people do here teaches")
 
 
 async def access(visit: Visit) -> Response:
     """Tell what the token may do here, and as whom it acts."""
     role = visit.caller.role.name.lower()
-    told = {"role": role, "actor": visit.caller.actor, "answers": bool(visit.service.model)}
-    folder = visit.service.settings.folder_of(visit.namespace)
-    return as_response(Access.model_validate(told | {"folder": folder is not None}))
+    settings = visit.service.settings
+    return as_response(
+        Access(
+            role=role,
+            actor=visit.caller.actor,
+            answers=bool(visit.service.model),
+            folder=settings.folder_of(visit.namespace) is not None,
+            learns=settings.learn_from_use and visit.caller.role.includes(Role.TEACH),
+        )
+    )
 
 
 async def namespaces(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from hebbgraph.cli.shared import (
     print_json,
 )
 from hebbgraph.cli.terminal import counted, harmless
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.labels import heading_of
 from hebbgraph.records import LessonRecord
 
@@ -45,6 +46,10 @@ def lessons(
     until: Annotated[datetime | None, typer.Option(help="Lessons before this time.")] = None,
     last: Annotated[
         int | None, typer.Option(help="Show so many, the latest. [default: 50]", min=1)
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="FEEDBACK_ID", help="Vouch for what this lesson says is outdated."),
     ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Replay the log: did learning help here?")
@@ -81,11 +86,18 @@ def lessons(
         with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
             _report(index, questions, output, as_json)
         return
-    last = last or _LAST
     with opened(db, namespace, cache_dir=cache_dir) as index:
+        if accept is not None:
+            _accept(index, accept)
+            return
         found = index.lessons(actor=actor, unnamed=unnamed, recall=recall, since=since, until=until)
-        answers = index.parts.answers.counts()
-        named = {one.id: heading_of(one) for one in index.get(_chunks_of(found[-last:]))}
+        _list(index, found, last or _LAST, as_json)
+
+
+def _list(index: HebbianIndex, found: list[LessonRecord], last: int, as_json: bool) -> None:
+    """Print the last lessons, the proposals among all, and what answers were read."""
+    answers = index.parts.answers.counts()
+    named = {one.id: heading_of(one) for one in index.get(_chunks_of(found[-last:]))}
     if as_json:
         print_json({"lessons": [one.model_dump() for one in found[-last:]], "answers": answers})
         return
@@ -94,9 +106,37 @@ def lessons(
     out.print(
         counted(len(found), "lesson") + (f", the last {last} shown" if len(found) > last else "")
     )
+    for line in _proposals(found):
+        out.print(harmless(line), soft_wrap=True, highlight=False)
     if answers:
         kinds = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
         out.print(f"answers read: {kinds}")
+
+
+def _proposals(lessons: list[LessonRecord]) -> Iterator[str]:
+    """Yield what is said to be outdated and not vouched for, with what accepts and dismisses it."""
+    accepted = {pair for one in lessons if one.trusted for pair in one.outdated.items()}
+    by_pair: dict[tuple[str, str], list[LessonRecord]] = {}
+    for one in lessons:
+        for pair in one.outdated.items() - accepted:
+            by_pair.setdefault(pair, []).append(one)
+    for (old, new), said in by_pair.items():
+        yield f"proposal: {old} replaced by {new}, says {counted(len(said), 'lesson')}"
+        yield f"  accept:  hebbgraph lessons --accept {said[-1].feedback_id}"
+        yield f"  dismiss: hebbgraph forget {' '.join(one.feedback_id for one in said)}"
+
+
+def _accept(index: HebbianIndex, feedback_id: str) -> None:
+    """Vouch for what a lesson says is outdated, asking its question anew, or the old title."""
+    said = next((one for one in index.lessons() if one.feedback_id == feedback_id), None)
+    if said is None or not said.outdated:
+        raise NotFoundError(
+            f"no lesson {feedback_id!r:.200} says that a chunk is outdated; "
+            "`hebbgraph lessons` lists proposals"
+        )
+    question = said.question or " ".join(map(heading_of, index.get(list(said.outdated))))
+    kept = index.reinforce(index.recall(question), outdated=said.outdated, trusted=True)
+    out.print(f"feedback {kept.id}: accepted")
 
 
 def _report(index: HebbianIndex, questions: int | None, output: Path | None, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
 from hebbgraph.inspection import Explanation, LessonReport, Trace
+from hebbgraph.learning.survey import deeds_of
 from hebbgraph.recall.search import Slots
 from hebbgraph.records import Colony, LearnedParameter, Recall
 
@@ -138,7 +139,7 @@ class Inspection:
         return documents(self._index._parts.truth, containing, limit)
 
     def learned(self) -> tuple[LearnedParameter, ...]:
-        """Say how far memory is trusted here, where exams have moved it.
+        """Say how far memory is trusted here, where exams have moved it, and each kind of deed.
 
         Every lesson is an exam first: what would memory have said without it? From up to 256
         exams follow the weights of words, of vectors and of pairs of chunks beside the score
@@ -148,7 +149,7 @@ class Inspection:
         Returns
         -------
         tuple of LearnedParameter
-            Empty if nothing has moved.
+            Empty if nothing has moved, and people only cited.
 
         Examples
         --------
@@ -158,7 +159,8 @@ class Inspection:
         """
         self._index._check_exists()
         with self._index._parts.held():
-            return self._index._parts.learned.learned()
+            learned = self._index._parts.learned
+            return (*learned.learned(), *deeds_of(learned))
 
     def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
         """Replay the log on its own later questions: did learning help *here*?

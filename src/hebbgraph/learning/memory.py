@@ -385,12 +385,15 @@ class Memory:
         with self.lock.held():
             weights = self._judgement().weights
             weight = float(weights[min(self.voices.get(voice, len(weights)), len(weights) - 1)])
-            if kind == "cited":
-                return weight
+            return weight if kind == "cited" else weight * self.believed().get(kind, UNKNOWN)
+
+    def believed(self) -> dict[str, float]:
+        """Return what each kind of feedback counts beside a citation, by its name."""
+        with self.lock.held():
             self.amounts()
-            believed = () if self._deeds is None else self._deeds[1].believed
-            at = self.lessons.kinds.index(kind) if kind in self.lessons.kinds else len(believed)
-            return weight * float(believed[at] if at < len(believed) else UNKNOWN)
+            known = () if self._deeds is None else self._deeds[1].believed
+            kinds = list(enumerate(self.lessons.kinds))[CITED + 1 :]
+            return {kind: float(known[at] if at < len(known) else UNKNOWN) for at, kind in kinds}
 
     def outdated(self, *, trusted: bool) -> dict[tuple[str, str, str], set[int]]:
         """Return who says what holds now: (id, text hash, id in its place) to their numbers.

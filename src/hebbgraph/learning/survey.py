@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.actors import TRUSTED, voice_of
+from hebbgraph.learning.kinds import UNKNOWN
 from hebbgraph.learning.lessons import CITED, named_by
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weighing import MIN_WEIGHT
-from hebbgraph.records import Feedback, LessonRecord, PruneReport
+from hebbgraph.records import Feedback, LearnedParameter, LessonRecord, PruneReport
 
-__all__ = ["lessons_of", "proposed", "rejected", "survey"]
+__all__ = ["deeds_of", "lessons_of", "proposed", "rejected", "survey"]
 
 #: The name of the one family of links, for people: from a question to a chunk.
 QUESTION = "question"
@@ -60,6 +61,17 @@ def proposed(memory: Memory) -> dict[tuple[str, str], int]:
             and one[2] in present
             and present.get(one[0], (0, ""))[1] == one[1]
         }
+
+
+def deeds_of(memory: Memory) -> list[LearnedParameter]:
+    """Return what each kind of deed counts here, by how many lessons."""
+    with memory.lock.held():
+        lessons, told = memory.lessons, []
+        for name, value in memory.believed().items():
+            own = lessons.kind == lessons.kinds.index(name)
+            many = {"lessons": int(own.sum()), "actors": len(np.unique(lessons.voice[own]))}
+            told.append(LearnedParameter(name=name, value=value, default=UNKNOWN, **many))
+        return [one for one in told if one.lessons]
 
 
 def survey(memory: Memory, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:

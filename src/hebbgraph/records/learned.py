@@ -12,6 +12,9 @@ from hebbgraph.records.chunk import Record
 
 __all__ = ["EdgeChange", "ForgetPreview", "Forgetting", "LearnedParameter", "PruneReport"]
 
+#: Names of parameters; all others are kinds of feedback.
+_MEMORY = {"words", "often by words", "vectors", "often by vectors", "pairs", "handicap"}
+
 
 class LearnedParameter(Record):
     """How far memory is trusted here, where exams have moved it; see ``docs/learning.md``.
@@ -21,19 +24,21 @@ class LearnedParameter(Record):
     name : str
         What memory goes by: how alike questions are in ``words`` or ``vectors``, how ``often``
         such questions cited a chunk, ``pairs`` of found and cited chunks; or the ``handicap`` of
-        chunks that were taught, so that others do not sink.
+        chunks that were taught, so that others do not sink. Else a kind of feedback, ``opened``.
     value, default : float
-        In units of the score: what it is here, and without exams.
+        In units of the score, and of a kind, in citations: what it is here, and without exams.
     lessons, actors : int
-        How many lessons were exams, and whose.
+        How many lessons were exams, or are of the kind, and whose.
 
     Examples
     --------
     >>> print(LearnedParameter(name="words", value=0.52, default=0.62, lessons=214, actors=12))
     memory by words counts .52 here, by 214 exams of 12 actors (default .62)
+    >>> print(LearnedParameter(name="opened", value=0.3, default=0.1, lessons=40, actors=9))
+    'opened' counts .30 here, by 40 lessons of 9 actors (default .10)
     """
 
-    name: Literal["words", "often by words", "vectors", "often by vectors", "pairs", "handicap"]
+    name: str
     value: float
     default: float
     lessons: int
@@ -41,9 +46,11 @@ class LearnedParameter(Record):
 
     def __str__(self) -> str:
         value, default = (f"{one:.2f}".removeprefix("0") for one in (self.value, self.default))
-        said = "taught chunks lose" if self.name == "handicap" else f"memory by {self.name} counts"
+        is_kind = self.name not in _MEMORY
+        said = f"{self.name!r} counts" if is_kind else f"memory by {self.name} counts"
+        said = "taught chunks lose" if self.name == "handicap" else said
         said = said.replace("by often by", "by how often, by")
-        exams = f"{self.lessons} exam{'s' * (self.lessons != 1)}"
+        exams = f"{self.lessons} {'lesson' if is_kind else 'exam'}{'s' * (self.lessons != 1)}"
         actors = f"{self.actors} actor{'s' * (self.actors != 1)}"
         return f"{said} {value} here, by {exams} of {actors} (default {default})"
 

@@ -48,6 +48,7 @@ class Server:
         self.tokens: tuple[Any, ...] = ()
         self.model: Any = None
         self.folder: Any = None
+        self.learns = False
         self.port = 0
         self.start()
 
@@ -61,7 +62,11 @@ class Server:
         from hebbgraph_server import ServerSettings, create_app
 
         settings = ServerSettings(
-            requests_per_minute=None, tokens=self.tokens, model=self.model, folder=self.folder
+            requests_per_minute=None,
+            tokens=self.tokens,
+            model=self.model,
+            folder=self.folder,
+            learn_from_use=self.learns,
         )
         app = create_app(self._index, settings)
         config = uvicorn.Config(

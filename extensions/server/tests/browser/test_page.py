@@ -129,6 +129,29 @@ def test_what_is_marked_as_cited_teaches(window: Window, index: HebbianIndex) ->
     assert card.locator(".moved").count() == 1
 
 
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_is_opened_and_copied_teaches_where_the_server_learns_from_use(
+    learns: bool, server: Server, open_window: Callable[..., Window], index: HebbianIndex
+) -> None:
+    server.stop()
+    server.learns = learns
+    server.start()
+    page = open_window().ask(REWORDED)
+    page.get_by_label("as", exact=True).fill("ada")
+    second, third = (page.locator(".hit").nth(at) for at in (1, 2))
+    chunks = [str(one.get_attribute("data-chunk")) for one in (second, third)]
+    for _ in range(2):  # once is enough to tell
+        second.locator("h3 button").click()
+        page.locator("dialog h2").wait_for()
+        page.get_by_role("button", name="Close").click()
+    third.locator(".text").first.select_text()
+    page.evaluate("document.execCommand('copy')")
+    page.wait_for_load_state("networkidle")
+    done = [(one.kind, one.cited, one.actor) for one in index.lessons() if one.kind != "cited"]
+    expected = [("opened", (chunks[0],), "ada"), ("copied", (chunks[1],), "ada")]
+    assert done == (expected if learns else [])
+
+
 # -- replay -----------------------------------------------------------------------------
 
 
@@ -291,6 +314,28 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
     page.locator(f'[data-undone="{len(told.feedback)}"]').wait_for()
     page.locator(f'[data-lessons="{len(everything.feedback)}"]').wait_for()
     assert index.forget(everything=True, dry_run=True) == everything
+
+
+def test_proposals_are_accepted_and_dismissed(window: Window, index: HebbianIndex) -> None:
+    recall = index.recall(QUESTION)
+    one, two, three = (hit.chunk.id for hit in recall.hits[:3])
+    for actor in ("ada", "bert"):
+        index.reinforce(recall, outdated={one: two}, actor=actor)
+    index.reinforce(recall, outdated={three: two}, actor="eve")
+    lessons = len(index.lessons())
+    page = window.go("learning")
+    page.locator("[data-proposals='2']").wait_for()
+    row = page.locator(f"li[data-old='{one}']")
+    assert ", as ada, bert said" in _text(page, f"li[data-old='{one}']")[0]
+    row.get_by_role("button", name="Accept").click()
+    page.locator("[data-proposals='1']").wait_for()
+    stale = {hit.chunk.id: hit.stale for hit in index.recall(QUESTION).hits}
+    assert stale[one] is not None
+    assert stale[one].replaced_by == (two,)
+    assert len(index.lessons()) == lessons + 1
+    page.get_by_role("button", name="Dismiss").click()
+    page.locator("[data-proposals]").wait_for(state="detached")
+    assert "eve" not in [lesson.actor for lesson in index.lessons()]
 
 
 def test_the_curve_of_the_report(window: Window, index: HebbianIndex) -> None:

@@ -68,10 +68,12 @@ const ROLES = ["read", "teach", "write"];
 let role = "write"; // until the server has told
 let answers = false;
 let folder = false;
+let learns = false;
+let own = null;
 let learning = null;
 /** Ask what the token may do here; what it may not is not offered. */
 export function learnRole() {
-  learning = get("access").then((told) => { ({ role, answers, folder } = told); })
+  learning = get("access").then((told) => { ({ role, answers, folder, learns, actor: own } = told); })
     .catch(() => {}); // the view says what is wrong
 }
 /** Wait until that is known. */
@@ -80,6 +82,12 @@ export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
 
 /** Whether a model answers questions here. */
 export const modelAnswers = () => answers;
+
+/** Whether what people do here teaches: the server was told --learn-from-use. */
+export const learnsFromUse = () => learns;
+
+/** Whether the token may vouch for what others said. */
+export const mayVouch = () => may("teach") && !own;
 
 /** Whether the server has a folder that it can read again. */
 export const hasFolder = () => folder;
@@ -152,6 +160,16 @@ export async function healthy() {
     return (await fetch("/v1/health", { cache: "no-store" })).ok;
   } catch {
     return false;
+  }
+}
+
+/** Teach something of a recall by its id or, if it is not kept, by itself. */
+export async function reinforce(recall, lesson) {
+  try {
+    return await post("reinforce", { recall: recall.id, ...lesson });
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    return post("reinforce", { recall, ...lesson });
   }
 }
 

@@ -1,5 +1,5 @@
 // Ask: passages with the words that matched, why they came, and teaching beside them.
-import { may, post, roleKnown, trace } from "./api.js";
+import { learnsFromUse, may, post, reinforce, roleKnown, trace } from "./api.js";
 import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
@@ -150,7 +150,8 @@ function keys(cards, teach) {
 
 function card(hit, told, longest, marker, teach, before) {
   const { chunk } = hit;
-  const body = h("div", snippet(chunk, marker));
+  const did = (kind) => teach?.did(chunk.id, kind);
+  const body = h("div", { oncopy: () => did("copied") }, snippet(chunk, marker));
   const long = bodyOf(chunk).length > body.textContent.length;
   const place = placeOf(chunk);
   const mark = (kind, label) => h("button.mark", {
@@ -165,7 +166,7 @@ function card(hit, told, longest, marker, teach, before) {
   return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1" },
     h("div.title",
       h("span.rank", `${hit.rank}`),
-      h("h3", chunkLink(chunk.id, headingOf(chunk))),
+      h("h3", chunkLink(chunk.id, headingOf(chunk), did)),
       before && moved(hit.rank, before.get(chunk.id)),
       teach && h("span.marks", mark("cited", "Cited"), mark("wrong", "Wrong"))),
     place && h("p.place.quiet", h("a", { href: `#/operations?document=${encodeURIComponent(chunk.document_id)}`, dir: "auto" }, place)),
@@ -179,6 +180,7 @@ function card(hit, told, longest, marker, teach, before) {
         onclick: (event) => {
           const open = event.target.getAttribute("aria-expanded") === "false";
           put(body, open ? whole(chunk, marker) : snippet(chunk, marker));
+          if (open) did("opened");
           event.target.setAttribute("aria-expanded", String(open));
           put(event.target, open ? "Show less" : "Show all");
         },
@@ -206,6 +208,7 @@ export function pathLine(path) {
 /** Marks, the button, and what it did: one bar that stays in view. */
 function teaching(column, query, main, recall, told) {
   const marks = new Map();
+  const done = new Set();
   let shown = null; // all that came back, unless a model was shown less
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
@@ -234,14 +237,19 @@ function teaching(column, query, main, recall, told) {
     return teach();
   }
 
+  /** Tell once what was done with a passage, where the server learns from it. Nobody waits for that. */
+  function did(id, kind) {
+    if (!learnsFromUse() || done.has(kind + id)) return;
+    done.add(kind + id);
+    reinforce(recall, { cited: [id], kind, actor: actor.value.trim() || null })
+      .catch((problem) => console.info(`That this was ${kind} teaches nothing: ${problem.message}`));
+  }
+
   async function teach() {
     button.disabled = true;
     const lesson = { cited: of("cited"), rejected: of("wrong"), actor: actor.value.trim() || null, ...(shown ? { shown } : {}) };
     try {
-      const given = await post("reinforce", { recall: recall.id, ...lesson }).catch((problem) => {
-        if (problem.status !== 404) throw problem;
-        return post("reinforce", { recall, ...lesson });
-      });
+      const given = await reinforce(recall, lesson);
       await again([`Learned: ${lesson.cited.length} cited, ${lesson.rejected.length} wrong. This is the answer now. `,
         h("button.link", { type: "button", onclick: (event) => takeBack(event.target, given.id) }, "Undo")]);
     } catch (problem) {
@@ -265,5 +273,5 @@ function teaching(column, query, main, recall, told) {
       column.querySelector(".teach [role=status]").textContent = problem.message;
     }
   }
-  return { bar, mark, accept, now: () => button.click() };
+  return { bar, mark, accept, did, now: () => button.click() };
 }

@@ -7,9 +7,9 @@ import { headingOf, placeOf, whole } from "./passage.js";
 const MOST_SHOWN = 100_000;
 const MADE = new Set(["source", "position", "headings", "media_type", "content_hash"]); // heading and place say it
 
-/** A link that opens a chunk. */
-export function chunkLink(id, title) {
-  return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id) }, title || id);
+/** A link that opens a chunk; `did` is told what is done with it. */
+export function chunkLink(id, title, did) {
+  return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id, did) }, title || id);
 }
 
 const OVER = { words: "from an earlier question, by its words", vectors: "from an earlier question, by its embedding", pairs: "from the passages" };
@@ -30,10 +30,11 @@ async function explained(id) {
 }
 
 /** Open a chunk by its id. */
-export async function openChunk(id) {
+export async function openChunk(id, did = () => {}) {
   const body = h("div.reading", { "aria-busy": "true" }, h("p.quiet", "Reading …"));
   const dialog = h("dialog.wide", { "aria-labelledby": "chunk-title" }, body);
   dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("copy", () => did("copied"));
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest("a")) dialog.close();
   });
@@ -43,6 +44,7 @@ export async function openChunk(id) {
   try {
     const { chunks: [chunk] } = await post("get", { ids: [id] });
     if (!chunk) throw new Error("This chunk is no longer there.");
+    did("opened");
     const { tags } = await post("tags", { chunk: id });
     const why = asked.recall ? await explained(id) : null;
     const long = chunk.text.length > MOST_SHOWN;

@@ -1,5 +1,5 @@
 // Learning: lessons, what they changed, and taking them back.
-import { get, may, post, trace } from "./api.js";
+import { get, may, mayVouch, post, reinforce, trace } from "./api.js";
 import { asked } from "./asked.js";
 import { headings } from "./passage.js";
 import { chunkLink } from "./chunk.js";
@@ -14,8 +14,10 @@ export function showLearning(view) {
   const edges = h("div");
   const forgetting = h("div", { "aria-live": "polite" });
   const taken = h("div", { "aria-live": "polite" });
+  const proposed = h("div", { "aria-live": "polite" });
   const [compared, comparing] = comparison();
   put(view,
+    proposed,
     may("teach") && h("section", h("h2", "Lessons"), lessons),
     h("section", h("h2", "With and without what was learned"), compared),
     may("write") && h("section", h("h2", "Did it help here?"), report()),
@@ -42,8 +44,10 @@ export function showLearning(view) {
       const [{ preview }, { lessons: known }, { learned }] = await Promise.all([
         post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
       const newest = known.slice(-MOST).reverse();
-      const titles = await headings([...newest.flatMap((one) => [...one.cited, ...one.rejected]),
-        ...preview.changes.map((one) => one.target)]);
+      const open = proposals(known);
+      const titles = await headings([...open.flatMap((one) => [one.old, one.new]),
+        ...newest.flatMap((one) => [...one.cited, ...one.rejected]), ...preview.changes.map((one) => one.target)]);
+      put(proposed, proposalList(open.filter((one) => titles.has(one.old) && titles.has(one.new)), titles, list));
       put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
       put(edges, parameters(learned), learned.length > 0 && formats("parameters"),
         changes(preview, "No edge was learned yet.", titles), formats("edges", { everything: true }));
@@ -88,6 +92,57 @@ function overview(known, newest, titles, takeBack) {
   ];
 }
 
+// -- what somebody says is outdated, and nobody vouches for --------------------------
+
+/** Pairs that are not in force yet, each with the lessons that propose it. */
+function proposals(known) {
+  const pairs = (one) => Object.entries(one.outdated).map(([old, now]) => `${old}\n${now}`);
+  const accepted = new Set(known.filter((one) => one.trusted).flatMap(pairs));
+  const by = new Map();
+  for (const one of known) {
+    for (const pair of one.trusted ? [] : pairs(one)) if (!accepted.has(pair)) by.set(pair, [...(by.get(pair) || []), one]);
+  }
+  return [...by].map(([pair, lessons]) => ({ old: pair.split("\n")[0], new: pair.split("\n")[1], lessons }));
+}
+
+function proposalList(open, titles, done) {
+  if (!open.length) return null;
+  const problem = h("p.refused", { role: "alert" });
+  const doing = (label, work) => h("button", {
+    type: "button",
+    "aria-label": label,
+    onclick: async (event) => {
+      event.target.disabled = true;
+      try {
+        await work();
+        await done();
+      } catch (error) {
+        put(problem, error.message);
+        event.target.disabled = false;
+      }
+    },
+  }, label.split(":")[0]);
+  return h("section", { "data-proposals": open.length }, h("h2", "Proposals"),
+    h("p.quiet", "Somebody says that a passage no longer holds. Accepted, the other one stands in its place in all answers; "
+      + "dismissed, what was said is taken back."),
+    h("ul.plain", open.map((one) => {
+      const [old, now] = [titles.get(one.old), titles.get(one.new)];
+      const names = [...new Set(one.lessons.map((lesson) => lesson.actor || "no name"))];
+      return h("li.row", { "data-old": one.old, "data-new": one.new },
+        h("span", chunkLink(one.old, old), " is replaced by ", chunkLink(one.new, now),
+          h("span.quiet", ", as ", h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"), " said")),
+        mayVouch() && doing(`Accept: ${now} in place of ${old}`, () => accept(one, old)),
+        doing(`Dismiss: ${now} in place of ${old}`, () => post("forget", {
+          feedback: one.lessons.map((lesson) => lesson.feedback_id), dry_run: false })));
+    })), problem);
+}
+
+/** Vouch for a proposal: of the question that it was said of, or of the title of what it replaces. */
+async function accept(one, title) {
+  const recall = await post("recall", { query: one.lessons[0].question || title }); // a lesson of its own
+  return reinforce(recall, { outdated: { [one.old]: one.new }, trusted: true });
+}
+
 /** How many lessons each actor had given when. */
 function growth(known, actors) {
   const step = Math.ceil(known.length / 60);
@@ -110,7 +165,8 @@ function lesson(one, titles, takeBack) {
       one.cited.length > 0 && h("p", h("small", "cited"), one.cited.map(named)),
       one.rejected.length > 0 && h("p", h("small", "wrong"), one.rejected.map(named)),
       h("p.quiet", `${moment(one.created_at)}, `, h("span", { dir: "auto" }, one.actor || "no name"),
-        one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
+        one.kind !== "cited" && `, ${one.kind}`,
+        Object.keys(one.outdated).length > 0 && ", of what is outdated and what holds now", one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
         `; ${count(one.active)} of ${some(one.edges, "edge")} in use`)),
     h("button", {
       type: "button",
@@ -126,6 +182,10 @@ const PARAMETERS = {
   "often by vectors": "Memory, by how often, by embeddings",
   pairs: "Memory, by passages cited together",
   handicap: "Handicap of passages that were taught",
+  opened: "What was opened, beside a citation",
+  copied: "What was copied, beside a citation",
+  "asked again": "What was asked again, beside a citation",
+  "read on": "What agents read on, beside a citation",
 };
 
 /** The parameters of the corpus that citations moved. */
