@@ -230,3 +230,45 @@ def test_chunks_that_several_people_reject_are_named(
     )
     index.delete(["knots"])
     assert index.doctor().notes == ()
+
+
+HOUSES = (
+    "anvil",
+    "badger",
+    "copper",
+    "dahlia",
+    "ember",
+    "falcon",
+    "garnet",
+    "hazel",
+    "iris",
+    "juniper",
+)
+
+
+def _contradicting(actor: str) -> HebbianIndex:
+    """Return an index where somebody cites for ten questions what search is sure is wrong."""
+    index = HebbianIndex.open(":memory:")
+    index.add([Chunk(id=it, text=f"The {it} is kept in the {it} house.") for it in HOUSES])
+    for at, it in enumerate(HOUSES):
+        recall = index.recall(f"Where is the {it} kept?")
+        index.reinforce(recall, cited=[HOUSES[at - 1]], actor=actor)
+    index.recall("house")
+    return index
+
+
+def test_whoever_is_disbelieved_hears_of_it() -> None:
+    index = _contradicting("ida")
+    [note] = index.maintenance.doctor().notes
+    assert note.startswith("lessons of 'ida': 5 count .01 each, as search disagrees and nobody")
+    index.forget(actor="ida")
+    assert index.maintenance.doctor().notes == ()
+
+
+def test_whom_others_contradict_hears_of_that() -> None:
+    index = _contradicting("ida")
+    for it in HOUSES:
+        for actor in ("bo", "cy", "dee"):
+            index.reinforce(index.recall(f"Where is the {it} kept?"), cited=[it], actor=actor)
+    [note] = index.maintenance.doctor().notes
+    assert note.startswith("lessons of 'ida': 10 count next to nothing each, as others who are")

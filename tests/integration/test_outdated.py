@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from hebbgraph import Chunk, HebbianIndex
+from hebbgraph import Chunk, Feedback, HebbianIndex
 from hebbgraph.cli import app
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.recall.staleness import IN_A_CIRCLE
@@ -88,11 +88,47 @@ def test_what_holds_may_be_deleted(index: HebbianIndex) -> None:
     assert _stale(index) == {}
 
 
-def test_chunks_that_replace_each_other_are_named(index: HebbianIndex) -> None:
-    index.reinforce(index.recall(FARE), outdated={"old": "new"}, trusted=True)
-    index.reinforce(index.recall(FARE), outdated={"new": "old"}, trusted=True)
+def _vouch(index: HebbianIndex, old: str, new: str) -> Feedback:
+    return index.reinforce(index.recall(FARE), outdated={old: new}, trusted=True)
+
+
+def test_the_opposite_takes_over_and_back(index: HebbianIndex) -> None:
+    first = _vouch(index, "old", "new")
+    second = _vouch(index, "new", "old")
+    assert _stale(index, FARE) == {"new": ("old",)}
+    assert index.recall(FARE).hits[0].chunk.id == "old"
+    third = _vouch(index, "old", "new")
+    assert _stale(index) == {"old": ("new",)}
+    index.forget(third)
+    assert _stale(index, FARE) == {"new": ("old",)}
+    index.forget(second)
+    assert _stale(index) == {"old": ("new",)}
+    assert index.maintenance.doctor().notes == ()
+    index.forget(first)
     assert _stale(index) == {}
-    assert IN_A_CIRCLE in index.recall(FARE).notes
+
+
+def test_the_latest_word_breaks_a_circle(index: HebbianIndex) -> None:
+    for old, new in (("old", "new"), ("new", "far"), ("far", "old")):
+        _vouch(index, old, new)
+    assert _stale(index, FARE) == {"new": ("old",), "far": ("old",)}
+    assert IN_A_CIRCLE not in index.recall(FARE).notes
+    [note] = index.maintenance.doctor().notes
+    assert note.startswith("chunk 'old' no longer counts as outdated by 'new': what was vouched")
+    _vouch(index, "old", "mill")  # is in no circle, so the others stay
+    assert _stale(index, FARE) == dict.fromkeys(("old", "new", "far"), ("mill",))
+
+
+def test_what_chunks_say_of_each_other_is_decided(index: HebbianIndex) -> None:
+    index.add([CHUNKS[0].model_copy(update={"supersedes": ("new",)})])
+    assert _stale(index, FARE) == {"new": ("old",)}
+    said = _vouch(index, "old", "new")
+    assert _stale(index, FARE) == {"old": ("new",)}
+    index.forget(said)
+    index.add([CHUNKS[1].model_copy(update={"supersedes": ("old",)})])
+    assert (_stale(index, FARE), index.recall(FARE).notes) == ({}, (IN_A_CIRCLE,))
+    _vouch(index, "old", "new")
+    assert (_stale(index, FARE), index.recall(FARE).notes) == ({"old": ("new",)}, ())
 
 
 def test_it_lasts_and_travels(tmp_path: Path) -> None:

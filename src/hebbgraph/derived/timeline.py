@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray
-from hebbgraph.formulas.succession import Succession, without_circles
+from hebbgraph.formulas.succession import Succession, latest_edges, without_circles
 from hebbgraph.graph.references import link_keys
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.moments import FIRST, LAST, microseconds, order_of
@@ -54,7 +54,7 @@ class Timelines:
     def at(self, graph: TagGraph, taught: Collection[Replaced] = ()) -> Timeline | None:
         """Return the timeline of a graph's chunks; None if nothing is said about time.
 
-        The caller holds the graph. ``taught`` is what people said of chunks.
+        The caller holds the graph. ``taught`` is what people said of chunks, the latest last.
         """
         is_known = self._graph is graph and self._state == graph.state
         if is_known and self._taught == taught:
@@ -131,8 +131,10 @@ class Timelines:
             for slot, one in linked:
                 targets = self._targets(graph, one.supersedes, slot_of)
                 edges += ((target, slot) for target in targets if target != slot)
-        edges += self._edges_taught(graph)
         edges, circular = without_circles(edges)
+        taught = self._edges_taught(graph)
+        edges = latest_edges([*edges, *taught])
+        circular = circular.difference(*(edge for edge in taught if circular.issuperset(edge)))
         for older, newer in edges:
             if FIRST < begins[newer] < LAST:
                 ends[older] = min(ends[older], begins[newer])
@@ -210,7 +212,7 @@ class Timeline:
     begins, ends : ndarray of int64, shape (n_slots,)
         A chunk holds from an instant on and before another.
     circular : set of int
-        Chunks that supersede one another in a circle; what they say of each other is ignored.
+        Chunks that say of one another, in a circle, that they supersede; that is ignored.
     """
 
     def __init__(

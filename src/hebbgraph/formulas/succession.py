@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Edge", "Succession", "without_circles"]
+__all__ = ["Edge", "Succession", "latest_edges", "without_circles"]
 
 Edge: TypeAlias = tuple[int, int]
 
@@ -38,6 +38,31 @@ def without_circles(edges: Sequence[Edge]) -> tuple[list[Edge], frozenset[int]]:
     remaining = _peeled(_peeled(set(edges), 0), 1)
     nodes = frozenset(node for edge in remaining for node in edge)
     return [edge for edge in edges if edge not in remaining], nodes
+
+
+def latest_edges(edges: Sequence[Edge]) -> list[Edge]:
+    """Leave out each edge that closes a circle with later ones: the latest word holds.
+
+    Examples
+    --------
+    >>> latest_edges([(0, 1), (1, 2), (2, 0)]), latest_edges([(0, 1), (1, 0), (1, 2)])
+    ([(1, 2), (2, 0)], [(1, 0), (1, 2)])
+    """
+    _, tangled = without_circles(edges)
+    newer_of: defaultdict[int, list[int]] = defaultdict(list)
+    kept: list[Edge] = []
+    for older, newer in reversed(edges):
+        if {older, newer} <= tangled:
+            after, waiting = {newer}, [newer]
+            while waiting:
+                more = set(newer_of[waiting.pop()]) - after
+                after |= more
+                waiting += more
+            if older in after:
+                continue
+            newer_of[older].append(newer)
+        kept.append((older, newer))
+    return kept[::-1]
 
 
 def _peeled(edges: Iterable[Edge], side: int) -> set[Edge]:

@@ -16,12 +16,13 @@ from hebbgraph.errors import (
     IndexLockedError,
     TextSourceError,
 )
+from hebbgraph.formulas.succession import latest_edges
 from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.truth_problems import truth_problems
 from hebbgraph.labels import counted
 from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.survey import proposed, rejected
+from hebbgraph.learning.survey import disbelieved, present, proposed, rejected
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -84,7 +85,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=(*_notes(truth, comparable), *_rejected(memory), *_proposed(memory)),
+        notes=(*_notes(truth, comparable), *_taught(memory)),
     )
 
 
@@ -254,6 +255,42 @@ def _shared_addresses(truth: Truth) -> Iterator[str]:
         yield f"address {address!r} is claimed by {some_of(sorted(documents[address]))}"
     if len(shared) > _ADDRESSES:
         yield f"addresses claimed by several documents: {len(shared) - _ADDRESSES} more"
+
+
+def _taught(memory: Memory) -> Iterator[str]:
+    """Say what of lessons a person should decide."""
+    yield from _rejected(memory)
+    yield from _proposed(memory)
+    for old, new in _contradicted(memory)[:_ADDRESSES]:
+        yield (
+            f"chunk {old!r} no longer counts as outdated by {new!r}: what was vouched for since "
+            "leads back to it in a circle, and the latest word holds"
+        )
+    for voice, n, weight, disputed in disbelieved(memory)[:_ADDRESSES]:
+        counts = f"{weight:.2f}".lstrip("0") if weight >= 0.005 else "next to nothing"
+        why = (
+            "others who are believed more say otherwise"
+            if disputed
+            else "search disagrees and nobody confirms them"
+        )
+        yield (
+            f"lessons {f'of {voice!r}' if voice else 'without an actor'}: {n:,} count {counts} "
+            f"each, as {why}; trusted=True vouches for what is right"
+        )
+
+
+def _contradicted(memory: Memory) -> list[tuple[str, str]]:
+    """Return what the application said is outdated, by what, and what it said since leads back.
+
+    Not if it said the opposite: whoever does so knows.
+    """
+    with memory.lock.held():
+        said = {
+            rows: (old, new)
+            for (old, _, new), rows in present(memory, memory.outdated(trusted=True))
+        }
+        kept = set(latest_edges(list(said)))
+        return [said[one] for one in said if not {one, one[::-1]} & kept]
 
 
 def _rejected(memory: Memory) -> Iterator[str]:

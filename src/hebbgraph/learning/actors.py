@@ -17,6 +17,7 @@ __all__ = [
     "TRUSTED",
     "Voice",
     "allowed_deeds",
+    "believed",
     "judgement_of",
     "standing",
     "voice_of",
@@ -130,7 +131,14 @@ def weights_of(log: Iterable[Feedback], settings: LearningSettings) -> list[floa
     for feedback in log:
         voice = voices.setdefault(voice_of(feedback), len(voices))
         lessons.add(feedback, voice, standing(feedback))
-    found = judgement_of(lessons, len(lessons), len(voices), settings)
-    said = np.maximum(found.weights[lessons.voice], found.spared) * found.worth
-    weights: list[float] = np.where(lessons.kind == CITED, said, 0.0).tolist()
+    weights: list[float] = believed(
+        lessons, judgement_of(lessons, len(lessons), len(voices), settings)
+    ).tolist()
     return weights
+
+
+def believed(lessons: Lessons, found: Judgement) -> FloatArray:
+    """Return what each lesson that was judged weighs, before it ages; what was done, nothing."""
+    until = len(found.worth)
+    said = np.maximum(found.weights[lessons.voice[:until]], found.spared) * found.worth
+    return np.where(lessons.kind[:until] == CITED, said, 0.0)

@@ -249,6 +249,15 @@ class Lessons:
             self._known_rejects.extend(self._rejects[len(self._known_rejects) :])
         return self._known_rejects.view
 
+    def replaced(self, told: IntArray) -> dict[tuple[str, str, str], set[int]]:
+        """Return (id, text hash, id in its place), what was said last in the end, and by whom."""
+        found: dict[tuple[str, str, str], set[int]] = {}
+        for at in told.tolist():
+            old, text_hash = named_by(self.names[self.outdated_node[at]])
+            link = old, text_hash, named_by(self.names[self.outdated_by[at]])[0]
+            found[link] = found.pop(link, set()) | {int(self.voice[self.outdated_lesson[at]])}
+        return found
+
     def asked(self, question: int) -> list[int]:
         """Return the lessons on a question."""
         if self._asked is None:

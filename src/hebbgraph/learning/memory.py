@@ -30,7 +30,7 @@ from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.exams import examined
 from hebbgraph.learning.kinds import UNKNOWN
-from hebbgraph.learning.lessons import CITED, Event, Lessons, Node, named_by
+from hebbgraph.learning.lessons import CITED, Event, Lessons, Node
 from hebbgraph.learning.recollection import Recollection, Slots
 from hebbgraph.learning.snapshot import VERSION, load_snapshot, snapshot_lock
 from hebbgraph.learning.weighing import Deeds, amounts, clock, said_of
@@ -380,6 +380,11 @@ class Memory:
             self._judged = at, judgement_of(self.lessons, at, n_voices, self._settings)
         return self._judged[1]
 
+    def judgement(self) -> Judgement:
+        """Return whom to believe as of the clock."""
+        with self.lock.held():
+            return self._judgement()
+
     def weight_of(self, voice: Voice, kind: str = "cited") -> float:
         """Return how much of what a voice says, or does, counts: belief in it, in its bounds."""
         with self.lock.held():
@@ -408,12 +413,7 @@ class Memory:
             said = lessons.voice[owners] == TRUSTED
             if not trusted:
                 said = ~said & (self.amounts()[owners] > 0)
-            found: dict[tuple[str, str, str], set[int]] = {}
-            for at in np.flatnonzero(said).tolist():
-                old, text_hash = named_by(lessons.names[lessons.outdated_node[at]])
-                new, _ = named_by(lessons.names[lessons.outdated_by[at]])
-                found.setdefault((old, text_hash, new), set()).add(int(lessons.voice[owners[at]]))
-            return found
+            return lessons.replaced(np.flatnonzero(said))
 
     def learned(self) -> tuple[LearnedParameter, ...]:
         """Describe how far memory is trusted here, where exams have changed it."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.actors import TRUSTED, voice_of
+from hebbgraph.learning.actors import TRUSTED, Voice, believed, voice_of
 from hebbgraph.learning.kinds import UNKNOWN
 from hebbgraph.learning.lessons import CITED, named_by
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weighing import MIN_WEIGHT
 from hebbgraph.records import Feedback, LearnedParameter, LessonRecord, PruneReport
 
-__all__ = ["deeds_of", "lessons_of", "proposed", "rejected", "survey"]
+__all__ = ["deeds_of", "disbelieved", "lessons_of", "present", "proposed", "rejected", "survey"]
 
 #: The name of the one family of links, for people: from a question to a chunk.
 QUESTION = "question"
+#: Whose lessons weigh less counts little; several of them are worth a word.
+_LITTLE, _SEVERAL = 0.1, 3
 
 
 def rejected(memory: Memory) -> dict[str, int]:
@@ -53,13 +55,10 @@ def proposed(memory: Memory) -> dict[tuple[str, str], int]:
     with memory.lock.held():
         said = memory.outdated(trusted=False)
         in_force = memory.outdated(trusted=True)
-        present = memory.resolve({id_ for old, _, new in said for id_ in (old, new)})
         return {
-            (one[0], one[2]): len(voices)
-            for one, voices in said.items()
-            if one not in in_force
-            and one[2] in present
-            and present.get(one[0], (0, ""))[1] == one[1]
+            (old, new): len(said[old, text_hash, new])
+            for (old, text_hash, new), _ in present(memory, said)
+            if (old, text_hash, new) not in in_force
         }
 
 
@@ -72,6 +71,40 @@ def deeds_of(memory: Memory) -> list[LearnedParameter]:
             many = {"lessons": int(own.sum()), "actors": len(np.unique(lessons.voice[own]))}
             told.append(LearnedParameter(name=name, value=value, default=UNKNOWN, **many))
         return [one for one in told if one.lessons]
+
+
+def present(
+    memory: Memory, said: Iterable[tuple[str, str, str]]
+) -> list[tuple[tuple[str, str, str], tuple[int, int]]]:
+    """Return what was said to be outdated of chunks that are there, and the rows of these."""
+    said = list(said)
+    present = memory.resolve({id_ for old, _, new in said for id_ in (old, new)})
+    return [
+        (one, (present[one[0]][0], present[one[2]][0]))
+        for one in said
+        if one[2] in present and present.get(one[0], (0, ""))[1] == one[1]
+    ]
+
+
+def disbelieved(memory: Memory) -> list[tuple[Voice, int, float, bool]]:
+    """Return who gave several lessons that count next to nothing, and most of them first.
+
+    Whose word they are, how many, what one counts at most, and whether that is because others
+    who are believed more say otherwise.
+    """
+    with memory.lock.held():
+        lessons, judgement, names = memory.lessons, memory.judgement(), list(memory.voices)
+        counts = believed(lessons, judgement)
+        voice, is_said = lessons.voice[: len(counts)], lessons.kind[: len(counts)] == CITED
+        little = (counts < _LITTLE) & is_said & (voice != TRUSTED)
+        n, most = np.bincount(voice[little], minlength=len(names)), np.zeros(len(names))
+        np.maximum.at(most, voice[little], counts[little])
+        disputed = np.bincount(voice[little & (judgement.worth < 0.5)], minlength=len(names))
+        return [
+            (names[at], int(n[at]), float(most[at]), bool(2 * disputed[at] > n[at]))
+            for at in np.argsort(-n, kind="stable").tolist()
+            if n[at] >= _SEVERAL
+        ]
 
 
 def survey(memory: Memory, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
