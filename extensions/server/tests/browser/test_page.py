@@ -140,13 +140,18 @@ def test_what_is_opened_and_copied_teaches_where_the_server_learns_from_use(
     page.get_by_label("as", exact=True).fill("ada")
     second, third = (page.locator(".hit").nth(at) for at in (1, 2))
     chunks = [str(one.get_attribute("data-chunk")) for one in (second, third)]
+    sent: list[str] = []
+    page.on("response", lambda one: sent.append(one.url) if "reinforce" in one.url else None)
     for _ in range(2):  # once is enough to tell
         second.locator("h3 button").click()
-        page.locator("dialog h2").wait_for()
+        page.locator("dialog[open] h3").first.wait_for()
         page.get_by_role("button", name="Close").click()
     third.locator(".text").first.select_text()
     page.evaluate("document.execCommand('copy')")
-    page.wait_for_load_state("networkidle")
+    for _ in range(50 if learns else 5):
+        page.wait_for_timeout(100)
+        if len(sent) == 2:
+            break
     done = [(one.kind, one.cited, one.actor) for one in index.lessons() if one.kind != "cited"]
     expected = [("opened", (chunks[0],), "ada"), ("copied", (chunks[1],), "ada")]
     assert done == (expected if learns else [])
