@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from hebbgraph import Chunk, Feedback, HebbianIndex
+from hebbgraph.citations import Exchange, Learner, Recalled, Reply
 from hebbgraph.cli import app
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.recall.staleness import IN_A_CIRCLE
@@ -234,3 +235,20 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert wrong.exit_code != 0
     with HebbianIndex.open(db) as index:
         assert _stale(index) == {"old": ("new",)}
+
+
+def test_a_thumb_down_says_what_holds_now(index: HebbianIndex) -> None:
+    recall = index.recall(FARE)
+    prompt = "\n\n".join(f"[{hit.rank}] {hit.chunk.text}" for hit in recall.hits)
+    rank = next(hit.rank for hit in recall.hits if hit.chunk.id == "old")
+    learner = Learner(index=index)
+    said = Reply(prompt=prompt, text=f"Four crowns [{rank}].")
+    learner.learn(Exchange(recalls=[Recalled(index, recall)], replies=[said], ids=["run"]))
+    with pytest.raises(ParameterError, match="give good=False"):
+        learner.feedback("run", True, outdated={"old": "new"})
+    [told] = learner.feedback("run", False, outdated={"old": "new"}, actor="ida", trusted=True)
+    assert (told.cited, told.rejected, told.outdated) == (("new",), ("old",), {"old": "new"})
+    assert _stale(index) == {"old": ("new",)}
+    assert Learner(index=index).undo("run") == 1  # also in another process
+    assert _stale(index) == {}
+    assert learner.feedback("run", True)[0].cited == ("old",)

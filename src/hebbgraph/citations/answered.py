@@ -61,13 +61,14 @@ class Answered:
         self._lock = threading.Lock()
 
     @property
-    def _recalls(self) -> list[Recalled]:
+    def recalls(self) -> list[Recalled]:
+        """Those that it was made from, or gives credit to."""
         return [*self.label.recalls, *(lesson.recalled for lesson in self.lessons)]
 
     @property
     def indexes(self) -> list[TeachableIndex]:
         """The indexes that were asked for it, and keep it."""
-        return list({id(asked.index): asked.index for asked in self._recalls}.values())
+        return list({id(asked.index): asked.index for asked in self.recalls}.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ class Answered:
         """Add what another answer to the same request teaches: a verdict is about all of them."""
         with self._lock:
             self.lessons += tuple(lessons)
-            recalls = {asked.recall.id: asked for asked in (*self._recalls, *label.recalls)}
+            recalls = {asked.recall.id: asked for asked in (*self.recalls, *label.recalls)}
             self.label = replace(
                 self.label,
                 names=tuple(dict.fromkeys((*self.label.names, *label.names))),
@@ -128,7 +129,7 @@ class Answered:
 
         Recalls of ``known`` take the place of those that were kept, which lack the question.
         """
-        whole = {} if known is None else {asked.recall.id: asked for asked in known._recalls}
+        whole = {} if known is None else {asked.recall.id: asked for asked in known.recalls}
         recalls = {
             recall.id: whole.get(recall.id) or Recalled(index, recall)
             for index, record in kept
@@ -141,6 +142,7 @@ class Answered:
                 credit.shown,
                 actor=credit.actor,
                 trusted=credit.trusted,
+                outdated=credit.outdated,
             )
             for _, record in kept
             for credit in record.credits
@@ -216,7 +218,7 @@ class Answered:
         # Without lessons or later turns, nobody will ask for its recalls.
         lasts = bool(self.lessons) or self.label.conversation is not None
         for index in self.indexes:
-            recalls = {one.recall.id: one.recall for one in self._recalls if one.index is index}
+            recalls = {one.recall.id: one.recall for one in self.recalls if one.index is index}
             lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
             record = AnswerRecord(
                 outcome=outcome,
@@ -245,4 +247,5 @@ def _credit(lesson: Lesson) -> Credit:
         shown=lesson.shown,
         actor=lesson.actor,
         trusted=lesson.trusted,
+        outdated=dict(lesson.outdated),
     )

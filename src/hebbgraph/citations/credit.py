@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from hebbgraph.limits import MANY_SHOWN, MAX_K
@@ -44,6 +44,7 @@ class TeachableIndex(Protocol):
         actor: str | None = None,
         trusted: bool = False,
         kind: str = "cited",
+        outdated: Mapping[str, str] | None = None,
     ) -> Feedback:
         """Learn from one answer."""
         ...
@@ -157,6 +158,8 @@ class Lesson:
         Whether the application vouches for it.
     kind : str
         What was done, if it was not said.
+    outdated : mapping of str to str
+        What holds now in place of what is wrong; told with a rejection.
     """
 
     recalled: Recalled
@@ -166,6 +169,7 @@ class Lesson:
     actor: str | None = None
     trusted: bool = False
     kind: str = "cited"
+    outdated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_indifferent(self) -> bool:
@@ -180,8 +184,13 @@ class Lesson:
         """Return the opposite lesson: what was cited is wrong."""
         return replace(self, cited=(), rejected=self.cited)
 
+    def replacing(self, outdated: Mapping[str, str]) -> Lesson:
+        """Return the same lesson with what holds now in place of chunks that it is about."""
+        return replace(self, outdated={old: outdated[old] for old in self.cited if old in outdated})
+
     def teach(self) -> Feedback:
         """Teach it to the index."""
+        more = {"outdated": self.outdated} if self.rejected and self.outdated else {}
         return self.recalled.index.reinforce(
             self.recalled.recall,
             cited=self.cited,
@@ -190,6 +199,7 @@ class Lesson:
             actor=self.actor,
             trusted=self.trusted,
             kind=self.kind,
+            **more,
         )
 
 

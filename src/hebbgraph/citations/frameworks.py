@@ -158,6 +158,7 @@ class FrameworkLearner(Closing):
         good: bool,
         *,
         cited: Sequence[str] | None = None,
+        outdated: Mapping[str, str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
         namespace: str | None = None,
@@ -175,6 +176,9 @@ class FrameworkLearner(Closing):
         cited : sequence of str, optional
             Chunk ids that the thumb is about, in place of what the answer cited. If the
             answer is not remembered, the name must be a recall's.
+        outdated : mapping of str to str, optional
+            With a thumb down: for each chunk that no longer holds, the one that does, as for
+            ``index.reinforce``.
         actor : str, optional
             Left out, the request's.
         trusted : bool
@@ -202,6 +206,7 @@ class FrameworkLearner(Closing):
             self._learner.feedback,
             good=good,
             cited=cited,
+            outdated=outdated,
             actor=actor,
             trusted=trusted,
             index=self._learner.known.index_of(whose),

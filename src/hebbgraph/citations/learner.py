@@ -27,6 +27,7 @@ from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rewordings import Rewordings
 from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
+from hebbgraph.learning.judgements import said_of
 from hebbgraph.records import Feedback
 
 __all__ = ["Actor", "Learner", "Trusted", "actor_by", "check_trusted", "user_id"]
@@ -255,7 +256,11 @@ class Learner:
             return
         for lesson in self._rewordings.doubts(exchange, outcome.lessons):
             try:
-                self._tell(lesson.teach())
+                feedback = lesson.teach()
+                about = lesson.recalled
+                recalls = (one.recall.id for one in (*exchange.recalls, about))
+                self._rewordings.note((*exchange.ids, *recalls), about.index, feedback)
+                self._tell(feedback)
             except Exception as error:  # the answer at hand teaches all the same
                 logger.warning("that a question was asked again teaches nothing: %s", error)
 
@@ -324,6 +329,7 @@ class Learner:
         good: bool,
         *,
         cited: Sequence[str] | None = None,
+        outdated: Mapping[str, str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
         index: TeachableIndex | None = None,
@@ -335,7 +341,7 @@ class Learner:
         ----------
         id : str
             One of the ids of the exchange.
-        good, cited, actor, trusted
+        good, cited, outdated, actor, trusted
             As there.
         index : TeachableIndex, optional
             Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
@@ -358,11 +364,18 @@ class Learner:
             raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
         if isinstance(cited, str):
             raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
+        if outdated is not None:
+            if good:
+                raise ParameterError("outdated= says what was wrong in an answer: give good=False")
+            replaced = said_of((), None, None, None, outdated).outdated
+            cited = [*(cited or ()), *replaced]
         self.flush()
         self.known.meet(index)
         answered = self.known.find(id, namespace)
         if cited is not None:
             answered = self._about(id, cited, answered, index)
+            if answered is not None and outdated:
+                answered.lessons = tuple(one.replacing(outdated) for one in answered.lessons)
         elif self._has_none(id, answered, namespace):
             logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
             return []
@@ -378,16 +391,21 @@ class Learner:
         return feedback
 
     def undo(self, id: str, *, namespace: str | None = None) -> int:
-        """Take back what an answer has taught, verdicts included; return how many lessons."""
+        """Take back what an answer has taught, verdicts included; return how many lessons.
+
+        Also the doubt that it raised, or that was raised about it, as it was asked again.
+        """
         self.flush()
         answered = self.known.find(id, namespace)
+        recalls = () if answered is None else answered.recalls
+        doubts = self._rewordings.undo({id, *(one.recall.id for one in recalls)}, namespace)
         if self._has_none(id, answered, namespace):
-            return 0
+            return doubts
         if answered is None:
             raise NotFoundError(self._unknown(id, namespace))
         count = answered.undo()
         answered.keep("undone")
-        return count
+        return count + doubts
 
     def _has_none(self, id: str, answered: Answered | None, namespace: str | None) -> bool:
         """Return whether an answer is known to have cited nothing."""

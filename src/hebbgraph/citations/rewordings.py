@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hebbgraph.citations.conversations import MAX_CONVERSATIONS
-from hebbgraph.citations.credit import Lesson, namespace_of
+from hebbgraph.citations.credit import Lesson, TeachableIndex, namespace_of
 from hebbgraph.citations.exchange import Exchange
+from hebbgraph.records import Feedback
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
@@ -34,11 +35,32 @@ def is_reworded(before: str, after: str) -> bool:
 
 
 class Rewordings:
-    """The lessons of the last answer of each conversation, bounded. Thread-safe."""
+    """The lessons of the last answer of each conversation, and doubts; bounded. Thread-safe."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, frozenset[str]], Sequence[Lesson]] = OrderedDict()
+        self._told: OrderedDict[str, list[tuple[TeachableIndex, Feedback]]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def note(self, names: Iterable[str], index: TeachableIndex, feedback: Feedback) -> None:
+        """Keep under which names of answers a doubt is taken back."""
+        with self._lock:
+            for name in names:
+                self._told.setdefault(name, []).append((index, feedback))
+                self._told.move_to_end(name)
+            while len(self._told) > MAX_CONVERSATIONS:
+                self._told.popitem(last=False)
+
+    def undo(self, names: Iterable[str], namespace: str | None) -> int:
+        """Take back the doubts that an answer raised, or that were raised about it."""
+        with self._lock:
+            found = {
+                feedback.id: index
+                for name in names
+                for index, feedback in self._told.get(name, ())
+                if namespace in (None, feedback.namespace)
+            }
+        return sum(index.forget(feedback=id_) for id_, index in found.items())
 
     def doubts(self, exchange: Exchange, lessons: Sequence[Lesson]) -> list[Lesson]:
         """Return the lessons against what the last answer cited, if it was asked again.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hebbgraph.errors import FeedbackError, ParameterError
+from hebbgraph.records.feedback import spoken_of
 
 __all__ = ["Judgements", "check_ratings", "chunk_ids", "said_of"]
 
@@ -26,9 +27,8 @@ class Judgements(NamedTuple):
         """Return cited and rejected ids, with ratings and reasons: other ones are another word."""
 
         def one(id_: str) -> str:
-            rating, reason = self.ratings.get(id_), self.reasons.get(id_)
-            word = id_ if rating is None and reason is None else f"{id_}\x1e{rating}\x1e{reason}"
-            return f"{word}\x1e{self.outdated[id_]}" if id_ in self.outdated else word
+            said = self.ratings.get(id_), self.reasons.get(id_), self.outdated.get(id_)
+            return spoken_of(id_, *said)
 
         return [one(id_) for id_ in self.cited], [one(id_) for id_ in self.rejected]
 

@@ -12,7 +12,15 @@ from pydantic import (
 from hebbgraph.records.chunk import Record
 from hebbgraph.records.recall import Cue, PathStep, Recall
 
-__all__ = ["AnswerRecord", "Credit", "Feedback", "LessonRecord", "ShownChunk", "lesson_digest"]
+__all__ = [
+    "AnswerRecord",
+    "Credit",
+    "Feedback",
+    "LessonRecord",
+    "ShownChunk",
+    "lesson_digest",
+    "spoken_of",
+]
 
 
 def lesson_digest(
@@ -33,6 +41,12 @@ def lesson_digest(
         *sorted(shown),
     ]
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
+
+
+def spoken_of(id_: str, rating: float | None, reason: str | None, instead: str | None) -> str:
+    """Return what is said of a chunk, for :func:`lesson_digest`: other words are another lesson."""
+    word = id_ if rating is None and reason is None else f"{id_}\x1e{rating}\x1e{reason}"
+    return word if instead is None else f"{word}\x1e{instead}"
 
 
 class ShownChunk(Record):
@@ -180,7 +194,8 @@ class LessonRecord(Record):
 class Credit(Record):
     """What one answer teaches one recall; ``teaches`` is the id of the feedback.
 
-    ``trusted`` says whether the application vouches for it.
+    ``trusted`` says whether the application vouches for it, ``outdated`` what holds now in place
+    of what its opposite rejects.
     """
 
     recall_id: str
@@ -188,10 +203,13 @@ class Credit(Record):
     shown: tuple[str, ...]
     actor: str | None = None
     trusted: bool = False
+    outdated: dict[str, str] = Field(default_factory=dict)
 
     def teaches(self, *, good: bool = True) -> str:
         """Return the id of the feedback that this gives, or of its opposite."""
-        cited, rejected = (self.cited, ()) if good else ((), self.cited)
+        new, reason = self.outdated, dict.fromkeys(self.outdated, "outdated")
+        wrong = [spoken_of(id_, None, reason.get(id_), new.get(id_)) for id_ in self.cited]
+        cited, rejected = (self.cited, ()) if good else (tuple(new.values()), wrong)
         return lesson_digest(self.recall_id, self.actor, cited, rejected, self.shown).hex()
 
 

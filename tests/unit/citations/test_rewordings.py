@@ -57,6 +57,20 @@ def test_what_is_doubted(
     assert index.recall(FIRST).hits[0].chunk.id == "owl"  # it harms nothing by itself
 
 
+@pytest.mark.parametrize("undone", ["run-0", "run-1"])
+def test_a_doubt_is_taken_back_with_the_answer(index: HebbianIndex, undone: str) -> None:
+    """With the one that asked again, and with the one that it is about."""
+    learner = Learner(implicit=True)
+    for number, question in enumerate((FIRST, AGAIN)):
+        turn = _turn(index, question)
+        turn.ids = [f"run-{number}"]
+        learner.learn(turn)
+    assert (len(index.lessons()), _doubts(index)) == (3, [("ann", ("owl",))])
+    assert learner.undo(undone) == 2
+    assert (len(index.lessons()), _doubts(index)) == (1, [])
+    assert learner.undo(undone) == 0
+
+
 def test_by_default_nothing_is() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([{"id": "owl", "text": "Owls hunt at night."}])

@@ -111,7 +111,10 @@ def test_another_rating_of_the_same_recall_takes_the_place_of_the_first(index):
 @pytest.mark.parametrize(
     ("said", "match"),
     [
-        ({"rating": {"bay": 1.5}}, "lies in \\[-1, 1\\], got 1.5 of 'bay'"),
+        (
+            {"rating": {"bay": 1.5}},
+            "lies in \\[-1, 1\\], from wrong to right; got 1.5 of chunk 'bay'",
+        ),
         ({"rating": {"bay": 0}}, "nothing to learn"),
         ({"cited": ["bay"], "rating": {"bay": -1}}, "'bay' is cited and rated -1"),
         ({"rejected": ["bay"], "rating": {"bay": 1}}, "'bay' is rejected and rated 1"),
