@@ -89,6 +89,15 @@ def test_version_and_help(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "default"),
+    [("lessons", "[default: 50]"), ("query", "[default: how the index was built]"),
+     ("export", "[default: by file suffix]"), ("feedback import", "[default: file name]")],
+)  # fmt: skip
+def test_help_tells_defaults(run: Run, command: str, default: str) -> None:
+    assert default in " ".join(run(*command.split(), "--help").out.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         (), ("fly",), ("query", "x"), ("query", "x", "--db", "d", "-k", "0"),

@@ -59,7 +59,7 @@ _Exclude = Annotated[
     typer.Option(help="No files below folders whose path matches, like 'drafts/*'."),
 ]
 _Encoding = Annotated[
-    str | None, typer.Option(help="Of text and HTML files that do not say. [default: UTF-8]")
+    str | None, typer.Option(help="Of text and HTML files that do not say. \\[default: UTF-8]")
 ]
 
 

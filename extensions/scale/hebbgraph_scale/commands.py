@@ -74,21 +74,21 @@ def build(
     db: Db,
     namespace: Namespace = "default",
     workers: Annotated[
-        int | None, typer.Option(help="[default: one for each processor]", min=1)
+        int | None, typer.Option(help="\\[default: one for each processor]", min=1)
     ] = None,
     engine: Annotated[
         _EngineName, typer.Option(help="What runs the workers.")
     ] = _EngineName.processes,
     address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster. [default: Ray on this machine]")
+        str | None, typer.Option(help="Of a Ray cluster. \\[default: Ray on this machine]")
     ] = None,
     gpus: Annotated[
-        int | None, typer.Option(help="Of a Ray cluster, that embed. [default: all]", min=0)
+        int | None, typer.Option(help="Of a Ray cluster, that embed. \\[default: all]", min=0)
     ] = None,
     embedder: EmbedderName = None,
     work: Annotated[
         Path | None,
-        typer.Option(help="Folder for results, shared by all workers. [default: build, in --db]"),
+        typer.Option(help="Folder for results, shared by all workers. \\[default: build, in --db]"),
     ] = None,
     base: Base = None,
     max_tokens: MaxTokens = None,
@@ -150,7 +150,7 @@ def scale(
     action: Annotated[_Scale, typer.Argument(help="serve: replicas by Ray Serve.")],
     config: Annotated[Path, typer.Argument(help="TOML or YAML: database, cache_dir, snapshots, …")],
     address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster. [default: Ray on this machine]")
+        str | None, typer.Option(help="Of a Ray cluster. \\[default: Ray on this machine]")
     ] = None,
 ) -> None:
     """Serve an index by replicas: a page at /, an API under /v1, MCP at /mcp."""

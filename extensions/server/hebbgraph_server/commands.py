@@ -90,7 +90,7 @@ _FromUse = Annotated[
     typer.Option(
         "--learn-from-use",
         envvar="HEBBGRAPH_LEARN_FROM_USE",
-        help="Learn, a little, from agents that read on in a passage that they recalled.",
+        help="Learn, a little, from passages that agents read on in, and people open or copy.",
     ),
 ]
 
@@ -107,7 +107,7 @@ def mcp(
     ] = _Role.write,
     actor: Annotated[
         str | None,
-        typer.Option(envvar="HEBBGRAPH_ACTOR", help="Who cites. [default: each session by itself]"),
+        typer.Option(envvar="HEBBGRAPH_ACTOR", help="Who cites. \\[default: each session]"),
     ] = None,
     learn_from_use: _FromUse = False,
     embedder: EmbedderName = None,

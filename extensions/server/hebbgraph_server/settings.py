@@ -66,7 +66,8 @@ class ServerSettings(BaseModel):
     folder : Folder, optional
         Files that ``read_folder`` reads again; see ``hebbgraph serve --folder``.
     learn_from_use : bool
-        Whether it teaches, a little, that an agent reads a chunk that it recalled.
+        Whether it teaches, a little, that an agent reads a chunk that it recalled, and that
+        somebody opens one on the page, or copies from it.
     answers_at_once : int
         Questions that the model is asked at the same time; more are told to wait (429).
     readers, writers : int

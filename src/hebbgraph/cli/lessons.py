@@ -45,7 +45,7 @@ def lessons(
     since: Annotated[datetime | None, typer.Option(help="Lessons from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Lessons before this time.")] = None,
     last: Annotated[
-        int | None, typer.Option(help="Show so many, the latest. [default: 50]", min=1)
+        int | None, typer.Option(help="Show so many, the latest. \\[default: 50]", min=1)
     ] = None,
     accept: Annotated[
         str | None,
@@ -60,12 +60,15 @@ def lessons(
     ] = None,
     questions: Annotated[
         int | None,
-        typer.Option(help="Ask so many later questions for the report. [default: at most 200]"),
+        typer.Option(help="Ask so many later questions for the report. \\[default: at most 200]"),
     ] = None,
     embedder: EmbedderName = None,
     as_json: AsJson = False,
 ) -> None:
     """List what was learned from answers: question (if kept), chunks, actor, and effect.
+
+    Proposals are what somebody says is outdated and nobody vouches for: --accept one, or dismiss it
+    by `hebbgraph forget`.
 
     The effect is how many of the edges that a lesson shaped are followed by recalls now. The
     weight, from 0 to 1, is how much of it counts: how far its actor is believed, within bounds.

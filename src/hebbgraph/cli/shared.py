@@ -57,7 +57,7 @@ SettingsFile = Annotated[
         metavar="FILE",
         envvar="HEBBGRAPH_SETTINGS",
         help="TOML file of Settings, such as \\[learning] store_queries = true. "
-        "[default: how the index was built]",
+        "\\[default: how the index was built]",
     ),
 ]
 Cache = Annotated[
@@ -97,7 +97,7 @@ Base = Annotated[
 MaxTokens = Annotated[
     int | None,
     typer.Option(
-        "--max-tokens", help="Maximum chunk length in tokens, of documents. [default: 400]", min=1
+        "--max-tokens", help="Maximum chunk length in tokens, of documents. \\[default: 400]", min=1
     ),
 ]
 Namespace = Annotated[

@@ -35,7 +35,10 @@ class _Kind(StrEnum):
 @app.command()
 def show(
     name: Annotated[
-        str, typer.Argument(help="Id of a chunk, or a document: its path, or the end of it.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Id of a chunk, or a document: its path, or the end of it."
+        ),
     ],
     db: Db,
     namespace: Namespace = "default",
@@ -69,7 +72,9 @@ def _position(chunk: Chunk) -> int:
 @app.command()
 def delete(
     db: Db,
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of chunks.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="CHUNK_ID", help="Ids of chunks.")
+    ] = None,
     document: Annotated[
         list[str] | None,
         typer.Option(help="A document with all its chunks: its path, or the end; repeatable."),
@@ -134,7 +139,7 @@ def export(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     kind: _Kind = _Kind.tags,
-    format: Annotated[_Format | None, typer.Option(help="[default: by file suffix]")] = None,
+    format: Annotated[_Format | None, typer.Option(help="\\[default: by file suffix]")] = None,
 ) -> None:
     """Export the graph as GraphML or node-link JSON."""
     import networkx as nx

@@ -52,7 +52,7 @@ def _said(correction: TagCorrection) -> str:
 @tags.command()
 def show(
     tag: Annotated[
-        str | None, typer.Argument(help="Show its neighbours. [default: list tags]")
+        str | None, typer.Argument(help="Show its neighbours. \\[default: list tags]")
     ] = None,
     *,
     db: Db,

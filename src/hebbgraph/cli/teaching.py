@@ -118,7 +118,7 @@ def _replaced(index: HebbianIndex, recall: Recall, pair: str) -> tuple[str, str]
 def forget(
     feedback_ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FEEDBACK_ID]...", help="Ids that `cite` printed."),
+        typer.Argument(metavar="FEEDBACK_ID", help="Ids that `cite` printed."),
     ] = None,
     *,
     db: Db,
@@ -256,7 +256,7 @@ def import_(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     origin: Annotated[
-        str | None, typer.Option(help="Where the feedback comes from. [default: file name]")
+        str | None, typer.Option(help="Where the feedback comes from. \\[default: file name]")
     ] = None,
 ) -> None:
     """Import feedback from JSON lines; known feedback is skipped."""
