@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, top_n
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.association import LEAST_TAUGHT, recalled
 from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
@@ -80,8 +80,18 @@ def brought_back(
     return nodes, brought
 
 
-def examined(lessons: Lessons, until: int, associations: Associations, amount: FloatArray) -> Trust:
-    """Hold the exams of the first so many lessons, and return what follows from them."""
+def examined(
+    lessons: Lessons,
+    until: int,
+    associations: Associations,
+    amount: FloatArray,
+    takes_part: BoolArray,
+) -> Trust:
+    """Hold the exams of the first so many lessons, and return what follows from them.
+
+    Kinds of memory that take no part in recalls take none in exams: else taught chunks would pay
+    for help that they never get.
+    """
     able = np.flatnonzero(np.diff(lessons.shown_ends[: until + 1]) > 0)
     able = able[np.isin(able, lessons.link_lesson[lessons.link_credit > 0])]
     able = able[(lessons.kind[able] == CITED) & (amount[able] > 0)]
@@ -97,6 +107,8 @@ def examined(lessons: Lessons, until: int, associations: Associations, amount: F
     for at, (first, second, which) in enumerate(exams):
         features[at, : len(which)], unseen[at, : len(which)] = first, second
         cited[at, : len(which)], present[at, : len(which)] = which, True
+    features[..., 1:-1] *= takes_part
+    unseen[..., 1:-1] *= takes_part
     weight = np.minimum(amount[drawn], 1.0)
     return fit_trust(Exams(features, unseen, cited, present, weight))
 

@@ -333,7 +333,8 @@ class Memory:
             amount = self.amounts()
             rarity = Rarity.of(lessons, self._clock, amount)
             part = Part(lessons, 0, self._clock, amount, rarity)
-            trust = examined(lessons, self._clock, Associations(rarity, part), amount)
+            associations = Associations(rarity, part)
+            trust = examined(lessons, self._clock, associations, amount, self._takes_part)
             self._base, self._since, self._whole = (self._clock, rarity, part, trust), {}, None
         _, rarity, part, trust = self._base
         if self._whole is None or self._whole[0] != n:
@@ -421,6 +422,7 @@ class Memory:
             if not self.has_learned:
                 return ()
             trust, default = self._associations()[1], Trust()
+            takes_part = self._takes_part.tolist()
             here, usual = (
                 dict(zip((*KINDS, "handicap"), (*one.gains, one.handicap), strict=True))
                 for one in (trust, default)
@@ -429,8 +431,8 @@ class Memory:
             told = {"lessons": trust.exams, "actors": actors}
             return tuple(
                 LearnedParameter(name=name, value=value, default=usual[name], **told)
-                for name, value in here.items()
-                if abs(value - usual[name]) >= 0.005
+                for (name, value), counts in zip(here.items(), (*takes_part, True), strict=True)
+                if counts and abs(value - usual[name]) >= 0.005
             )
 
     def resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:

@@ -592,6 +592,44 @@ def test_vectors_of_past_queries_are_used_and_belong_to_their_model(corpus):
         assert path[1].kind == "episode"
 
 
+def test_chunks_pay_nothing_for_memory_that_takes_no_part():
+    things = [
+        "lamp",
+        "rope",
+        "anchor",
+        "bell",
+        "chart",
+        "sail",
+        "oar",
+        "net",
+        "mast",
+        "keel",
+        "crane",
+        "buoy",
+    ]
+    after = [*things[1:], *things]
+    texts = {
+        one: f"The {one} hangs beside the {after[at]} and the {after[at + 1]} hangs further."
+        for at, one in enumerate(things)
+    }
+    forms = (
+        ("Where is the {} with the {}?", 0),
+        ("Is a {} beside a {}?", 0),
+        ("Who hung {} by {}?", -1),
+    )
+    question = "What hangs near the net and the mast?"
+    settings = Settings(learning=LearningSettings(families=()))
+    with HebbianIndex.open(":memory:", settings=settings) as index:
+        index.add([{"id": id_, "text": text} for id_, text in texts.items()])
+        static = ranking(index, question)
+        for form, cited in forms:
+            for at, one in enumerate(things):
+                recall = index.recall(form.format(one, after[at]))
+                index.reinforce(recall, [things[at + cited]])
+        assert ranking(index, question) == static
+        assert index.inspect.learned() == ()
+
+
 async def test_async_twins(corpus):
     async with await HebbianIndex.aopen(":memory:") as index:
         await index.aadd(corpus)
