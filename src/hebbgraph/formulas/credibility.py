@@ -320,9 +320,9 @@ def credibilities(record: FloatArray, events: FloatArray) -> NDArray[np.float64]
     """Return how far each actor is believed, in (0, 1).
 
     A logistic function of the actor's record. New names are judged by each other too: an actor
-    counts as if he had given up to sixteen lessons more, such as newcomers give on average. So a
-    name that is invented for each lie is worth no more than those before it, and whoever comes
-    among honest newcomers is believed at once.
+    counts as if he had given up to sixteen lessons more, such as newcomers give on average, as far
+    as enough of these are known. So a name that is invented for each lie is worth no more than
+    those before it, and whoever comes after a single one who errs is believed all the same.
 
     Parameters
     ----------
@@ -335,15 +335,16 @@ def credibilities(record: FloatArray, events: FloatArray) -> NDArray[np.float64]
     --------
     >>> credibilities(np.array([0.0, 5.0, -5.0]), np.array([9.0, 90.0, 90.0])).round(2).tolist()
     [1.0, 1.0, 0.12]
-    >>> credibilities(np.array([0.0, -1, -1, -1]), np.array([9.0, 1, 1, 1])).round(3).tolist()
-    [1.0, 0.013, 0.013, 0.013]
+    >>> liars = np.array([0.0] + 20 * [-1.0])
+    >>> credibilities(liars, np.ones(21))[-1:].round(3).tolist()
+    [0.013]
     >>> credibilities(np.array([0.0, -1.0]), np.array([9.0, 1.0])).round(2).tolist()
     [1.0, 0.88]
     """
     new = _newness(events)
     # Of all others, not of the actor: nobody's word counts twice.
     lessons = (new * events).sum() - new * events
-    common = ((new * record).sum() - new * record) / np.maximum(lessons, 1.0)
+    common = ((new * record).sum() - new * record) / (lessons + NEWCOMER)
     common = np.maximum(common, _WORST)
     odds = PRIOR + record + _LIKE_OTHERS * new * common
     found: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-odds))

@@ -59,12 +59,14 @@ def test_without_a_choice_nothing_is_known():
 
 
 def test_a_new_name_is_judged_by_the_other_new_names():
-    record, events = np.array([0.0, -1.0, -1.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0])
-    among_liars, alone = (
-        credibilities(record, events)[3],
-        credibilities(np.zeros(2), np.zeros(2))[1],
-    )
-    assert among_liars < 0.01 < 0.8 < alone
+    def newcomer(n: int) -> float:
+        """Return how far a name is believed that comes after so many who lied once."""
+        record, events = (np.array([0.0, *(n * [one]), 0.0]) for one in (-1.0, 1.0))
+        return float(credibilities(record, events)[-1])
+
+    assert newcomer(20) < 0.01 < 0.8 < newcomer(0)
+    # Of one or two that err little follows: by hand, 16 · 2 · .79 / (2 · .79 + 8) is 2.6.
+    assert newcomer(2) == pytest.approx(1 / (1 + np.exp(-3 + 2.64)), abs=0.005)
 
 
 def test_whoever_is_known_is_judged_by_his_own_record():

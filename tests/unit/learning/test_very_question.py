@@ -117,3 +117,31 @@ def test_what_nobody_marked_keeps_its_score_and_learned_nothing(index):
         assert explained.causes.learned == 0
         assert explained.learned == ()
     assert index.explain(recall, right).causes.learned > 0
+
+
+NEARLY = [
+    ("refund for a hotel", "refund for a flight"),
+    ("hotel refund", "flight refund"),
+    ("How do I get a refund for my hotel?", "How do I get a refund for my flight?"),
+    ("refund of a hotel booked in 2019", "refund of a hotel booked in 2020"),
+    ("refund with a card", "refund without a card"),
+]
+REFUNDS = {
+    "hotel": "Hotel bookings can be cancelled up to two days before arrival; money comes back.",
+    "flight": "Tickets of an airline are paid back within thirty days, unless the fare is basic.",
+    "general": "How to ask for a refund: open your trip, choose refund and say for what it is.",
+    "card": "Refunds take five working days to reach a card.",
+    "visa": "Fees for a visa are never refunded.",
+    "gift": "A gift voucher is no money and gets no refund.",
+}
+
+
+@pytest.mark.parametrize("questions", NEARLY)
+@pytest.mark.parametrize("right", [("hotel", "flight"), ("card", "general"), ("visa", "gift")])
+@pytest.mark.parametrize("actors", [("ann", "ann"), ("ann", "bea")])
+def test_one_decisive_word_tells_questions_apart(questions, right, actors):
+    with HebbianIndex.open(":memory:") as index:
+        index.add(Chunk(id=id_, text=text) for id_, text in REFUNDS.items())
+        for question, id_, actor in zip(questions, right, actors, strict=True):
+            index.reinforce(index.recall(question), [id_], actor=actor)
+        assert tuple(first(index, question) for question in questions) == right
