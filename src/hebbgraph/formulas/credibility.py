@@ -268,8 +268,9 @@ class _Said(NamedTuple):
 
     votes: Votes
     said: IntArray
-    #: The votes that their actors give for the first time.
+    #: The votes that their actors give for the first time, and for each vote which of them it is.
     first: IntArray
+    word: IntArray
     pair: IntArray
     need: IntArray
 
@@ -280,22 +281,33 @@ class _Said(NamedTuple):
         _, said = unique_inverse(2 * pair + votes.cites)
         actor = votes.actor[votes.lesson]
         key = said * (int(actor.max(initial=0)) + 1) + actor
-        return cls(votes, said, np.unique(key, return_index=True)[1], pair, need)
+        _, first, word = np.unique(key, return_index=True, return_inverse=True)
+        return cls(votes, said, first, word, pair, need)
 
     def together(self, strength: FloatArray) -> FloatArray:
         """Return for each vote the support of what it says."""
+        said, n = self.said[self.first], int(self.said.max(initial=-1)) + 1
+        return sum_by(said, self._shares(strength), n)[self.said]
+
+    def _shares(self, strength: FloatArray) -> NDArray[np.float64]:
+        """Return what each word adds to the support of what it says."""
         said = self.said[self.first]
         strength = strength[self.votes.actor[self.votes.lesson[self.first]]]
         order = np.lexsort((-strength, said))
         ordered = said[order]
         rank = np.arange(len(order)) - ordered.searchsorted(ordered)
-        n = int(said.max(initial=-1)) + 1
-        return sum_by(ordered, strength[order] / (1.0 + rank), n)[self.said]
+        found = np.zeros(len(order))
+        found[order] = strength[order] / (1.0 + rank)
+        return found
 
     def worth(self, strength: FloatArray) -> NDArray[np.float64]:
-        """Return for each lesson the support of its side, to the fourth power, as a share."""
+        """Return for each lesson the support of its side, to the fourth power, as a share.
+
+        Nobody is his own rival: who cites one chunk, and later another, may want both.
+        """
         cites, lesson, n = self.votes.cites, self.votes.lesson, len(self.votes.actor)
-        support = (self.together(strength) * np.where(cites, 1.0, _REJECTS)) ** 4
+        together = self.together(strength)
+        support = (together * np.where(cites, 1.0, _REJECTS)) ** 4
         once = np.zeros(len(support), np.bool_)
         once[np.unique(self.said, return_index=True)[1]] = True
 
@@ -311,7 +323,19 @@ class _Said(NamedTuple):
         against = np.where(own_cited > 0, against, _BY_SEARCH)
         all_cited = np.zeros(n)
         all_cited[lesson] = total(self.need, cites)
-        against = against + np.maximum(all_cited - own_cited, 0.0)
+        without = np.maximum(together - self._shares(strength)[self.word], 0.0)
+        mine = np.where(cites, support - without**4, 0.0)
+        whose = unique_inverse(
+            self.need * (int(self.votes.actor.max(initial=0)) + 1) + self.votes.actor[lesson]
+        )[1]
+        is_first = np.zeros(len(support), np.bool_)
+        is_first[self.first] = True
+        my_rivals = np.zeros(n)
+        my_rivals[lesson] = sum_by(
+            whose, np.where(is_first, mine, 0.0), int(whose.max(initial=-1)) + 1
+        )[whose]
+        my_rivals -= sum_by(lesson, mine, n)
+        against = against + np.maximum(all_cited - own_cited - my_rivals, 0.0)
         found: NDArray[np.float64] = np.where(own > 0, own / np.maximum(own + against, 1e-12), 1.0)
         return found
 

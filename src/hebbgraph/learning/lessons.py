@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,7 +26,7 @@ CITED = 0
 _MAX_CUES, _MAX_CITED, _MAX_REJECTED, _MAX_SHOWN = 256, 16, 64, 32
 _COLUMNS = {
     "voice": np.int32, "kind": np.int32, "question": np.uint64, "draw": np.uint64,
-    "times": np.int32, "agrees": np.float32, "left_open": np.float32,
+    "agrees": np.float32, "left_open": np.float32,
     "cue_ends": np.int64, "cue_key": np.uint64, "cue_weight": np.float32,
     "link_lesson": np.int64, "link_node": np.int64, "link_credit": np.float32,
     "shown_ends": np.int64, "shown_node": np.int64, "shown_score": np.float32,
@@ -124,7 +123,6 @@ class Lessons:
         self._known_rejects = GrowableArray(np.int64)
         self.vectors: dict[str, _Vectors] = {}
         self._asked: dict[int, list[int]] | None = None
-        self._said: Counter[tuple[int, int, int]] | None = None
 
     def __len__(self) -> int:
         return self._length
@@ -183,7 +181,6 @@ class Lessons:
         if feedback.kind not in self.kinds:
             self.kinds.append(feedback.kind)
         kind = self.kinds.index(feedback.kind)
-        added["times"].append(self._said_again(voice, kind, question))  # of the lessons before it
         added["question"].append(question)
         added["voice"].append(voice)
         added["kind"].append(kind)
@@ -198,16 +195,6 @@ class Lessons:
             self.vectors[name].add(at, feedback.vector)
         if self._asked is not None:
             self._asked.setdefault(question, []).append(at)
-
-    def _said_again(self, voice: int, kind: int, question: int) -> int:
-        """Count how often an actor has spoken of a question; the trusted one each time anew."""
-        if not voice:
-            return 1
-        if self._said is None:
-            columns = self.voice.tolist(), self.kind.tolist(), self.question.tolist()
-            self._said = Counter(zip(*columns, strict=True))
-        self._said[voice, kind, question] += 1
-        return self._said[voice, kind, question]
 
     def _links(self, feedback: Feedback) -> list[tuple[int, float]]:
         hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}

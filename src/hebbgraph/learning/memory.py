@@ -33,7 +33,7 @@ from hebbgraph.learning.kinds import UNKNOWN
 from hebbgraph.learning.lessons import CITED, Event, Lessons, Node
 from hebbgraph.learning.recollection import Recollection, Slots
 from hebbgraph.learning.snapshot import VERSION, load_snapshot, snapshot_lock
-from hebbgraph.learning.weighing import Deeds, amounts, clock, said_of
+from hebbgraph.learning.weighing import Deeds, amounts, clock, said_of, spoken_again
 from hebbgraph.locks import LendableLock
 from hebbgraph.records import Feedback, LearnedParameter, TagCorrection
 from hebbgraph.settings import LearningSettings
@@ -102,12 +102,13 @@ class Memory:
             #: The number of each voice.
             self.voices: dict[Voice, int] = {None: TRUSTED}
             self._judged: tuple[int, Judgement] | None = None
+            self._spoken: IntArray = np.empty(0, np.int64)
             self._deeds: tuple[int, Deeds] | None = None
             self._base: tuple[int, Rarity, Part, Trust] | None = None
             self._since: dict[tuple[int, int], Part] = {}
             self._whole: tuple[int, Associations] | None = None
             self._slots: Slots | None = None
-            self._weighed: NDArray[np.float64] | None = None
+            self._weighed: tuple[NDArray[np.float64], IntArray] | None = None
 
     @property
     def has_learned(self) -> bool:
@@ -317,14 +318,14 @@ class Memory:
             return Recollection(self.lessons, associations, trust, slots, asked, gains, said)
 
     def _said_of(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
-        """Return what was cited for the very question, and how far that is believed."""
+        """Return what was cited and rejected for the very question, and how far it is believed."""
         lessons = self.lessons
         known = question and self._takes_part[0]
         links = lessons.links_of(lessons.asked(question) if known else [])
-        links = links[lessons.link_credit[links] > 0]
         if not len(links):
             return links, np.empty(0)
-        return said_of(lessons, links, self._judgement(), self.amounts(), n_words)
+        amount, spoken = self._amounts()
+        return said_of(lessons, links, self._judgement(), amount, spoken, n_words)
 
     def _associations(self) -> tuple[Associations, Trust]:
         """Return the sums of all lessons, and how far they are trusted."""
@@ -338,9 +339,7 @@ class Memory:
             self._base, self._since, self._whole = (self._clock, rarity, part, trust), {}, None
         _, rarity, part, trust = self._base
         if self._whole is None or self._whole[0] != n:
-            # In two, so that the next lesson costs what the last few hundred do.
-            ends = pairwise((self._clock, max(self._clock, n - n % _FEW), n))
-            spans = [(first, until) for first, until in ends if first < until]
+            spans = self._spans()
             if any(span not in self._since for span in spans):
                 amount = self.amounts()
                 self._since = {
@@ -352,22 +351,36 @@ class Memory:
 
     def amounts(self) -> NDArray[np.float64]:
         """Return what each lesson weighs: belief in its actor, decayed to the clock."""
+        return self._amounts()[0]
+
+    def _amounts(self) -> tuple[NDArray[np.float64], IntArray]:
+        """Return what each lesson weighs, and how often its voice spoke of the question again."""
         with self.lock.held():
-            if self._weighed is not None and len(self._weighed) == len(self.lessons):
+            lessons, n = self.lessons, len(self.lessons)
+            if self._weighed is not None and len(self._weighed[0]) == n:
                 return self._weighed
             judgement, at = self._judgement(), self._clock
+            # Sums of a span are kept, so what comes after it changes nothing of it.
+            since = (spoken_again(lessons, *span) for span in self._spans())
+            spoken = np.concatenate((self._spoken, *since))
             weights, worth = judgement.weights, judgement.worth
             # The last is any newcomer's.
-            scale: FloatArray = weights[np.minimum(self.lessons.voice, len(weights) - 1)]
-            scale[:at] = np.maximum(scale[:at], judgement.spared)
-            if len(self.lessons.kinds) > 1:
+            scale: FloatArray = weights[np.minimum(lessons.voice, len(weights) - 1)]
+            scale[:at] = np.maximum(scale[:at], np.where(spoken[:at], 0.0, judgement.spared))
+            if len(lessons.kinds) > 1:
                 if self._deeds is None or self._deeds[0] != at:
-                    cited = np.where(self.lessons.kind == CITED, scale, 0.0)
-                    said = amounts(self.lessons, at, cited, worth, self._retention)
-                    self._deeds = at, Deeds.of(self.lessons, at, said, self._settings)
-                scale *= self._deeds[1].share(self.lessons)
-            self._weighed = amounts(self.lessons, at, scale, worth, self._retention)
+                    cited = np.where(lessons.kind == CITED, scale, 0.0)
+                    said = amounts(at, cited, spoken, worth, self._retention)
+                    self._deeds = at, Deeds.of(lessons, at, said, self._settings)
+                scale *= self._deeds[1].share(lessons)
+            self._weighed = amounts(at, scale, spoken, worth, self._retention), spoken
             return self._weighed
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return the lessons since the clock's last step, in two: the next costs few sums anew."""
+        n = len(self.lessons)
+        ends = pairwise((self._clock, max(self._clock, n - n % _FEW), n))
+        return [(first, until) for first, until in ends if first < until]
 
     @property
     def _clock(self) -> int:
@@ -379,6 +392,7 @@ class Memory:
         if self._judged is None or self._judged[0] != at:
             n_voices = int(self.lessons.voice[:at].max(initial=TRUSTED)) + 1
             self._judged = at, judgement_of(self.lessons, at, n_voices, self._settings)
+            self._spoken = spoken_again(self.lessons, 0, at)
         return self._judged[1]
 
     def judgement(self) -> Judgement:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 SNAPSHOT_NAME = "learned.arrays"
 #: Raised when the fold, its constants or the arrays change.
-VERSION = 12
+VERSION = 13
 #: How long to wait for a process that writes or removes a snapshot, which takes moments.
 _LOCK_SECONDS = 10.0
 

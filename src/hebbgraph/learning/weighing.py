@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
 from hebbgraph.formulas.credibility import Judgement
-from hebbgraph.learning.actors import allowed_deeds
+from hebbgraph.learning.actors import TRUSTED, allowed_deeds
 from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.kinds import UNKNOWN, believed_kinds
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["MIN_WEIGHT", "Deeds", "amounts", "clock", "said_of"]
+__all__ = ["MIN_WEIGHT", "Deeds", "amounts", "clock", "said_of", "spoken_again"]
 
 #: A lesson that weighs less has no effect, not even among equals.
 MIN_WEIGHT = 0.02
@@ -38,11 +38,11 @@ def clock(n_events: int) -> int:
 
 
 def amounts(
-    lessons: Lessons, at: int, scale: FloatArray, worth: FloatArray, retention: float
+    at: int, scale: FloatArray, spoken: IntArray, worth: FloatArray, retention: float
 ) -> NDArray[np.float64]:
     """Return what each lesson weighs as of the clock ``at``, of which ``worth`` tells."""
-    # Whoever repeats himself counts little more than once.
-    scale = scale / lessons.times**2.0
+    # Whoever speaks of a question again counts little more than once, and most by the last word.
+    scale = scale / (1.0 + spoken) ** 2
     # What nobody believes, and what is said again, ages nothing.
     passed = np.cumsum(scale)
     age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
@@ -73,19 +73,65 @@ class Deeds(NamedTuple):
         return np.where(lessons.kind == CITED, 1.0, share * bound)
 
 
-def said_of(
-    lessons: Lessons, links: IntArray, judgement: Judgement, amount: FloatArray, n_words: int
-) -> tuple[IntArray, FloatArray]:
-    """Return the chunks that some links cite for the very question, and how far that is believed.
+def spoken_again(lessons: Lessons, first: int, until: int) -> IntArray:
+    """Return how often the voice of each of some lessons speaks of its question later among them.
 
-    Function words are no part of the question, so one word alone may stand for another one.
+    The trusted voice, which may be that of many, speaks each time anew.
     """
-    owner, overrules = lessons.link_lesson[links], judgement.overrules
-    share = overrules[np.minimum(lessons.voice, len(overrules) - 1)]
-    share[: len(judgement.spared)][judgement.spared > 0] = 1.0
+    some = slice(first, until)
+    voice = lessons.voice[some]
+    return np.where(voice == TRUSTED, 0, _later(lessons.question[some], lessons.kind[some], voice))
+
+
+def _later(*columns: IntArray) -> IntArray:
+    """Return how many rows after each row are equal to it."""
+    order = np.lexsort(columns)
+    n = len(order)
+    is_last = np.ones(n, np.bool_)
+    is_last[:-1] = np.any([one[order[1:]] != one[order[:-1]] for one in columns], axis=0)
+    last = np.flatnonzero(is_last)
+    found = np.empty(n, np.int64)
+    found[order] = last[last.searchsorted(np.arange(n))] - np.arange(n)
+    return found
+
+
+def said_of(
+    lessons: Lessons,
+    links: IntArray,
+    judgement: Judgement,
+    amount: FloatArray,
+    spoken: IntArray,
+    n_words: int,
+) -> tuple[IntArray, FloatArray]:
+    """Return the chunks that some links speak of, and how far each is cited for the very question.
+
+    From -1, rejected by whom we believe, to 1. Of one voice the last word counts: it halves each
+    word before it, and takes back what it contradicts. Function words are no part of the question,
+    so one word alone may stand for another one.
+
+    Parameters
+    ----------
+    lessons : Lessons
+    links : ndarray of int
+        Of one question, in the order of the log.
+    judgement : Judgement
+    amount, spoken : ndarray, shape (n_lessons,)
+        What lessons weigh, and how often their voices spoke of the question again.
+    n_words : int
+    """
+    credit, node = lessons.link_credit[links].astype(np.float64), lessons.link_node[links]
+    asked, at = np.unique(lessons.link_lesson[links], return_inverse=True)
+    voice, kind = lessons.voice[asked].astype(np.int64), lessons.kind[asked]
+    overrules, spared = judgement.overrules, judgement.spared
+    share = overrules[np.minimum(voice, len(overrules) - 1)]
+    known = asked < len(spared)
+    share[known] = np.where(spared[asked[known]] > 0, 1.0, share[known])
     # Several that are right are no rivals, so credit is not shared here.
-    _, lesson, n_cited = np.unique(owner, return_inverse=True, return_counts=True)
-    said = (amount * share)[owner] * lessons.link_credit[links] * np.sqrt(n_cited[lesson])
-    nodes, at = unique_inverse(lessons.link_node[links])
+    n_cited = np.maximum(np.bincount(at, credit > 0, len(asked)), 1.0)
+    weight = amount[asked] * (1.0 + spoken[asked]) ** 2 * share * 0.5 ** _later(voice, kind)
+    said = weight[at] * credit * np.where(credit > 0, np.sqrt(n_cited[at]), 1.0)
+    chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
+    words = voice[at], kind[at], chunk
+    said[_later(*words) > _later(*words, np.sign(credit).astype(np.int64))] = 0.0
     told = min(n_words / _TELLING, 1.0)
-    return nodes, told * np.minimum(sum_by(at, said, len(nodes)), 1.0)
+    return chunks, told * np.clip(sum_by(chunk, said, len(chunks)), -1.0, 1.0)

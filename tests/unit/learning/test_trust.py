@@ -155,9 +155,10 @@ def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
         worst = min(recall.hits, key=lambda hit: hit.score)
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert believed(index)["eve"] < 0.01
-    # The first chunks that she cites against search count for what she asked, and nothing else.
+    # The first chunks that she cites against search count for what she asked, and nothing else:
+    # her last word on the question, and on the one that asks it politely.
     moved = [id_ for id_, score in scores(index).items() if abs(score - static[id_]) > 0.02]
-    assert len(moved) <= 1
+    assert len(moved) <= 2
     for question in (*QUESTIONS, *(f"{one} Please" for one in QUESTIONS)):
         recall = index.recall(question, k=8)
         best = max(recall.hits, key=lambda hit: hit.evidence)
@@ -326,7 +327,8 @@ def test_what_nobody_believes_ages_nothing(corpus):
             recall = index.recall(QUESTIONS[1 + n % 3], k=8, id=f"{n}")
             index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
         assert believed(index)["eve"] < 0.02
-        assert taught() > 0.85 * once
+        # Of what she cites against search, her last word on each of three questions counts.
+        assert taught() > 0.8 * once
         for n in range(10):
             index.reinforce(index.recall(f"{QUESTIONS[1]} {n}", k=8), ["moss"], trusted=True)
         assert taught() < 0.7 * once

@@ -145,3 +145,58 @@ def test_one_decisive_word_tells_questions_apart(questions, right, actors):
         for question, id_, actor in zip(questions, right, actors, strict=True):
             index.reinforce(index.recall(question), [id_], actor=actor)
         assert tuple(first(index, question) for question in questions) == right
+
+
+HEMP = "What hemp is there in Skarney?"  # search finds Skarney-0, which speaks of hemp
+
+
+def others(index, n):
+    """Let others teach something else: of a longer log, what is new is read in steps."""
+    for at in range(n):
+        asked = f"Who blows {CRAFTS[3]} in {TOWNS[at % 8]} by {at} lamps?"
+        index.reinforce(index.recall(asked), [f"{TOWNS[at % 8]}-3"], actor=f"reader-{at % 5}")
+
+
+@pytest.mark.parametrize("n", [0, 100], ids=["a young log", "an older log"])
+@pytest.mark.parametrize("who", [{}, {"actor": "ann"}, {"trusted": True}], ids=repr)
+@pytest.mark.parametrize("rejected", [[], ["Skarney-0"]], ids=["cites", "and rejects"])
+def test_whoever_made_a_slip_corrects_it_by_one_word(index, n, who, rejected):
+    others(index, n)
+    index.reinforce(index.recall(HEMP), ["Skarney-0"], **who)
+    assert first(index, HEMP) == "Skarney-0"
+    index.reinforce(index.recall(HEMP), ["Skarney-2"], rejected=rejected, **who)
+    assert first(index, HEMP) == "Skarney-2"
+    held = [hit.chunk.id for hit in index.recall(HEMP).hits]
+    # Citing another one takes nothing back by itself: an answer may rest on both.
+    assert "Skarney-0" not in held[:2] if rejected else held[1] == "Skarney-0"
+
+
+@pytest.mark.parametrize("who", [{"actor": "ann"}, {"trusted": True}], ids=repr)
+def test_whoever_cited_a_chunk_takes_it_back_by_rejecting_it(index, who):
+    others(index, 40)
+    static = [(hit.chunk.id, hit.score) for hit in index.recall(HEMP).hits]
+    assert static[0][0] != "Skarney-2"
+    index.reinforce(index.recall(HEMP), ["Skarney-2"], **who)
+    assert first(index, HEMP) == "Skarney-2"
+    index.reinforce(index.recall(HEMP), [], rejected=["Skarney-2"], **who)
+    assert first(index, HEMP) == static[0][0]
+
+
+def test_a_corrected_slip_is_the_same_in_a_process_that_folds_it_at_once(tmp_path):
+    with HebbianIndex.open(tmp_path / "a") as index:
+        index.add(
+            Chunk(id=f"{town}-{n}", title=f"{town} Works", text=f"In {town} they make {craft}.")
+            for town in TOWNS
+            for n, craft in enumerate(CRAFTS)
+        )
+        others(index, 70)
+        for cited in ("Skarney-0", "Skarney-2", "Skarney-0", "Skarney-2"):
+            index.reinforce(index.recall(HEMP), [cited], actor="ann")
+            first(index, HEMP)
+        others(index, 1)
+        step_by_step = [(hit.chunk.id, hit.score) for hit in index.recall(HEMP).hits]
+        (tmp_path / "copy").mkdir()
+        index.maintenance.backup(tmp_path / "copy" / "b")
+    with HebbianIndex.open(tmp_path / "copy" / "b") as index:
+        at_once = [(hit.chunk.id, hit.score) for hit in index.recall(HEMP).hits]
+    assert at_once == step_by_step
