@@ -64,21 +64,16 @@ def recalled(
 
 
 def led(scores: FloatArray, said: FloatArray, plain: FloatArray) -> NDArray[np.float64]:
-    """Return scores with what was cited for the very question ahead, as far as it is believed.
+    """Return scores with what was said of the very question ahead, as far as it is believed.
 
-    What was rejected for it loses as much. ``plain`` are scores without learning, ``scores`` those
-    with what other questions taught; ``said`` lies in [-1, 1].
+    ``plain`` are scores without learning, ``scores`` those with what other questions taught.
 
     >>> led(np.array([1.0, 0.2]), np.array([0.0, 0.9]), np.array([1.0, 0.2])).round(3).tolist()
     [1.0, 1.37]
-    >>> led(np.array([1.0, 0.9]), np.array([-0.2, 0.0]), np.array([1.0, 0.9])).round(3).tolist()
-    [0.8, 0.9]
     """
     first = (1.0 + _LEADS) * max(float(scores.max(initial=0.0)), 1.0)
-    raised = np.maximum(scores, plain + said * (first - plain))
-    lowered = np.minimum(scores, plain * (1.0 + said))
-    found: NDArray[np.float64] = np.where(said > 0, raised, np.where(said < 0, lowered, scores))
-    return found
+    found: NDArray[np.float64] = np.maximum(scores, plain + said * (first - plain))
+    return np.where(said > 0, found, scores)
 
 
 def settled(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:

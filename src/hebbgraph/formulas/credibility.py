@@ -139,8 +139,8 @@ class Votes(NamedTuple):
 class Judgement(NamedTuple):
     """What a lesson of each actor weighs, in [0, 1], and what the side of each lesson is worth.
 
-    ``spared`` is what a lesson weighs at least: the first few chunks that an actor cites against
-    search count, whoever he is, as search is wrong, too; 0 for other lessons.
+    ``spared`` is what a lesson weighs at least: the first few words of an actor against search
+    count, whoever he is, as search is wrong, too; 0 for other lessons.
     ``overrules`` is the share of an actor's weight that leads for the very question: so many of his
     lessons may contradict search so as a quarter of ``at_least``, or as many as others vouch for.
     """
@@ -209,23 +209,24 @@ def judged(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Jud
     overrules = allowances(against, vouched / 2, at_least=at_least / 4, share=0.0)
     worth = at.worth(strength)
     # ... unless somebody says otherwise: then it is judged whom to believe.
-    spares = _corrects(votes, at_least / 4) & (worth > _UNDISPUTED)
+    spares = _corrects(at, at_least / 4) & (worth > _UNDISPUTED)
     spared = np.where(spares, (_AT_FIRST * allowed)[whose], 0.0)
     return Judgement(believed * allowed, worth, overrules, spared)
 
 
-def _corrects(votes: Votes, at_most: float) -> BoolArray:
-    """Return which lessons only cite, and cite one of their actor's first chunks against search."""
-    actor, n_chunks = votes.actor[votes.lesson], int(votes.chunk.max(initial=0)) + 1
-    key = np.where(votes.cites, actor.astype(np.int64) * n_chunks + votes.chunk, -1)
-    against = votes.agrees[votes.lesson] <= 0
-    keys, first = np.unique(np.where(against, key, -1), return_index=True)
-    keys, first = keys[keys >= 0], first[keys >= 0]
-    order = np.lexsort((first, keys // n_chunks))
-    whose = (keys // n_chunks)[order]
-    few = keys[order][np.arange(len(order)) - whose.searchsorted(whose) < at_most]
+def _corrects(at: _Said, at_most: float) -> BoolArray:
+    """Return which lessons only cite, and are among the first words of their actor against search.
+
+    A word is a chunk for a need, so that nobody puts one chunk before everything.
+    """
+    votes = at.votes
+    actor = votes.actor[votes.lesson]
+    told = votes.cites & (votes.agrees[votes.lesson] < 0)
+    first = at.first[told[at.first]]
+    order = first[np.lexsort((first, actor[first]))]
+    few = order[np.arange(len(order)) - actor[order].searchsorted(actor[order]) < at_most]
     found = np.zeros(len(votes.actor), np.bool_)
-    found[votes.lesson[np.isin(key, few)]] = True
+    found[votes.lesson[np.isin(at.word, at.word[few]) & told]] = True
     found[votes.lesson[~votes.cites]] = False
     return found
 

@@ -103,11 +103,11 @@ def said_of(
     spoken: IntArray,
     n_words: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the chunks that some links speak of, and how far each is cited for the very question.
+    """Return the chunks that some links cite for the very question, and how far that is believed.
 
-    From -1, rejected by whom we believe, to 1. Of one voice the last word counts: it halves each
-    word before it, and takes back what it contradicts. Function words are no part of the question,
-    so one word alone may stand for another one.
+    Of one voice the last word counts: it halves each word before it, and takes back what it
+    contradicts. Function words are no part of the question, so one word alone may stand for
+    another one.
 
     Parameters
     ----------
@@ -127,11 +127,12 @@ def said_of(
     known = asked < len(spared)
     share[known] = np.where(spared[asked[known]] > 0, 1.0, share[known])
     # Several that are right are no rivals, so credit is not shared here.
-    n_cited = np.maximum(np.bincount(at, credit > 0, len(asked)), 1.0)
+    n_cited = np.bincount(at, credit > 0, len(asked))
     weight = amount[asked] * (1.0 + spoken[asked]) ** 2 * share * 0.5 ** _later(voice, kind)
-    said = weight[at] * credit * np.where(credit > 0, np.sqrt(n_cited[at]), 1.0)
+    said = (weight * np.sqrt(n_cited))[at] * np.maximum(credit, 0.0)
     chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
     words = voice[at], kind[at], chunk
+    # Some word after it says the contrary.
     said[_later(*words) > _later(*words, np.sign(credit).astype(np.int64))] = 0.0
     told = min(n_words / _TELLING, 1.0)
-    return chunks, told * np.clip(sum_by(chunk, said, len(chunks)), -1.0, 1.0)
+    return chunks, told * np.minimum(sum_by(chunk, said, len(chunks)), 1.0)

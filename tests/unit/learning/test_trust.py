@@ -327,8 +327,8 @@ def test_what_nobody_believes_ages_nothing(corpus):
             recall = index.recall(QUESTIONS[1 + n % 3], k=8, id=f"{n}")
             index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
         assert believed(index)["eve"] < 0.02
-        # Of what she cites against search, her last word on each of three questions counts.
-        assert taught() > 0.8 * once
+        # But for her first five words against search, that is, which count for anybody.
+        assert taught() > 0.7 * once
         for n in range(10):
             index.reinforce(index.recall(f"{QUESTIONS[1]} {n}", k=8), ["moss"], trusted=True)
         assert taught() < 0.7 * once
@@ -336,9 +336,8 @@ def test_what_nobody_believes_ages_nothing(corpus):
         assert scores(index, "?") == static
 
 
-def test_easy_questions_of_ones_own_buy_few_lies(index):
+def test_easy_questions_of_ones_own_buy_no_lies(index):
     """Eve asks what has but one answer, twice for each lie; others ask nothing of the kind."""
-    static = scores(index)
     easy = ("What freezes in winter?", "Which headland has a chapel?", "Who sold the Heron?")
     for n in range(24):
         for asked in (f"{easy[n % 3]} {n}", f"{easy[(n + 1) % 3]} {n} again"):
@@ -349,7 +348,9 @@ def test_easy_questions_of_ones_own_buy_few_lies(index):
         worst = min(recall.hits, key=lambda hit: hit.score)
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert believed(index)["eve"] < 0.05
-    assert scores(index) == pytest.approx(static, abs=0.03)
+    counted = index.parts.learned.amounts() > 0.02
+    # Her first five words against search count, as anybody's do, and nothing else.
+    assert counted.nonzero()[0].tolist() == [2, 5, 8, 11, 14]
 
 
 def test_what_nobody_believes_changes_no_score(index):
