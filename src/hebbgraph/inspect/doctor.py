@@ -22,6 +22,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.truth_problems import truth_problems
 from hebbgraph.labels import counted
 from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.preview import links
 from hebbgraph.learning.survey import disbelieved, present, proposed, rejected
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
@@ -315,7 +316,7 @@ def _difference_of_links(found: Memory, expected: Memory) -> str | None:
     """Return how two folds of a log differ, or None."""
     if len(found.lessons) != len(expected.lessons):
         return f"{counted(len(found.lessons), 'lesson')}, {len(expected.lessons)} expected"
-    one, other = found.links(), expected.links()
+    one, other = links(found), links(expected)
     if one.keys() != other.keys():
         return (
             f"links: {_sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"

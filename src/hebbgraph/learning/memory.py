@@ -30,7 +30,7 @@ from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.exams import examined
 from hebbgraph.learning.kinds import UNKNOWN
-from hebbgraph.learning.lessons import CITED, Event, Lessons, Node
+from hebbgraph.learning.lessons import CITED, Event, Lessons
 from hebbgraph.learning.recollection import Recollection, Slots
 from hebbgraph.learning.snapshot import VERSION, load_snapshot, snapshot_lock
 from hebbgraph.learning.weighing import Deeds, amounts, clock, said_of, spoken_again
@@ -243,36 +243,6 @@ class Memory:
             if (kept := rest.get(feedback.id, feedback)) is not None:
                 other.fold(kept)
         return other
-
-    def links(self, ids: Iterable[str] | None = None) -> dict[tuple[int, Node], float]:
-        """Return what was taught of each chunk for each question, by everyone together.
-
-        Parameters
-        ----------
-        ids : iterable of str, optional
-            Of questions that these feedbacks are about; all by default.
-        """
-        with self.lock.held():
-            lessons = self.lessons
-            wanted: NDArray[np.bool_] = np.ones(len(lessons), np.bool_)
-            if ids is not None:
-                known = set(ids)
-                events = (lessons.event(at).feedback_id for at in range(len(lessons)))
-                about = np.array([id_ in known for id_ in events], np.bool_)
-                wanted = np.isin(lessons.question, lessons.question[about])
-            owner = lessons.link_lesson
-            amount = self.amounts()[owner] * lessons.link_credit
-            kept = np.flatnonzero(wanted[owner])
-            found: dict[tuple[int, Node], float] = {}
-            for question, node, value in zip(
-                lessons.question[owner[kept]].tolist(),
-                lessons.link_node[kept].tolist(),
-                amount[kept].tolist(),
-                strict=True,
-            ):
-                link = question, lessons.names[node]
-                found[link] = found.get(link, 0.0) + value
-            return found
 
     # -- reading --------------------------------------------------------------------
 
