@@ -11,7 +11,7 @@ from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
 from hebbgraph.learning.lessons import BEYOND, CITED, Lessons
 
-__all__ = ["brought_back", "examined", "taught_share"]
+__all__ = ["as_far_as_sure", "brought_back", "examined", "taught_share"]
 
 #: So many lessons are exams, drawn by lot; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
@@ -30,6 +30,20 @@ def taught_share(taught: FloatArray) -> FloatArray:
     """Return how far chunks count as taught, in [0, 1]."""
     share: FloatArray = np.minimum(taught / _TAUGHT, 1.0)
     return share
+
+
+def as_far_as_sure(
+    sure: float, gain: FloatArray, pays: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what memory adds, and what taught chunks pay, where search is so sure, in [0, 1].
+
+    Where search is unsure its scores are small, and any likeness would outweigh their order. So
+    memory adds in proportion to them; and it hardly helps there, so that little is to be paid.
+
+    >>> [one.round(4).tolist() for one in as_far_as_sure(0.1, np.array([0.5]), np.array([0.4]))]
+    [[0.05], [0.004]]
+    """
+    return sure * gain, sure**2 * pays
 
 
 def brought_back(
@@ -176,13 +190,15 @@ def _exam(
     elsewhere = np.setdiff1d(lessons.link_node[links[lessons.link_credit[links] > 0]], cited)
     candidates = np.setdiff1d(candidates, elsewhere)
 
+    sure = float(scores.max())
+
     def features(brought: FloatArray, taught: FloatArray) -> FloatArray:
-        columns = (
-            static[candidates, None],
+        added, pays = as_far_as_sure(
+            sure,
             brought[reached.searchsorted(candidates)],
-            -taught_share(np.maximum(taught[candidates, None], 0.0)),
+            taught_share(np.maximum(taught[candidates, None], 0.0)),
         )
-        return np.concatenate(columns, axis=1)
+        return np.concatenate((static[candidates, None], added, -pays), axis=1)
 
     first = features(brought, taught)
     brought[reached.searchsorted(cited)], taught[cited] = 0.0, 0.0

@@ -16,7 +16,7 @@ from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.associations import Asked, Associations, seeds_among
-from hebbgraph.learning.exams import brought_back, taught_share
+from hebbgraph.learning.exams import as_far_as_sure, brought_back, taught_share
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.records import PathStep
 
@@ -29,6 +29,8 @@ _NONE = np.empty(0, np.int64)
 _MOST_BROUGHT = 64
 #: By so much less than all room is taken behind a title.
 _BEHIND = 1e-6
+#: By such a share a score lies behind an equal one.
+_TIE = 1e-9
 
 
 class Slots:
@@ -114,6 +116,15 @@ class Slots:
         return {id_: slot for id_, slot, is_live in found if is_live}
 
 
+def _in_order(scores: FloatArray, order: IntArray) -> FloatArray:
+    """Return scores with none above one that is ahead of it."""
+    least = np.minimum.accumulate(scores[order])
+    behind = least < scores[order]
+    found = np.empty(len(scores))
+    found[order] = least * (1.0 - _TIE * behind.cumsum() * behind)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Recollection:
     """What a question brings back of what was taught.
@@ -183,18 +194,21 @@ class Recollection:
         ranked = np.concatenate((at, others))
         nodes, gain, said = nodes[ranked], gain[ranked], said[ranked]
         chunks = np.concatenate((found.chunks, slots[others]))
-        remembered = min(float(max(gain.max(initial=0.0), said.max(initial=0.0))), 1.0)
-        most = 1.0 - (1.0 - sure) * (1.0 - remembered)
-        if not (gain.any() or said.any() or self.trust.handicap) or not len(chunks) or not most:
-            return found
         n, more = len(found.chunks), np.zeros(len(others))
         plain = sure * np.concatenate((found.scores, more))
         places = np.concatenate((taught, np.arange(n, len(plain))))
         change, known = np.zeros((2, len(plain)))
         known[places] = said
-        # Exams are held where search is sure. Where it is not, a handicap would outweigh it.
-        pays = sure**0.5 * self.trust.handicap
-        change[places] = gain - pays * taught_share(self.associations.taught[nodes])
+        pays = self.trust.handicap * taught_share(self.associations.taught[nodes])
+        change[places] = np.subtract(*as_far_as_sure(sure, gain, pays))
+        # In this order; but what memory alone is sure of scores as high as that.
+        order = (-plain - change).argsort(kind="stable")
+        change[places] += (1.0 - sure) * gain
+        change = _in_order(plain + change, order) - plain
+        remembered = min(float(max(change.max(initial=0.0), said.max(initial=0.0))), 1.0)
+        most = 1.0 - (1.0 - sure) * (1.0 - remembered)
+        if not (gain.any() or said.any() or self.trust.handicap) or not len(chunks) or not most:
+            return found
         is_titled = np.isin(chunks, titled)
         if is_titled.any():
             best = float((plain + change)[is_titled].max())
