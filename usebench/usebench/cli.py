@@ -165,8 +165,10 @@ def _sets(chosen: argparse.Namespace) -> int:
 
 
 def _systems(chosen: argparse.Namespace) -> int:
-    for name, missing in available().items():
-        print(f"{name:16} {missing or 'ready'}")
+    states = available()
+    width = max(map(len, states))
+    for name, missing in states.items():
+        print(f"{name:{width}} {missing or 'ready'}")
     return 0
 
 

@@ -18,12 +18,12 @@ from usebench.systems import System, systems
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.usebench_systems import Hebbgraph
 
-__all__ = ["OURS", "measure_use"]
+__all__ = ["OURS", "SYSTEMS", "VECTOR_SYSTEMS", "measure_use"]
 
 OURS = "hebbgraph"
 #: What runs beside hebbgraph, without and with a model.
-_WORDS = ("bm25", "cache", "expansion", "rm3")
-_VECTORS = (
+SYSTEMS = ("bm25", "cache", "expansion", "rm3")
+VECTOR_SYSTEMS = (
     "dense",
     "fusion",
     "weighted",
@@ -67,11 +67,11 @@ def measure_use(
     uses = read_set(folder, order=order, frozen=frozen, at_most=at_most, seed=seed)
     if embedder is None:
         ours = System(OURS, Hebbgraph)
-        arms = systems(_WORDS)
+        arms = systems(SYSTEMS)
     else:
         made = partial(_Cached, embedder)
         ours = System(OURS, lambda: Hebbgraph(made()))
-        arms = systems((*_WORDS, *_VECTORS), model=made)
+        arms = systems((*SYSTEMS, *VECTOR_SYSTEMS), model=made)
     return run(
         uses,
         [ours, *arms],
