@@ -29,8 +29,8 @@ _NONE = np.empty(0, np.int64)
 _MOST_BROUGHT = 64
 #: By so much less than all room is taken behind a title.
 _BEHIND = 1e-6
-#: By such a share a score lies behind an equal one.
-_TIE = 1e-9
+#: By such a share a score lies behind an equal one: hits tie within nine decimals.
+_TIE = 1e-5
 
 
 class Slots:
