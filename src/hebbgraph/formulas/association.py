@@ -19,9 +19,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, flatnonzero
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 
-__all__ = ["LEAST_TAUGHT", "led", "recalled", "settled", "unit_rows"]
+__all__ = [
+    "LEAST_TAUGHT",
+    "as_far_as_sure",
+    "in_order",
+    "led",
+    "recalled",
+    "settled",
+    "unit_rows",
+]
 
 #: What was hardly taught is hardly remembered: below this, likeness counts in proportion.
 LEAST_TAUGHT = 0.5
@@ -34,6 +42,8 @@ _SINKING = 0.01
 #: What was said of the very question leads by so much of the best if it is wholly believed: a
 #: newcomer who is believed by two thirds leads, too.
 _LEADS = 0.5
+#: By such a share a score lies behind an equal one: hits tie within nine decimals.
+_TIE = 1e-5
 
 
 def recalled(
@@ -61,6 +71,33 @@ def recalled(
     length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
     likeness = np.maximum(dot / length - by_chance, 0.0) / (1.0 - by_chance)
     return likeness, likeness * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_OFTEN)
+
+
+def as_far_as_sure(
+    sure: float, gain: FloatArray, pays: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what memory adds, and what taught chunks pay, where search is so sure, in [0, 1].
+
+    Where search is unsure its scores are small, and any likeness would outweigh their order. So
+    memory adds in proportion to them; and it hardly helps there, so that little is to be paid.
+
+    >>> [one.round(4).tolist() for one in as_far_as_sure(0.1, np.array([0.5]), np.array([0.4]))]
+    [[0.05], [0.004]]
+    """
+    return sure * gain, sure**2 * pays
+
+
+def in_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
+    """Return scores with none above one that is ahead of it.
+
+    >>> in_order(np.array([0.9, 0.2, 0.1]), np.array([1, 0, 2])).round(3).tolist()
+    [0.2, 0.2, 0.1]
+    """
+    least = np.minimum.accumulate(scores[order])
+    behind = least < scores[order]
+    found = np.empty(len(scores))
+    found[order] = least * (1.0 - _TIE * behind.cumsum() * behind)
+    return found
 
 
 def led(scores: FloatArray, said: FloatArray, plain: FloatArray) -> NDArray[np.float64]:

@@ -287,8 +287,10 @@ class _Said(NamedTuple):
 
     def together(self, strength: FloatArray) -> FloatArray:
         """Return for each vote the support of what it says."""
-        said, n = self.said[self.first], int(self.said.max(initial=-1)) + 1
-        return sum_by(said, self._shares(strength), n)[self.said]
+        return self._summed(self._shares(strength))
+
+    def _summed(self, shares: FloatArray) -> FloatArray:
+        return sum_by(self.said[self.first], shares, int(self.said.max(initial=-1)) + 1)[self.said]
 
     def _shares(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return what each word adds to the support of what it says."""
@@ -307,7 +309,8 @@ class _Said(NamedTuple):
         Nobody is his own rival: who cites one chunk, and later another, may want both.
         """
         cites, lesson, n = self.votes.cites, self.votes.lesson, len(self.votes.actor)
-        together = self.together(strength)
+        shares = self._shares(strength)
+        together = self._summed(shares)
         support = (together * np.where(cites, 1.0, _REJECTS)) ** 4
         once = np.zeros(len(support), np.bool_)
         once[np.unique(self.said, return_index=True)[1]] = True
@@ -324,19 +327,15 @@ class _Said(NamedTuple):
         against = np.where(own_cited > 0, against, _BY_SEARCH)
         all_cited = np.zeros(n)
         all_cited[lesson] = total(self.need, cites)
-        without = np.maximum(together - self._shares(strength)[self.word], 0.0)
-        mine = np.where(cites, support - without**4, 0.0)
-        whose = unique_inverse(
-            self.need * (int(self.votes.actor.max(initial=0)) + 1) + self.votes.actor[lesson]
-        )[1]
-        is_first = np.zeros(len(support), np.bool_)
-        is_first[self.first] = True
-        my_rivals = np.zeros(n)
-        my_rivals[lesson] = sum_by(
-            whose, np.where(is_first, mine, 0.0), int(whose.max(initial=-1)) + 1
-        )[whose]
-        my_rivals -= sum_by(lesson, mine, n)
-        against = against + np.maximum(all_cited - own_cited - my_rivals, 0.0)
+        # Of each word what is its actor's alone; and of a need, all that is his.
+        without = np.maximum(together[self.first] - shares, 0.0)
+        his = np.where(cites[self.first], support[self.first] - without**4, 0.0)
+        actor, need = self.votes.actor[lesson[self.first]], self.need[self.first]
+        keys, whose = unique_inverse(need * (int(actor.max(initial=0)) + 1) + actor)
+        his_rivals = np.zeros(n)
+        his_rivals[lesson] = sum_by(whose, his, len(keys))[whose][self.word]
+        his_rivals -= sum_by(lesson, his[self.word], n)
+        against = against + np.maximum(all_cited - own_cited - his_rivals, 0.0)
         found: NDArray[np.float64] = np.where(own > 0, own / np.maximum(own + against, 1e-12), 1.0)
         return found
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
-from hebbgraph.formulas.association import LEAST_TAUGHT, recalled
+from hebbgraph.formulas.association import LEAST_TAUGHT, as_far_as_sure, recalled
 from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
 from hebbgraph.learning.lessons import BEYOND, CITED, Lessons
 
-__all__ = ["as_far_as_sure", "brought_back", "examined", "taught_share"]
+__all__ = ["brought_back", "examined", "taught_share"]
 
 #: So many lessons are exams, drawn by lot; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
@@ -30,20 +30,6 @@ def taught_share(taught: FloatArray) -> FloatArray:
     """Return how far chunks count as taught, in [0, 1]."""
     share: FloatArray = np.minimum(taught / _TAUGHT, 1.0)
     return share
-
-
-def as_far_as_sure(
-    sure: float, gain: FloatArray, pays: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what memory adds, and what taught chunks pay, where search is so sure, in [0, 1].
-
-    Where search is unsure its scores are small, and any likeness would outweigh their order. So
-    memory adds in proportion to them; and it hardly helps there, so that little is to be paid.
-
-    >>> [one.round(4).tolist() for one in as_far_as_sure(0.1, np.array([0.5]), np.array([0.4]))]
-    [[0.05], [0.004]]
-    """
-    return sure * gain, sure**2 * pays
 
 
 def brought_back(

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.formulas.association import led, settled
+from hebbgraph.formulas.association import as_far_as_sure, in_order, led, settled
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.associations import Asked, Associations, seeds_among
-from hebbgraph.learning.exams import as_far_as_sure, brought_back, taught_share
+from hebbgraph.learning.exams import brought_back, taught_share
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.records import PathStep
 
@@ -29,8 +29,6 @@ _NONE = np.empty(0, np.int64)
 _MOST_BROUGHT = 64
 #: By so much less than all room is taken behind a title.
 _BEHIND = 1e-6
-#: By such a share a score lies behind an equal one: hits tie within nine decimals.
-_TIE = 1e-5
 
 
 class Slots:
@@ -116,15 +114,6 @@ class Slots:
         return {id_: slot for id_, slot, is_live in found if is_live}
 
 
-def _in_order(scores: FloatArray, order: IntArray) -> FloatArray:
-    """Return scores with none above one that is ahead of it."""
-    least = np.minimum.accumulate(scores[order])
-    behind = least < scores[order]
-    found = np.empty(len(scores))
-    found[order] = least * (1.0 - _TIE * behind.cumsum() * behind)
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Recollection:
     """What a question brings back of what was taught.
@@ -204,7 +193,7 @@ class Recollection:
         # In this order; but what memory alone is sure of scores as high as that.
         order = (-plain - change).argsort(kind="stable")
         change[places] += (1.0 - sure) * gain
-        change = _in_order(plain + change, order) - plain
+        change = in_order(plain + change, order) - plain
         remembered = min(float(max(change.max(initial=0.0), said.max(initial=0.0))), 1.0)
         most = 1.0 - (1.0 - sure) * (1.0 - remembered)
         if not (gain.any() or said.any() or self.trust.handicap) or not len(chunks) or not most:
