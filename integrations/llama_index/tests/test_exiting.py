@@ -11,6 +11,7 @@ import pytest
 
 _PROGRAM = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # or who runs tests may ignore it
 from fakes import CHUNKS, QUESTION, RuleLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import TextNode

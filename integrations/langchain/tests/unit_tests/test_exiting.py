@@ -11,6 +11,7 @@ import pytest
 
 _PROGRAM = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # or who runs tests may ignore it
 from langchain_core.runnables import RunnablePassthrough
 from lc_helpers import ScriptedChat, citing, make_documents
 from langchain_hebbgraph import (
