@@ -177,9 +177,7 @@ def _shown(one: LessonRecord, named: dict[str, str]) -> str:
     lines = ["  ".join(head)]
     lines += [f"  {one.question}"] if one.question else []
     for what, ids in (("cited", one.cited), ("rejected", one.rejected)):
-        lines += [
-            f"  {what} {id}  {named.get(id, '(gone: deleted, or its text changed)')}" for id in ids
-        ]
+        lines += [f"  {what} {id}  {named.get(id, '(deleted or edited)')}" for id in ids]
     by = "replaced" if one.trusted else "proposed to be replaced"
     lines += [f"  {old} {by} by {new}" for old, new in one.outdated.items()]
     return harmless("\n".join(lines))
