@@ -2,7 +2,8 @@
 
     python examples/upgrade.py memory.hebb
 
-The script backs the directory up to ``memory.hebb.before``. Then it opens it, which derives again
+Stop whatever writes to the directory first. The script copies it to ``memory.hebb.before``, file by
+file, which the version that wrote it still opens. Then it opens the directory, which derives again
 what has another form today, and lets doctor compare everything with the texts and the feedback.
 Where something does not fit, it names it and exits with 1.
 """
@@ -10,6 +11,7 @@ Where something does not fit, it names it and exits with 1.
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,10 +21,13 @@ from hebbgraph import HebbianIndex
 def upgrade(directory: Path) -> bool:
     """Open a directory of an earlier version; return whether all of it fits."""
     backup = directory.with_name(f"{directory.name}.before")
+    if not backup.exists():
+        partial = backup.with_name(f"{backup.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(directory, partial)
+        partial.rename(backup)  # so what has this name is whole
+    print(f"{backup}: the directory as it was; HebbianIndex.restore brings it back")
     with HebbianIndex.open(directory) as index:
-        if not backup.exists():
-            index.maintenance.backup(backup)
-        print(f"{backup}: a backup, which HebbianIndex.restore brings back")
         stats, report = index.stats(), index.maintenance.doctor()
         print(f"{stats.chunks} chunks, {stats.tags} tags, {stats.lessons} lessons")
         for finding in report.findings:

@@ -26,6 +26,14 @@ def unpacked(name: str, to: Path) -> dict[str, Any]:
     return expected
 
 
+def files(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
 def answers(index: HebbianIndex) -> dict[str, list[list[Any]]]:
     found: dict[str, list[list[Any]]] = KEPT["answers"](index)
     return found
@@ -119,8 +127,10 @@ def test_the_upgrade_script_backs_up_and_checks_an_older_directory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     expected = unpacked("older", tmp_path)
+    before = files(tmp_path / "index")
     upgrade = runpy.run_path(str(ROOT / "examples" / "upgrade.py"))["upgrade"]
     assert upgrade(tmp_path / "index")
+    assert files(tmp_path / "index.before") == before  # not yet migrated: 0.1 opens it
     assert f"{expected['feedbacks']} lessons" in capsys.readouterr().out
     HebbianIndex.restore(tmp_path / "index.before", tmp_path / "restored")
     with (
@@ -129,3 +139,11 @@ def test_the_upgrade_script_backs_up_and_checks_an_older_directory(
     ):
         assert_same(answers(restored), answers(upgraded))
     assert upgrade(tmp_path / "index")  # again: nothing is in its way
+    assert files(tmp_path / "index.before").keys() == before.keys()
+
+
+def test_the_upgrade_script_makes_no_index_where_none_is(tmp_path: Path) -> None:
+    upgrade = runpy.run_path(str(ROOT / "examples" / "upgrade.py"))["upgrade"]
+    with pytest.raises(FileNotFoundError, match=r"mistyped\.hebb"):
+        upgrade(tmp_path / "mistyped.hebb")
+    assert not list(tmp_path.iterdir())
