@@ -38,6 +38,12 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 		--group test $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 
+# What is published is built by little of others'.
+$(VENV)/.build-installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --group build
+	@touch $@
+
 $(VENV)/.docs-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group docs
 	@touch $@
@@ -81,10 +87,11 @@ site: $(VENV)/.docs-installed  ## Build the documentation as a site, for a serve
 sizes: $(VENV)/.test-installed  ## Print what each distribution and extra weighs, and what importing it costs.
 	$(BIN)/python tests/packaging/sizes.py
 
-dist: $(VENV)/.test-installed  ## Build every distribution into dist/.
+dist: $(VENV)/.build-installed  ## Build every distribution into dist/.
 	rm -rf dist
 	@for dir in . $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m hatchling build -d "$(abspath dist)") || exit 1; done
+	$(BIN)/python -m twine check --strict dist/*
 
 release-check: dist  ## Install what dist/ holds in fresh environments, and ask it: PYTHONS="python3.11 python3.12".
 	$(BIN)/python tests/packaging/release.py dist $(or $(PYTHONS),$(PYTHON))

@@ -56,6 +56,16 @@ def test_a_distribution_says_its_licence_and_the_same_versions_of_python(folder:
     assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+def test_each_distribution_is_published_from_an_environment_of_its_own() -> None:
+    """PyPI takes one publisher of a project to be made for a workflow and environment."""
+    workflow = (ROOT / ".github" / "workflows" / "publish.yml").read_text("utf-8")
+    listed = re.search(r"^ +distribution:\n((?: +- \w+\n)+)", workflow, re.M)
+    assert listed is not None
+    names = [project(folder)["name"].replace("-", "_") for folder in FOLDERS]
+    assert re.findall(r"- (\w+)", listed[1]) == names
+    assert "environment: pypi-${{ matrix.distribution }}" in workflow
+
+
 def test_every_extension_comes_with_an_extra_of_the_core() -> None:
     extras = project(".")["optional-dependencies"]
     needs = {re.split(r"[\[><=]", need)[0] for needs in extras.values() for need in needs}
