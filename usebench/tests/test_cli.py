@@ -99,6 +99,33 @@ def test_mistakes_are_told_in_a_line(
         systems(["json:Nothing"])
 
 
+OWN = """
+class Searches:
+    def add(self, passages): ...
+    def search(self, question, k): return []
+
+class Listens(Searches):
+    def reset(self): ...
+    def feedback(self, question, cited): ...
+
+class Learns(Listens):
+    def feedback(self, cited, **said): ...
+"""
+
+
+def test_a_retriever_of_ones_own_is_refused_before_anything_runs_if_a_call_would_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_ones_own.py").write_text(OWN, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ParameterError, match=r"Searches: .*; add reset, feedback, and let it pass"):
+        systems(["of_ones_own:Searches"])
+    with pytest.raises(ParameterError, match=r"'shown'; end its parameters with \*\*said"):
+        systems(["of_ones_own:Listens"])
+    assert [one.name for one in systems(["of_ones_own:Learns"])] == ["of_ones_own:Learns"]
+
+
 def test_a_rival_that_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELA_MEM", "/nowhere")
     with pytest.raises(MissingError, match="git clone"):

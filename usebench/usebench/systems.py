@@ -8,6 +8,7 @@ callable without arguments that makes a :class:`~usebench.protocol.Retriever`. O
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -43,6 +44,10 @@ ARMS = (
 DEFAULT = ("bm25", "dense", "fusion", "weighted", *ARMS)
 
 
+_METHODS = ("reset", "add", "search", "feedback")
+_SAID = ("question", "shown", "cited", "rejected", "ratings", "actor", "when")
+
+
 @dataclass(frozen=True, slots=True)
 class System:
     """A name and what makes the retriever."""
@@ -69,7 +74,7 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
     Raises
     ------
     ParameterError
-        If a name is unknown.
+        If a name is unknown, or what it names lacks a method of a retriever.
     MissingError
         If a system needs what is not installed.
     """
@@ -82,9 +87,9 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
             make = _own(name)
         else:
             make = _entry_point(name)
-        close = getattr(
-            make(), "close", None
-        )  # what is missing should say so before hours of others
+        made = make()  # what is missing should say so before hours of others
+        _check(name, made)
+        close = getattr(made, "close", None)
         if close is not None:
             close()
         chosen.append(System(name, make))
@@ -147,6 +152,24 @@ def _own(name: str) -> Callable[[], Retriever]:
     except (ImportError, AttributeError) as error:
         raise ParameterError(f"{name!r} names nothing that can be imported: {error}") from error
     return make
+
+
+def _check(name: str, made: object) -> None:
+    """Refuse what lacks a method, or whose ``feedback`` cannot be told all that is said."""
+    lacking = [one for one in _METHODS if not callable(getattr(made, one, None))]
+    if lacking:
+        raise ParameterError(
+            f"{name}: a retriever has the methods {', '.join(_METHODS)}; add {', '.join(lacking)},"
+            " and let it pass where there is nothing to do"
+        )
+    said = dict.fromkeys(_SAID)
+    try:
+        inspect.signature(made.feedback).bind(**said)  # type: ignore[attr-defined]
+    except TypeError as error:
+        raise ParameterError(
+            f"{name}: feedback is given {', '.join(said)} by name, and {error}; end its"
+            " parameters with **said"
+        ) from error
 
 
 def _entry_point(name: str) -> Callable[[], Retriever]:
