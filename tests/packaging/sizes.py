@@ -1,5 +1,7 @@
 """Print what each distribution and extra weighs, and what importing it costs: ``make sizes``.
 
+With ``--store`` the rows go to ``benchmarks/results/sizes.json``, which docs/installing.md shows.
+
 Sizes are those of the files that pip installs, without compiled bytecode, for this platform; what
 an extra needs follows from the metadata of what is installed here. Times are processor time of a
 fresh process in user mode, less that of one that imports nothing: the least of several, so that
@@ -8,6 +10,8 @@ other load counts little.
 
 from __future__ import annotations
 
+import json
+import platform
 import resource
 import subprocess
 import sys
@@ -20,6 +24,7 @@ from packaging.utils import canonicalize_name
 from projects import FOLDERS, ROOT, module, package, project
 
 RUNS = 3
+KEPT = ROOT / "benchmarks" / "results" / "sizes.json"
 #: Folder of each distribution, its packages, and what a program imports of it.
 OWN = {
     project(folder)["name"]: (
@@ -55,7 +60,10 @@ BROUGHT = {
 
 
 def main(chosen: list[str]) -> None:
-    """Print the table in Markdown: all rows, or those named."""
+    """Print the table in Markdown: those rows that are named, or all, which ``--store`` keeps."""
+    store = chosen == ["--store"]
+    chosen = [] if store else chosen
+    kept = []
     nothing = user_seconds("pass")
     print("| installed | own MB | with all it needs, MB | packages | import, ms |")
     print("|---|---:|---:|---:|---:|")
@@ -71,17 +79,21 @@ def main(chosen: list[str]) -> None:
         for shown, (requirements, code) in rows.items():
             if not chosen or shown in chosen:
                 names = needed([*table["dependencies"], *requirements]) | {name}
-                print(row(shown, own, names, code, nothing), flush=True)
+                kept.append(row(shown, own, names, code, nothing))
+                print(f"| {' | '.join(kept[-1])} |", flush=True)
+    if store:
+        of = {"python": platform.python_version(), "platform": platform.platform()}
+        KEPT.write_text(json.dumps({"environment": of, "rows": kept}, indent=1) + "\n", "utf-8")
 
 
-def row(name: str, own: int, names: set[str], code: str, nothing: float) -> str:
-    """Lay out one row; what is not installed here is said."""
+def row(name: str, own: int, names: set[str], code: str, nothing: float) -> list[str]:
+    """Return the cells of one row; what is not installed here is said."""
     missing = sorted(one for one in names if one not in OWN and not installed(one))
     if missing:
-        return f"| {name} | {own / 1e6:.1f} | not installed here: {', '.join(missing)} | | |"
+        return [name, f"{own / 1e6:.1f}", f"not installed here: {', '.join(missing)}", "", ""]
     whole = sum(size_of(one) for one in names)
     cost = 1000 * (user_seconds(code) - nothing)
-    return f"| {name} | {own / 1e6:.1f} | {whole / 1e6:,.0f} | {len(names)} | {cost:,.0f} |"
+    return [name, f"{own / 1e6:.1f}", f"{whole / 1e6:,.0f}", str(len(names)), f"{cost:,.0f}"]
 
 
 def needed(requirements: list[str]) -> set[str]:
