@@ -74,17 +74,19 @@ def recalled(
 
 
 def as_far_as_sure(
-    sure: float, gain: FloatArray, pays: FloatArray
+    sure: float, alike: float, gain: FloatArray, pays: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return what memory adds, and what taught chunks pay, where search is so sure, in [0, 1].
 
-    Where search is unsure its scores are small, and any likeness would outweigh their order. So
-    memory adds in proportion to them; and it hardly helps there, so that little is to be paid.
+    Where search is unsure its scores are small, and any likeness would outweigh their order: so
+    both count in proportion to them. Taught chunks pay for what memory may give them back. It gives
+    nothing for a question ``alike`` to none that was taught, in [0, 1], so there they pay nothing.
 
-    >>> [one.round(4).tolist() for one in as_far_as_sure(0.1, np.array([0.5]), np.array([0.4]))]
-    [[0.05], [0.004]]
+    >>> added, pays = as_far_as_sure(0.1, 0.25, np.array([0.5]), np.array([0.4]))
+    >>> added.round(4).tolist(), pays.round(4).tolist()
+    ([0.05], [0.02])
     """
-    return sure * gain, sure**2 * pays
+    return sure * gain, sure * alike**0.5 * pays
 
 
 def in_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:

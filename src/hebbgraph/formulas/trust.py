@@ -9,7 +9,8 @@ index alone. A conditional logit model [1]_ says how likely each of the candidat
 with :math:`s` the score without learning, :math:`m_i` what memory brings, and :math:`t` whether a
 chunk was taught. The most probable
 :math:`b_i \ge 0` under a Gaussian prior are taken, so few exams move little; a score changes by
-:math:`b_i / \beta` times :math:`m_i`. Both :math:`m_i` and :math:`t` count as far as search is sure
+:math:`b_i / \beta` times :math:`m_i`. Both :math:`m_i` and :math:`t` count as far as
+search is sure, and :math:`t` as far as the question is like any that was taught
 (:func:`hebbgraph.formulas.association.as_far_as_sure`).
 
 The last number is set otherwise. Whoever asks for something that was never taught must not lose

@@ -11,7 +11,7 @@ from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Pairs, Sums, seeds_among
 from hebbgraph.learning.lessons import BEYOND, CITED, Lessons
 
-__all__ = ["brought_back", "examined", "taught_share"]
+__all__ = ["alike", "brought_back", "examined", "taught_share"]
 
 #: So many lessons are exams, drawn by lot; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
@@ -30,6 +30,11 @@ def taught_share(taught: FloatArray) -> FloatArray:
     """Return how far chunks count as taught, in [0, 1]."""
     share: FloatArray = np.minimum(taught / _TAUGHT, 1.0)
     return share
+
+
+def alike(brought: FloatArray) -> float:
+    """Return how alike a question is to any that was taught, by words or vectors, in [0, 1]."""
+    return float(brought[:, [0, 2]].max(initial=0.0))
 
 
 def brought_back(
@@ -181,6 +186,7 @@ def _exam(
     def features(brought: FloatArray, taught: FloatArray) -> FloatArray:
         added, pays = as_far_as_sure(
             sure,
+            alike(brought),
             brought[reached.searchsorted(candidates)],
             taught_share(np.maximum(taught[candidates, None], 0.0)),
         )

