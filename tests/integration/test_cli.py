@@ -80,6 +80,13 @@ def indexed(run: Run, folder: Path, db: Path) -> Path:
     return db
 
 
+@pytest.mark.parametrize("command", ["query", "index", "serve", "feedback import"])
+def test_each_command_takes_h(run: Run, command: str) -> None:
+    shown = run(*command.split(), "-h")
+    assert shown.code == 0
+    assert f"hebbgraph {command}" in shown.out
+
+
 def test_version_and_help(run: Run) -> None:
     assert run("--version").out.strip() == f"hebbgraph {__version__}"
     shown = run("--help").out

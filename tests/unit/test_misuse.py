@@ -88,6 +88,8 @@ def test_forgetting_what_was_never_known_says_so(
     index.reinforce(index.recall("Petrel"), ["petrel"], actor="ida")
     for names, told in (
         ({"actor": "idda"}, "no such feedback by 'idda'; did you mean 'ida'?"),
+        ({"actor": " Ida. "}, "no such feedback by ' Ida. '; did you mean 'ida'?"),
+        ({"feedback": "ida"}, "is known by ['ida']; what an actor said is forgotten by forget(ac"),
         ({"actor": "eve"}, "no such feedback by 'eve'\n"),
         ({"chunk": "petrle"}, "speaks of a chunk 'petrle'"),
     ):

@@ -34,7 +34,7 @@ app = typer.Typer(
     help="A retriever that learns which passages belong together.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=plugins.HELP,
 )
 for group in (
     asking,

@@ -29,6 +29,8 @@ _COMMANDS = {
     "scale": ("serving", "Serve an index by replicas, run by Ray Serve."),
     "serve": ("server", "Serve an index: a web page at /, an API under /v1, MCP at /mcp."),
 }
+#: Every command takes both.
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 #: The command parses its own arguments, ``--help`` included.
 _PASS_ON: dict[str, Any] = {
     "allow_extra_args": True,
@@ -39,7 +41,7 @@ _PASS_ON: dict[str, Any] = {
 
 def _forward(context: typer.Context) -> None:
     name = str(context.info_name)
-    own = typer.Typer(add_completion=False)
+    own = typer.Typer(add_completion=False, context_settings=HELP)
     extra, _ = _COMMANDS[name]
     own.command(name)(load_plugin(_GROUP, name, extra=extra, purpose=f"hebbgraph {name}"))
     code = typer.main.get_command(own).main(

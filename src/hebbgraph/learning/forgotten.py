@@ -121,7 +121,9 @@ def unknown_in(
 ) -> Iterator[str]:
     """Yield what a selection names and the log does not hold, and what may be meant."""
     if unknown := sorted({*(selection.ids or ())} - removed):
-        yield f"no such feedback is known by {reprlib.repr(unknown)}"
+        named = next(iter({*unknown} & {*log.actors()}), None)
+        hint = named and f"; what an actor said is forgotten by forget(actor={named!r:.200})"
+        yield f"no such feedback is known by {reprlib.repr(unknown)}{hint or ''}"
     if not removed and selection.actor is not None:
         near = near_actors(selection.actor, log.actors())
         yield f"there is no such feedback by {selection.actor!r:.200}{near}"
@@ -132,8 +134,9 @@ def unknown_in(
 def near_actors(actor: str, known: Iterable[str | None]) -> str:
     """Return which names are nearly that of an actor, as a question; empty if none is.
 
-    >>> near_actors("idda", ["bo", "ida", None]), near_actors("bo", ["ida"])
+    >>> near_actors("Ida.", ["bo", "ida", None]), near_actors("bo", ["ida"])
     ("; did you mean 'ida'?", '')
     """
-    near = get_close_matches(actor, {one for one in known if one and one != actor})
+    folded = {one.casefold(): one for one in known if one and one != actor}
+    near = [folded[one] for one in get_close_matches(actor.casefold(), folded)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
