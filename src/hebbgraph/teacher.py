@@ -15,6 +15,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arguments import check_ids
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
@@ -396,6 +397,8 @@ def selected(
             "forget takes a feedback, an actor, unnamed=True, a chunk, since or until; or "
             "everything=True"
         )
+    if chunk is not None:
+        check_ids([chunk], "a chunk id")
     return Selection(
         ids=None if feedback is None else _feedback_ids(feedback),
         actor=actor,
@@ -413,6 +416,8 @@ def _check_whose(actor: str | None, unnamed: bool) -> None:
             f"unnamed=True means feedback of no actor, and actor={actor!r:.80} names one; "
             "leave either out"
         )
+    if actor is not None:
+        check_ids([actor], "an actor")
 
 
 def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:

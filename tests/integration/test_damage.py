@@ -62,6 +62,9 @@ def test_hostile_strings_in_every_argument(
     [
         lambda index: index.forget(feedback=["\ud800"]),
         lambda index: index.forget(everything="no"),
+        lambda index: index.forget(actor=[("ida", 1.0)]),
+        lambda index: index.forget(chunk=["a"]),
+        lambda index: index.lessons(actor=["ida"]),
         lambda index: index.refresh([], delete_missing="no"),
         lambda index: index.recall("Petrel", seeds=[("\ud800", 1.0)]),
         lambda index: index.undo_tag_correction("\ud800"),

@@ -246,9 +246,8 @@ class TeachingVerbs(Session):
         [(('b',), 'ida', True)]
         """
         self._check_exists()
-        for one, what in ((actor, "an actor"), (recall, "a recall id")):
-            if one is not None:
-                check_ids([one], what)
+        if recall is not None:
+            check_ids([recall], "a recall id")
         return self._teacher.lessons(actor, unnamed, recall, since, until)
 
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
