@@ -13,6 +13,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
@@ -26,6 +27,7 @@ from hebbgraph_documents.outline import (
     markdown_headings,
     one_line,
     pop_front_matter,
+    pop_unseen,
     sole_title,
 )
 from hebbgraph_documents.rst import rst_headings, rst_marks
@@ -221,8 +223,10 @@ def _notebook(text: str) -> str:
 def _finish(converted: Converted, media_type: str, stem: str) -> Document:
     text, declared, named, headings, marks = converted
     text = clean_text(text)
+    definitions: dict[str, Any] = {}
     if media_type == "text/markdown":
         named, text = pop_front_matter(text)
+        text, definitions = pop_unseen(text)
     if headings is None:  # line numbers count from the start of the text as it is kept
         text = text.strip("\n").rstrip()
         if media_type == "text/x-rst":
@@ -231,7 +235,7 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
             found = {"text/plain": lambda _: (), _SOURCE: code_headings}
             headings = found.get(media_type, markdown_headings)(text)
     if media_type == "text/markdown":
-        marks = markdown_marks(text)
+        marks = markdown_marks(text, definitions)
     if not text.strip():
         text = ""
     last = text.count("\n")  # an anchor at the very end stood on a blank line that is gone

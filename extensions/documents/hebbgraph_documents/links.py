@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from urllib.parse import unquote, urljoin
 
 from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES
@@ -93,10 +93,16 @@ def heading_marks(headings: Sequence[Heading]) -> list[Mark]:
     return marks
 
 
-def markdown_marks(text: str) -> tuple[Mark, ...]:
+def markdown_marks(text: str, definitions: Mapping[str, Any] | None = None) -> tuple[Mark, ...]:
     r"""Find the links of a Markdown text, and the anchors that its HTML sets.
 
     Wiki links (``[[Name]]``) count, code does not.
+
+    Parameters
+    ----------
+    text : str
+    definitions : mapping, optional
+        Those that :func:`~hebbgraph_documents.outline.pop_unseen` took from the text.
 
     Examples
     --------
@@ -104,9 +110,9 @@ def markdown_marks(text: str) -> tuple[Mark, ...]:
     >>> [tuple(mark) for mark in markdown_marks(text)]
     [(0, 'a.md#x', False), (2, 'here', True), (2, '[[Ice trade]]', False), (3, 'b.md', False)]
     """
-    if not _MAY_LINK.search(text):
+    environment = dict(definitions or {})
+    if not environment and not _MAY_LINK.search(text):
         return ()
-    environment: dict[str, object] = {}
     found: list[Mark] = []
     for block in block_parser().parse(text, environment):
         line = block.map[0] if block.map else 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -21,6 +21,7 @@ __all__ = [
     "markdown_headings",
     "one_line",
     "pop_front_matter",
+    "pop_unseen",
     "sole_title",
 ]
 
@@ -35,6 +36,8 @@ _MAY_BE_HEADING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)"
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEY_LINE = re.compile(r"[A-Za-z_][\w .-]*:(?:[ \t]|$)")
 _TITLE_LINE = re.compile(r"^title:(.+)$", re.MULTILINE | re.IGNORECASE)
+_MAY_BE_UNSEEN = re.compile(r"<!--|^[ >\t]*\[[^\]\n]{1,999}\]:", re.MULTILINE)
+_COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,41 @@ def pop_front_matter(text: str) -> tuple[str, str]:
     elif value[:1] in {"|", ">"}:  # a block scalar: the title stands on the next line
         value = block[title.end() :].strip().split("\n")[0] if title else ""
     return one_line(value), text[found.end() :]
+
+
+def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
+    r"""Take from a Markdown text the lines that no reader of the page sees.
+
+    These are HTML comments that stand by themselves, and the definitions of links.
+
+    Parameters
+    ----------
+    text : str
+        With line feeds only, as :func:`clean_text` returns it.
+
+    Returns
+    -------
+    str
+        The text without these lines.
+    dict
+        The definitions, as markdown-it keeps them: links in the text refer to them.
+
+    Examples
+    --------
+    >>> text, definitions = pop_unseen("It [learns].\n\n<!-- added: v1 -->\n\n[learns]: a.md")
+    >>> text.split(), definitions["references"]["LEARNS"]["href"]
+    (['It', '[learns].'], 'a.md')
+    """
+    definitions: dict[str, Any] = {}
+    if not _MAY_BE_UNSEEN.search(text):
+        return text, definitions
+    lines: list[str | None] = [*text.split("\n")]
+    for block in block_parser().parse(text, definitions):
+        is_comment = block.type == "html_block" and _COMMENTS.fullmatch(block.content)
+        if block.map and (is_comment or block.type == "definition"):
+            start, stop = block.map
+            lines[start:stop] = [None] * (stop - start)
+    return "\n".join(line for line in lines if line is not None), definitions
 
 
 def markdown_headings(text: str) -> tuple[Heading, ...]:
@@ -191,7 +229,8 @@ def block_parser() -> MarkdownIt:
     """Return a parser that leaves the inside of paragraphs alone."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table").disable("inline")
+    options = {"inline_definitions": True}  # a token for each, so that its lines are known
+    return MarkdownIt("commonmark", options).enable("table").disable("inline")
 
 
 @cache

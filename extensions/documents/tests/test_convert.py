@@ -368,3 +368,30 @@ def test_a_flood_of_unclosed_comments_swallows_the_rest():
     """Each makes the parser look through all that follows: a minute for 80,000."""
     page = b"<p>Seen <!-- closed -->too</p>" + b"<!-- " * 2_000 + b"<p>Not seen</p>"
     assert texts_of(page, "a.html")[1] == "Seen too"
+
+
+def test_what_no_reader_of_a_markdown_page_sees_is_not_indexed_and_its_links_are():
+    page = (
+        "<!-- SPDX: MIT -->\n# Ferries\n\n<!-- YAML\nadded: v1\n-->\n\nSee the [fares][].\n\n"
+        "```md\n<!-- shown -->\n[shown]: a.md\n```\n\n"
+        "* Boats<!-- inline -->\n\n  <!-- in a list -->\n\n"
+        "> [quoted]: b.md\n\n<!-- x --> trailing words\n\n"
+        "[fares]: fares.md 'Fares'\n[unused]: c.md\n"
+    )
+    document = markdown_document(page)
+    assert document.title == "Ferries"
+    assert [heading.start for heading in document.headings] == [0]
+    assert "SPDX" not in document.text
+    assert "YAML" not in document.text
+    assert "fares.md" not in document.text
+    assert "in a list" not in document.text
+    assert "<!-- shown -->\n[shown]: a.md" in document.text
+    assert "trailing words" in document.text
+    line = document.text.split("\n").index("See the [fares][].")
+    assert [(mark.line, mark.target) for mark in document.marks] == [(line, "fares.md")]
+
+
+def test_a_page_of_comments_alone_is_empty():
+    assert markdown_document("<!-- nothing yet -->\n").text == ""
+    unclosed = "Words.\n\n<!-- the rest of the page"
+    assert markdown_document(unclosed).text == unclosed
