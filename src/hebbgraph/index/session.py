@@ -12,7 +12,7 @@ from hebbgraph.settings import Settings
 
 if TYPE_CHECKING:
     from hebbgraph.namespace import Namespace
-    from hebbgraph.recall.steps import StepSource
+    from hebbgraph.recall.recaller import StepSource
 
 __all__ = ["Session"]
 

@@ -1,4 +1,4 @@
-"""A query, and what models and the caller add to it: asked for before anything is locked."""
+"""A question as it arrived, with what models and the caller add before anything is locked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hebbgraph.store.truth import Truth
 
 if TYPE_CHECKING:
     from hebbgraph.derived.translations import SaidNames
-    from hebbgraph.recall.options import RecallOptions
+    from hebbgraph.protocols import VectorSource
 
 __all__ = ["Query", "ask_models", "in_short"]
 
@@ -35,9 +35,9 @@ class Query:
     vector : ndarray of float32, optional
         Its embedding, of unit length, mixed with those of ``turns``.
     seeds : dict of row to score, optional
-        What the caller's search returned.
+        Results of the caller's search.
     elsewhere : VectorsElsewhere, optional
-        Reads the vectors of the caller's store.
+        Reads vectors from the caller's store.
     phrases : sequence of str
         Concepts that the cue model named.
     turns : tuple of Turn
@@ -45,6 +45,7 @@ class Query:
     names : SaidNames, optional
         What it may name in another language.
     notes : tuple of str
+        For :attr:`Recall.notes`.
     """
 
     text: str
@@ -58,40 +59,46 @@ class Query:
 
 
 def ask_models(
-    namespace: Namespace, text: str, turns: tuple[Turn, ...], options: RecallOptions
+    namespace: Namespace,
+    text: str,
+    turns: tuple[Turn, ...],
+    *,
+    seeds: Iterable[tuple[str, float]] | None,
+    vector: Sequence[float] | None,
+    vectors: VectorSource | None,
 ) -> Query:
-    """Ask the caller's search, cue model and embedder."""
-    full = in_full(text, turns) if turns else text
-    seeds = options.seeds
+    """Ask the caller's search, cue model and embedder; the keywords are those of ``recall``."""
+    full_text = in_full(text, turns) if turns else text
     if seeds is None and namespace.search is not None:
-        seeds = namespace.search(full)
-    phrases, notes = _phrases(namespace, full)
-    vector = None
-    if options.vector is not None:
-        vector = unit_vector(options.vector)  # beside seeds too: past questions are found by it
+        seeds = namespace.search(full_text)
+    phrases, notes = _phrases(namespace, full_text)
+    question_vector = None
+    if vector is not None:
+        question_vector = unit_vector(vector)  # beside seeds too: it finds past questions
         if seeds is None and namespace.embedder is None:
             notes += ("vector= finds no chunks: the index was opened without an embedder",)
     elif seeds is None and namespace.embedder is not None:
-        vector = namespace.questions.of(namespace.embedder, text)
+        question_vector = namespace.questions.of(namespace.embedder, text)
     if seeds is None:
         namespace.warn_without_model()
-    if vector is not None and turns and namespace.embedder is not None:
+    if question_vector is not None and turns and namespace.embedder is not None:
+        mixed = question_vector
         for turn in turns:
-            vector = vector + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
-        vector = unit_vector(vector)
-    translations = namespace.translations
+            mixed = mixed + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
+        question_vector = unit_vector(mixed)
     elsewhere = None
-    if options.vectors is not None:
-        if seeds is None or vector is None or not callable(options.vectors):
+    if vectors is not None:
+        if seeds is None or question_vector is None or not callable(vectors):
             raise ParameterError(
                 "vectors= is a callable from ids to vectors, and goes with seeds= and with "
                 "vector=, the question's own"
             )
-        elsewhere = VectorsElsewhere(vector, options.vectors)
+        elsewhere = VectorsElsewhere(question_vector, vectors)
+    translations = namespace.translations
     return Query(
         text,
-        vector,
-        None if seeds is None else _positive(seeds, namespace.truth),
+        question_vector,
+        None if seeds is None else _scores_by_row(seeds, namespace.truth),
         elsewhere,
         phrases,
         turns,
@@ -101,7 +108,7 @@ def ask_models(
 
 
 def _phrases(namespace: Namespace, text: str) -> tuple[list[str], tuple[str, ...]]:
-    """Ask the cue model, if there is one. A recall survives its failure, and notes it."""
+    """Ask the cue model, if there is one; return its phrases, and a note if it failed."""
     if namespace.cue_model is None:
         return [], ()
     try:
@@ -110,8 +117,8 @@ def _phrases(namespace: Namespace, text: str) -> tuple[list[str], tuple[str, ...
         return [], (f"no cues by the model: {in_short(error)}",)
 
 
-def _positive(seeds: Iterable[tuple[str, float]], truth: Truth) -> dict[int, float]:
-    """Return the scores by row, shifted to be positive."""
+def _scores_by_row(seeds: Iterable[tuple[str, float]], truth: Truth) -> dict[int, float]:
+    """Check seeds; return their scores by row, shifted to be positive."""
     try:
         scores = {str(id_): float(score) for id_, score in seeds}
     except (TypeError, ValueError) as error:
@@ -121,7 +128,7 @@ def _positive(seeds: Iterable[tuple[str, float]], truth: Truth) -> dict[int, flo
     if not all(map(np.isfinite, scores.values())):
         raise ParameterError("the score of a seed is NaN or infinite")
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    # Scores may be negated distances. Even the worst of them must stay above 0.
+    # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
     rows = truth.rows_of(scores)
     return {row: scores[id_] + shift for id_, row in rows.items()}

@@ -1,9 +1,4 @@
-"""From a question to a Recall: the pipeline.
-
-Models are asked while nothing is locked. Then, while the graph is locked, the question is read
-with its vocabulary, a strategy gathers evidence and spreads activation, rank steps rearrange what
-it found, and hits are built. The steps see the finished recall once more when the lock is gone.
-"""
+"""The pipeline from a question to a Recall: read ``Recaller.recall``, then ``_rank``."""
 
 from __future__ import annotations
 
@@ -12,8 +7,9 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -24,15 +20,14 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
-from hebbgraph.recall.elsewhere import VectorsElsewhere
-from hebbgraph.recall.hits import best_slots, make_hits
+from hebbgraph.recall.hits import best_slots, filled_up, make_hits, weighed
 from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.options import RecallOptions, check_filter, check_query
-from hebbgraph.recall.predicate import FilteredStrategy, unranked
+from hebbgraph.recall.predicate import FilteredStrategy
 from hebbgraph.recall.query import Query, ask_models, in_short
 from hebbgraph.recall.question import Question, QuestionReader, cues_of, foreign_note
 from hebbgraph.recall.search import DirectSearch
-from hebbgraph.recall.steps import RankStep, StepSource
+from hebbgraph.recall.steps import RankStep
 from hebbgraph.recall.strategies import (
     NO_KNOWLEDGE,
     NONE_HELD,
@@ -44,7 +39,7 @@ from hebbgraph.recall.strategies import (
     StrategyName,
     named_strategy,
 )
-from hebbgraph.records import Cue, Hit, Recall, Turn
+from hebbgraph.records import Hit, Recall, Turn
 from hebbgraph.stages import stage
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text.query import usable_question
@@ -53,21 +48,21 @@ if TYPE_CHECKING:
     from hebbgraph.arrays import BoolArray
     from hebbgraph.formulas.evidence import Evidence
 
-__all__ = ["Recaller"]
+__all__ = ["Recaller", "StepSource"]
 
 logger = logging.getLogger(__name__)
 
 
-class _Answer(NamedTuple):
-    """What one pass through the pipeline found; no hits if a chunk was deleted meanwhile."""
+class StepSource(Protocol):
+    """Chooses hebbgraph's own rank steps: see :mod:`hebbgraph.recall.step_list`."""
 
-    steps: Sequence[RankStep]
-    request: Request
-    ranking: Ranking
-    hits: tuple[Hit, ...] | None
-    cues: tuple[Cue, ...]
-    notes: tuple[str, ...]
-    generation: int
+    def steps(self, graph: TagGraph, query: Query, options: RecallOptions, /) -> Sequence[RankStep]:
+        """Return the steps that a recall needs, in order; called while the graph is locked."""
+        ...
+
+    def stale(self, graph: TagGraph, /) -> BoolArray | None:
+        """Return which chunks are stale, for ``$stale`` in filters; None if none can be."""
+        ...
 
 
 class Recaller:
@@ -77,9 +72,9 @@ class Recaller:
     ----------
     namespace : Namespace
     source : StepSource, optional
-        Knows which steps a recall needs.
+        Without it, only the caller's own steps run.
     learned : bool or Memory
-        Whether recalls read what was learned, or what they read in its place.
+        Whether to use what was learned, or another memory to use instead.
     """
 
     def __init__(
@@ -92,35 +87,66 @@ class Recaller:
         self._namespace = namespace
         self._truth = namespace.truth
         self._derived = namespace.derived
-        self._settings = settings = namespace.settings
         memory = learned if isinstance(learned, Memory) else namespace.learned if learned else None
         self._reader = QuestionReader(namespace, memory)
         self._source = source
         self._masks = Masks(namespace.truth, namespace.colony_of, self._stale)
-        self._search = DirectSearch(namespace.derived, settings.evidence, namespace.languages)
+        self._search = DirectSearch(
+            namespace.derived, namespace.settings.evidence, namespace.languages
+        )
         self._strategies: dict[StrategyName, Strategy] = {}
+        self._strategies_lock = threading.Lock()
         self._logged: set[type[Exception]] = set()
-        self._making = threading.Lock()
 
     def recall(self, text: str, options: RecallOptions | None = None) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         options = options or RecallOptions()
-        check_query(text)
-        text, cut = usable_question(text)
         strategy = self._strategy_for(options)
-        with stage("models"):
-            query = ask_models(self._namespace, text, self._turns(text, options.history), options)
-        notes = (*(() if cut is None else (cut,)), *query.notes)
+        query = self._query(text, options)
         if query.elsewhere is not None:
-            notes += self._read_vectors(query, query.elsewhere, strategy, options)
-        answer = self._derived.mending(partial(self._answer, query, strategy, options))
-        recall = self._recorded(query, strategy, options, answer, notes)
+            query = self._read_vectors(query, strategy, options)
+        recall, steps = self._derived.mending(partial(self._rank, query, strategy, options))
+        if isinstance(store := self._truth.text_store, TextsElsewhere):
+            hits, notes = store.completed(recall.hits)
+            recall = recall.model_copy(update={"hits": hits, "notes": (*recall.notes, *notes)})
         with stage("finish"):
-            for step in answer.steps:
+            for step in steps:
                 recall = step.finish(recall, options.k)
         if len(recall.hits) > options.k:
             recall = recall.model_copy(update={"hits": recall.hits[: options.k]})
         return recall
+
+    def _rank(
+        self, query: Query, strategy: Strategy, options: RecallOptions, last_generation: int = -1
+    ) -> tuple[Recall, Sequence[RankStep]]:
+        """Run the part of the pipeline that needs the graph, while it is locked.
+
+        Start again if another process has deleted a hit in the meantime; ``last_generation`` is
+        that of the previous attempt.
+        """
+        with self._namespace.held(lent=options.calls_back) as generation:
+            graph = self._derived.graph
+            with stage("question"):
+                question = self._reader.read(graph, query)
+            request, steps, n_hits = self._prepare(question, query, options)
+            ranker = strategy
+            if callable(options.where):
+                ranker = FilteredStrategy(strategy, self._truth, options.where)
+            with stage("spread"):  # reads request.evidence, which runs the direct search
+                ranking = best_slots(self._truth, graph, ranker.rank(request), request.k)
+            with stage("rank"):
+                for step in steps:
+                    ranking = step.rank(request, ranking, n_hits)
+                if ranker.pads and options.min_score is None:
+                    ranking = filled_up(self._truth, request, ranking, n_hits)
+                ranking = weighed(ranking, n_hits, options.min_score)
+            with stage("hits"):
+                hits = make_hits(self._truth, request, ranking)
+            if hits is not None:
+                recall = self._record(query, strategy, options, request, ranking, hits, generation)
+                return recall, steps
+        self._check_newer(generation, last_generation)
+        return self._rank(query, strategy, options, generation)
 
     def in_full(self, query: str, history: Iterable[str]) -> str:
         """See :meth:`hebbgraph.HebbianIndex.in_full`."""
@@ -140,14 +166,52 @@ class Recaller:
         chunks = self._truth.fetch(rows).values()
         return sorted(chunk.id for chunk in chunks if where(chunk))
 
+    def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
+        """Return the request of an earlier recall on today's graph, which the caller has locked.
+
+        Without ``where``, the recall's own filter applies. A callable was not recorded: only
+        chunks that surely passed it take part, which are the hits and the chunks on their paths.
+        """
+        graph = self._derived.graph
+        vector = None if recall.vector is None else np.array(recall.vector, np.float32)
+        phrases = [cue.tag for cue in recall.cues if not cue.from_history]
+        query = Query(recall.query, vector, phrases=phrases, turns=recall.history)
+        if where is None and recall.where == "callable":
+            passing = Passing(self._chunks_of(recall))
+        else:
+            recorded = None if recall.where == "callable" else recall.where
+            passing = self._masks.passing(graph, recorded if where is None else where)
+        steps = self._steps(query, RecallOptions(as_of=recall.as_of))
+        return self._request(self._reader.read(graph, query), passing, 1, steps)
+
     def strategy(self, name: StrategyName) -> Strategy:
-        """Return the strategy of a name; each is created once."""
-        with self._making:
+        """Return the strategy with this name, created on first use."""
+        with self._strategies_lock:
             if name not in self._strategies:
                 self._strategies[name] = named_strategy(name, self._namespace)
             return self._strategies[name]
 
-    # -- while nothing is locked ------------------------------------------------------
+    # -- before the graph is locked ---------------------------------------------------
+
+    def _strategy_for(self, options: RecallOptions) -> Strategy:
+        strategy = options.strategy
+        return self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
+
+    def _query(self, text: str, options: RecallOptions) -> Query:
+        """Check a question and ask the models about it."""
+        check_query(text)
+        text, cut_note = usable_question(text)
+        turns = self._turns(text, options.history)
+        with stage("models"):
+            query = ask_models(
+                self._namespace,
+                text,
+                turns,
+                seeds=options.seeds,
+                vector=options.vector,
+                vectors=options.vectors,
+            )
+        return query if cut_note is None else replace(query, notes=(cut_note, *query.notes))
 
     def _turns(self, text: str, history: Iterable[str]) -> tuple[Turn, ...]:
         """Weigh earlier turns."""
@@ -155,71 +219,93 @@ class Recaller:
         if not turns:
             return ()
 
-        def weighed() -> tuple[Turn, ...]:
+        def weigh() -> tuple[Turn, ...]:
             with self._namespace.held():
-                return weigh_turns(self._derived, text, turns, self._settings.language)
+                language = self._namespace.settings.language
+                return weigh_turns(self._derived, text, turns, language)
 
-        return self._derived.mending(weighed)
+        return self._derived.mending(weigh)
 
-    def _strategy_for(self, options: RecallOptions) -> Strategy:
-        named = options.strategy
-        return self.strategy(named) if isinstance(named, str) else Checked(named)
+    def _read_vectors(self, query: Query, strategy: Strategy, options: RecallOptions) -> Query:
+        """Rank once to learn which vectors the ranking needs, and read them from the store.
 
-    def _read_vectors(
-        self,
-        query: Query,
-        elsewhere: VectorsElsewhere,
-        strategy: Strategy,
-        options: RecallOptions,
-    ) -> tuple[str, ...]:
-        """Rank to see which vectors are wanted, and read them; a recall survives a failure.
-
-        The ranking that follows comes to hardly any other chunk.
+        A failure of the store becomes a note. The second ranking needs hardly any other vector.
         """
+        assert query.elsewhere is not None
 
         def rank() -> None:
             with self._namespace.held():
                 question = self._reader.read(self._derived.graph, query)
-                strategy.rank(self._prepared(question, query, options)[0])
+                strategy.rank(self._prepare(question, query, options)[0])
 
         self._derived.mending(rank)
         try:
-            elsewhere.read(self._truth)
+            query.elsewhere.read(self._truth)
         except HebbgraphError:
             raise
         except Exception as error:
             note = f"no vectors of the store: {in_short(error)}"
-            if type(error) not in self._logged:  # its words may differ each time
+            if type(error) not in self._logged:  # once for each type: messages may all differ
                 self._logged.add(type(error))
                 logger.warning("%s; what its search did not return ranks by its other merits", note)
-            return (note,)
-        return ()
+            return replace(query, notes=(*query.notes, note))
+        return query
 
-    def _recorded(
+    # -- while the graph is locked ----------------------------------------------------
+
+    def _prepare(
+        self, question: Question, query: Query, options: RecallOptions
+    ) -> tuple[Request, Sequence[RankStep], int]:
+        """Return the request to the strategy, the steps, and how many hits these want."""
+        steps = self._steps(query, options)
+        n_hits = max([options.k, *(step.hits(options.k) for step in steps)])
+        depth = max([n_hits, *(step.depth(n_hits) for step in steps)])
+        passing = self._masks.passing(self._derived.graph, options.mask)
+        return self._request(question, passing, depth, steps), steps, n_hits
+
+    def _steps(self, query: Query, options: RecallOptions) -> Sequence[RankStep]:
+        """Return hebbgraph's own steps and the caller's, in order."""
+        if self._source is None:
+            return options.steps
+        return (*self._source.steps(self._derived.graph, query, options), *options.steps)
+
+    def _request(
+        self, question: Question, passing: Passing, k: int, steps: Sequence[RankStep]
+    ) -> Request:
+        graph = self._derived.graph
+
+        def search(question: Question, allowed: BoolArray) -> Evidence:
+            with stage("search"):
+                return self._search.evidence(graph, question, passing.within(allowed))
+
+        request = Request(graph, question, passing.mask, k, search)
+        for step in steps:
+            request = step.narrow(request)
+        return request
+
+    def _record(
         self,
         query: Query,
         strategy: Strategy,
         options: RecallOptions,
-        answer: _Answer,
-        notes: tuple[str, ...],
+        request: Request,
+        ranking: Ranking,
+        hits: tuple[Hit, ...],
+        generation: int,
     ) -> Recall:
-        """Return the answer as a record."""
-        hits, confidence = answer.hits or (), answer.ranking.confidence
-        if isinstance(store := self._truth.text_store, TextsElsewhere):
-            hits, of_texts = store.completed(hits)
-            notes = (*of_texts, *notes)
+        confidence = ranking.confidence
         return Recall(
             id=options.id or uuid.uuid4().hex,
             namespace=self._namespace.name,
             strategy=strategy.name,
             query=query.text,
-            cues=answer.cues,
+            cues=cues_of(request.graph, request.question),
             hits=hits,
-            notes=(*answer.notes, *notes),
+            notes=(*self._notes(request, ranking, options), *query.notes),
             confidence=confidence,
             nothing_known=confidence is not None and confidence < NOTHING_KNOWN,
-            dense_share=_dense_share(answer.request),
-            generation=answer.generation,
+            dense_share=_dense_share(request),
+            generation=generation,
             created_at=time.time(),
             vector=None if query.vector is None else tuple(query.vector.tolist()),
             history=query.turns,
@@ -227,164 +313,49 @@ class Recaller:
             as_of=options.moment,
         )
 
-    # -- while the graph is locked ----------------------------------------------------
-
-    def _answer(self, query: Query, strategy: Strategy, options: RecallOptions) -> _Answer:
-        """Run the pipeline, once more if a chunk that it found was deleted meanwhile."""
-        doubted = -1
-        while True:
-            with self._namespace.held(lent=options.calls_back) as generation:
-                answer = self._pipeline(query, strategy, options, generation)
-            if answer.hits is not None:
-                return answer
-            if generation == doubted:
-                if self._truth.generation() != generation:
-                    raise IndexLockedError(
-                        "another process updates the derived parts, and those in memory name "
-                        "deleted chunks; try again, or raise write_wait_seconds"
-                    )
-                # Nothing was written meanwhile, so the graph does not belong to this truth.
-                raise DamagedPartError("derived parts name chunks that cannot be read")
-            doubted = generation
-
-    def _pipeline(
-        self, query: Query, strategy: Strategy, options: RecallOptions, generation: int
-    ) -> _Answer:
-        """Question, evidence and spread, rank steps, hits."""
-        graph = self._derived.graph
-        with stage("question"):
-            question = self._reader.read(graph, query)
-        request, steps, k = self._prepared(question, query, options)
-        if callable(options.where):
-            strategy = FilteredStrategy(strategy, self._truth, options.where)
-        with stage("spread"):
-            ranking = best_slots(self._truth, graph, strategy.rank(request), request.k)
-        with stage("rank"):
-            for step in steps:
-                ranking = step.rank(request, ranking, k)
-            ranking = self._filled(request, ranking, k, options, pads=strategy.pads)
-        with stage("hits"):
-            hits = make_hits(self._truth, request, ranking)
-        return _Answer(
-            steps,
-            request,
-            ranking,
-            hits,
-            cues_of(graph, question),
-            self._notes(request, ranking, options),
-            generation,
-        )
-
-    def _prepared(
-        self, question: Question, query: Query, options: RecallOptions
-    ) -> tuple[Request, Sequence[RankStep], int]:
-        """Return what is asked of the strategy, the steps, and how many hits they want."""
-        steps = self._steps(self._derived.graph, query, options)
-        k = max([options.k, *(step.hits(options.k) for step in steps)])
-        depth = max([k, *(step.depth(k) for step in steps)])
-        request = self._request(question, options.mask, depth)
-        for step in steps:
-            request = step.narrow(request)
-        return request, steps, k
-
-    def _steps(self, graph: TagGraph, query: Query, options: RecallOptions) -> Sequence[RankStep]:
-        """Return the steps that this recall needs, in their order."""
-        built_in = () if self._source is None else self._source.steps(graph, query, options)
-        return (*built_in, *options.steps)
-
-    def _request(
-        self,
-        question: Question,
-        where: Mapping[str, object] | None,
-        k: int,
-        *,
-        among: BoolArray | None = None,
-    ) -> Request:
-        """Return a question to the chunks that pass a filter.
-
-        ``among`` are the slots that take part if there is no filter; all by default.
-        """
-        graph = self._derived.graph
-        if where is None and among is not None:
-            passing = Passing(among)
-        else:
-            passing = self._masks.passing(graph, where)
-
-        def search(question: Question, allowed: BoolArray) -> Evidence:
-            with stage("search"):
-                return self._search.evidence(graph, question, passing.within(allowed))
-
-        return Request(graph, question, passing.mask, k, search)
-
-    def _filled(
-        self, request: Request, ranking: Ranking, k: int, options: RecallOptions, *, pads: bool
-    ) -> Ranking:
-        """Cut a ranking to k, fill it up with other chunks, and weigh it by its confidence."""
-        ranked, least = ranking.pairs()[:k], options.min_score
-        if least is None and pads and len(ranked) < k:
-            allowed, last = request.allowed, ranking.last
-            for among in (allowed,) if last is None else (allowed & ~last, allowed & last):
-                if missing := k - len(ranked):
-                    taken = [slot for slot, _ in ranked]
-                    rest = unranked(self._truth, request.graph, among, taken, missing)
-                    ranked += [(slot, 0.0) for slot in rest]
-        confidence = 1.0 if ranking.confidence is None else ranking.confidence
-        weighed = [(slot, score * confidence) for slot, score in ranked]
-        if least is not None:
-            weighed = [(slot, score) for slot, score in weighed if score >= least and score > 0]
-        return ranking.reordered(weighed)
-
     def _notes(self, request: Request, ranking: Ranking, options: RecallOptions) -> tuple[str, ...]:
-        """Return what the reader should know of a ranking, and what the question was taken for."""
+        """Return notes on the ranking and on how the question was read."""
         graph, question = request.graph, request.question
         notes: list[str | None] = [*ranking.notes]
         if self._namespace.languages is not None:
             notes.append(self._namespace.languages.read_as(question.query))
         notes.append(foreign_note(graph, question))
         if ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
-            without = NONE_HELD if options.where is None else NONE_PASSES
-            empty = graph.n_chunks > 0 and not request.allowed.any()
-            notes.append(without if empty else NO_KNOWLEDGE)
-            if empty and (why := self._masks.passing(graph, options.mask).misfit) is not None:
-                notes[-1] = f"{without}: {why}"
+            if graph.n_chunks > 0 and not request.allowed.any():
+                misfit = self._masks.passing(graph, options.mask).misfit
+                none = NONE_HELD if options.where is None else NONE_PASSES
+                notes.append(none if misfit is None else f"{none}: {misfit}")
+            else:
+                notes.append(NO_KNOWLEDGE)
         return tuple(filter(None, notes))
 
+    def _check_newer(self, generation: int, last_generation: int) -> None:
+        """Raise if hits were missing twice on the same generation: trying again cannot help."""
+        if generation != last_generation:
+            return
+        if self._truth.generation() != generation:
+            raise IndexLockedError(
+                "another process updates the derived parts, and those in memory name "
+                "deleted chunks; try again, or raise write_wait_seconds"
+            )
+        # Nothing was written in the meantime, so the graph does not belong to this database.
+        raise DamagedPartError("derived parts name chunks that cannot be read")
+
     def _stale(self) -> BoolArray | None:
-        """Return which chunks are stale; None if none say anything about time."""
+        """Return which chunks are stale; None if no chunk says anything about time."""
         return None if self._source is None else self._source.stale(self._derived.graph)
 
-    # -- an earlier recall ------------------------------------------------------------
-
-    def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
-        """Read the question of an earlier recall; the caller holds the graph.
-
-        Without a filter, that of the recall. A callable is not kept: then only chunks take part
-        that it let pass for certain, the hits and those on their paths.
-        """
-        vector = None if recall.vector is None else np.array(recall.vector, np.float32)
-        phrases = [cue.tag for cue in recall.cues if not cue.from_history]
-        query = Query(recall.query, vector, phrases=phrases, turns=recall.history)
-        among = None
-        if where is None and recall.where == "callable":
-            among = self._known_to_pass(recall)
-        elif where is None and recall.where != "callable":
-            where = recall.where
-        graph = self._derived.graph
-        request = self._request(self._reader.read(graph, query), where, 1, among=among)
-        for step in self._steps(graph, query, RecallOptions(as_of=recall.as_of)):
-            request = step.narrow(request)
-        return request
-
-    def _known_to_pass(self, recall: Recall) -> BoolArray:
+    def _chunks_of(self, recall: Recall) -> BoolArray:
+        """Return a mask of the hits of a recall and the chunks on their paths."""
         graph = self._derived.graph
         ids = {step.value for hit in recall.hits for step in hit.path if step.kind == "chunk"}
         rows = self._truth.rows_of(sorted(ids | {hit.chunk.id for hit in recall.hits})).values()
-        known = np.zeros(graph.n_slots, np.bool_)
-        known[graph.slots_of(np.array(sorted(rows), dtype=np.int64))] = True
-        return known & graph.alive
+        mask = np.zeros(graph.n_slots, np.bool_)
+        mask[graph.slots_of(np.array(sorted(rows), dtype=np.int64))] = True
+        return mask & graph.alive
 
 
 def _dense_share(request: Request) -> float | None:
-    """Return the share of dense search in direct evidence, if there was one."""
-    evidence = vars(request).get("evidence")  # a cached property; a strategy may not read it
+    """Return the share of dense search in direct evidence; None if it was not searched."""
+    evidence = vars(request).get("evidence")  # a cached property that a strategy may not read
     return None if evidence is None or evidence.dense is None else round(evidence.dense_share, 6)

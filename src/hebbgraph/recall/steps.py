@@ -1,26 +1,19 @@
-"""Rank steps: what changes a ranking between the strategy and the caller.
+"""Rank steps: they change a ranking after the strategy.
 
-Time, a limit per colony and a reranker are steps; ``recall(steps=[...])`` appends your own. A step
-that a recall does not need is not in its list.
+Time, a limit per colony and a reranker are steps; ``recall(steps=[...])`` appends your own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from hebbgraph.arrays import BoolArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.query import Query
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.records import Recall
 
-if TYPE_CHECKING:
-    from hebbgraph.recall.options import RecallOptions
-
-__all__ = ["RankStep", "StepSource", "check_steps"]
+__all__ = ["RankStep", "check_steps"]
 
 
 class RankStep:
@@ -78,8 +71,8 @@ _METHODS = ("hits", "depth", "narrow", "rank", "finish")
 
 
 def check_steps(steps: Any) -> None:
-    """Raise ParameterError for what is no list of steps, and for a method that is misspelt."""
-    # Of objects: a class has the methods, too.
+    """Raise ParameterError unless this is a list of steps whose methods are spelt right."""
+    # A class would pass hasattr() checks, hence isinstance().
     if not isinstance(steps, Sequence) or not all(isinstance(step, RankStep) for step in steps):
         hint = "; leave it out where there are none" if steps is None else ""
         raise ParameterError(
@@ -87,22 +80,12 @@ def check_steps(steps: Any) -> None:
             f"got {steps!r:.80}{hint}"
         )
     for step in steps:
-        for name in (one for one in dir(step) if not one.startswith("_") and one not in _METHODS):
-            meant = get_close_matches(name, _METHODS, n=1)
-            if meant and getattr(type(step), meant[0]) is getattr(RankStep, meant[0]):
+        for name in dir(step):
+            if name.startswith("_") or name in _METHODS:
+                continue
+            close = get_close_matches(name, _METHODS, n=1)
+            if close and getattr(type(step), close[0]) is getattr(RankStep, close[0]):
                 raise ParameterError(
                     f"nothing calls the method {name!r} of the step {type(step).__name__}; did you "
-                    f"mean {meant[0]!r}?"
+                    f"mean {close[0]!r}?"
                 )
-
-
-class StepSource(Protocol):
-    """Which steps a recall needs besides its own: see :mod:`hebbgraph.recall.step_list`."""
-
-    def steps(self, graph: TagGraph, query: Query, options: RecallOptions, /) -> Sequence[RankStep]:
-        """Return the steps, in their order; called while the graph is locked."""
-        ...
-
-    def stale(self, graph: TagGraph, /) -> BoolArray | None:
-        """Return which chunks are stale, for ``$stale`` in filters; None if none can be."""
-        ...
