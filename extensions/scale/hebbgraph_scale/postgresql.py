@@ -169,14 +169,22 @@ class PostgresDriver:
     @contextlib.contextmanager
     def _connection(self, begin: str) -> Iterator[PostgresConnection]:
         """Lend a connection that ran a first statement; closed if anything goes wrong."""
+        with self._lent(begin) as (connection, _):
+            yield connection
+            connection.rollback()
+
+    @contextlib.contextmanager
+    def _lent(
+        self, first: str, values: Sequence[Any] = ()
+    ) -> Iterator[tuple[PostgresConnection, psycopg.Cursor[Any]]]:
+        """Lend a connection and the cursor of its first statement; close it on any error."""
         shared = self._shared
         if not shared.room.acquire(timeout=_POOL_SECONDS):
             raise StorageError(f"{self.place}: more than {_MOST} threads use the database at once")
         try:
-            connection = self._begun(begin)
+            connection, cursor = self._begun(first, values)
             try:
-                yield connection
-                connection.rollback()
+                yield connection, cursor
             except BaseException:
                 connection.raw.close()
                 raise
@@ -187,7 +195,9 @@ class PostgresDriver:
         finally:
             shared.room.release()
 
-    def _begun(self, begin: str) -> PostgresConnection:
+    def _begun(
+        self, first: str, values: Sequence[Any]
+    ) -> tuple[PostgresConnection, psycopg.Cursor[Any]]:
         while True:
             try:
                 connection, is_new = self._shared.idle.pop(), False
@@ -195,14 +205,12 @@ class PostgresDriver:
                 raw = psycopg.connect(self._conninfo, autocommit=True)  # we begin and commit
                 connection, is_new = PostgresConnection(raw), True
             try:
-                connection.execute(begin)
+                return connection, connection.execute(first, values)
             except BaseException as error:
                 connection.raw.close()
                 if is_new or not isinstance(error, psycopg.OperationalError):
                     raise
-                # It died while it waited; the next one is tried, and in the end a new one.
-            else:
-                return connection
+                # An idle connection may have died: try the next one, and at last a new one.
 
     def disconnect(self) -> None:
         """Close the connections that are not in use."""
@@ -236,9 +244,9 @@ class PostgresDriver:
         connection.raw.commit()
 
     def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """Return all rows of one query."""
-        with self.transaction(writing=False) as connection:
-            return connection.execute(sql, values).fetchall()
+        """Return all rows of one query: one statement sees one state without a transaction."""
+        with self._lent(sql, values) as (_, cursor):
+            return cursor.fetchall()
 
     def exclude_others(self, connection: PostgresConnection) -> None:
         """Keep other transactions from creating tables or namespaces until this one ends."""

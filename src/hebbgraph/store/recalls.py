@@ -27,7 +27,7 @@ from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.records import Chunk, Hit, PathStep, Recall, text_hash
 from hebbgraph.store.chunks import ChunkReader, Outline, pages
-from hebbgraph.store.database import Database, marks, retried
+from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.packing import packed, unpacked
 from hebbgraph.store.texts import TextsElsewhere, some_of
 
@@ -188,9 +188,7 @@ class RecallLog:
                 "SELECT floor FROM namespaces WHERE namespace = ?", mine
             ).fetchone()
             rows = [row.values for row in batch if found and found[0] <= row.generation]
-            connection.executemany(
-                "DELETE FROM recalls WHERE namespace = ? AND id = ?", [row[:2] for row in rows]
-            )
+            self._delete_from(connection, [str(row[1]) for row in rows])
             connection.executemany(_INSERT, rows)
             self._since_pruning += len(rows)
             if self._since_pruning >= _PRUNE_EVERY or self._keep < _PRUNE_EVERY:
@@ -251,11 +249,14 @@ class RecallLog:
     @retried
     def _delete(self, ids: list[str]) -> None:
         with self.database.write() as connection:
-            for page in pages(ids):
-                connection.execute(
-                    f"DELETE FROM recalls WHERE namespace = ? AND id IN ({marks(page)})",
-                    (self._namespace, *page),
-                )
+            self._delete_from(connection, ids)
+
+    def _delete_from(self, connection: Connection, ids: Iterable[str]) -> None:
+        for page in pages(ids):
+            connection.execute(
+                f"DELETE FROM recalls WHERE namespace = ? AND id IN ({marks(page)})",
+                (self._namespace, *page),
+            )
 
     def erase(self) -> None:
         """Forget all recalls of the namespace; vacuuming the database erases their bytes."""
