@@ -100,11 +100,6 @@ class _Connections:
         #: Drivers that are open; when none is left, nothing waits to be used again.
         self.users: weakref.WeakSet[PostgresDriver] = weakref.WeakSet()
 
-    def close_idle(self) -> None:
-        """Close the connections that are not in use."""
-        while self.idle:
-            self.idle.pop().raw.close()
-
 
 _of_process: weakref.WeakValueDictionary[str, _Connections] = weakref.WeakValueDictionary()
 _finding = threading.Lock()
@@ -214,7 +209,8 @@ class PostgresDriver:
 
     def disconnect(self) -> None:
         """Close the connections that are not in use."""
-        self._shared.close_idle()
+        while self._shared.idle:
+            self._shared.idle.pop().raw.close()
 
     def dispose(self) -> None:
         """Close every connection that no other driver needs, those in use when given back."""
@@ -312,7 +308,8 @@ class PostgresDriver:
         A connection that is not made has no SQLSTATE, so what the server says is read. While
         it starts or stops, or has no slot left, it says FATAL too.
         """
-        said = str(error)
-        if any(text in said for text in _NO_ADDRESS):
-            return True
-        return "FATAL" in said and not any(text in said for text in _PASSES)
+        message = str(error)
+        will_pass = any(text in message for text in _PASSES)
+        return any(text in message for text in _NO_ADDRESS) or (
+            "FATAL" in message and not will_pass
+        )

@@ -223,27 +223,20 @@ def _read_as_parquet(path: str) -> Iterator[None]:
         ) from error
 
 
-def _fsspec(path: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
-    return file_system(path, extra="build", purpose=f"reading {path}")
-
-
 def _opened(path: str) -> IO[bytes]:
     if "://" in path:
-        system, inside = _fsspec(path)
-        opened: IO[bytes] = system.open(inside, "rb")
-        return opened
+        system, inside = file_system(path, extra="build", purpose=f"reading {path}")
+        file: IO[bytes] = system.open(inside, "rb")
+        return file
     return open(path, "rb")
 
 
 def _stamp(path: str) -> tuple[int, str]:
     """Return the size of a file, and what changes when it does."""
     if "://" in path:
-        system, inside = _fsspec(path)
+        system, inside = file_system(path, extra="build", purpose=f"reading {path}")
         info = system.info(inside)
-        told = [
-            str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified") if name in info
-        ]
-        return int(info["size"]), " ".join(told)
-    found = os.stat(path)
-    return found.st_size, str(found.st_mtime_ns)
+        marks = (info.get(name, "") for name in ("ETag", "etag", "mtime", "LastModified"))
+        return int(info["size"]), " ".join(map(str, marks)).strip()
+    status = os.stat(path)
+    return status.st_size, str(status.st_mtime_ns)
