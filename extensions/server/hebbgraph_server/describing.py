@@ -15,7 +15,7 @@ _PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API · hebbgraph</title><link rel="icon" href="icon.svg">
 <link rel="stylesheet" href="style.css">
-</head><body><header class="rail scroll"><a class="mark" href="/">hebbgraph</a>
+</head><body><header class="rail"><a class="mark" href="/">hebbgraph</a>
 <nav aria-label="Routes">{links}</nav></header>
 <main class="api"><h1>API</h1>
 <p>{about} The same for programs: <a href="/v1/openapi.json">openapi.json</a>.</p>
@@ -26,16 +26,11 @@ _PAGE = """\
 def as_page(document: Mapping[str, Any]) -> str:
     """Return an OpenAPI document as HTML: each route with its role, and the fields it takes."""
     schemas = document["components"]["schemas"]
-    told = {
-        path: (method.upper(), operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    }
-    links = "".join(f'<a href="#{path}"><span>{path[4:]}</span></a>' for path in told)
-    routes = "".join(
-        "".join(_route(path, method, operation, schemas))
-        for path, (method, operation) in told.items()
-    )
+    links, routes = "", ""
+    for path, operations in document["paths"].items():
+        links += f'<a href="#{path}"><span>{path.removeprefix("/v1/")}</span></a>'
+        for method, operation in operations.items():
+            routes += "".join(_route(path, method.upper(), operation, schemas))
     return _PAGE.format(links=links, about=escape(document["info"]["description"]), routes=routes)
 
 
@@ -66,28 +61,30 @@ def _default(field: Mapping[str, Any]) -> str:
 
 def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
     name = schema.get("$ref", "").rpartition("/")[2]
-    found: Mapping[str, Any] = schemas[name] if name else schema
-    return found
+    resolved: Mapping[str, Any] = schemas[name] if name else schema
+    return resolved
 
 
 def _type(field: Mapping[str, Any]) -> str:
-    """Return what a field takes, in words, with its limits."""
+    """Describe the values of a field, with their limits."""
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
-    for several in ("anyOf", "oneOf"):
-        if several in field:
-            return " or ".join(_type(one) for one in field[several])
+    for union in ("anyOf", "oneOf"):
+        if union in field:
+            return " or ".join(map(_type, field[union]))
     if "enum" in field:
         return ", ".join(map(str, field["enum"]))
-    kind = str(field.get("type", "any")).replace("null", "nothing")
+    kind = str(field.get("type", "any value"))
     if kind == "array":
-        kind = f"list of {_type(field.get('items', {}))}"
+        items = field.get("prefixItems") or [field.get("items", {})]
+        most = field.get("maxItems")
+        at_most = "" if most is None or "prefixItems" in field else f" of at most {most:,}"
+        return f"list({', '.join(map(_type, items))}){at_most}"
     limits = {
         "minimum": "from {:,}",
         "maximum": "to {:,}",
         "maxLength": "of at most {:,} characters",
-        "maxItems": "of at most {:,}",
     }
     return " ".join(
-        [kind, *(say.format(field[key]) for key, say in limits.items() if key in field)]
+        [kind, *(text.format(field[key]) for key, text in limits.items() if key in field)]
     )

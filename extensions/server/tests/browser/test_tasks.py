@@ -54,7 +54,7 @@ class Steps:
 def test_why_a_passage_came_third(window: Window, index: HebbianIndex) -> None:
     steps = Steps(window)
     steps.ask(QUESTION)
-    steps.click(steps.hit(3).get_by_text(re.compile("^Why: .* %")))
+    steps.click(steps.hit(3).get_by_text(re.compile("^Why: .*%")))
     (third,) = (hit for hit in index.recall(QUESTION).hits if hit.rank == 3)
     steps.hit(3).get_by_text(f"Score {third.score:.3f}").wait_for()
     assert third.chunk.title in steps.hit(3).get_by_role("heading").inner_text()

@@ -116,7 +116,7 @@ async function answer(column, query, main, before = null, told_ = null, earlier 
   const teach = may("teach") && recall.hits.length > 0 ? teaching(column, query, main, recall, told_) : null;
   const cards = recall.hits.map((hit) => card(hit, causes.get(hit.chunk.id), longest, marker, teach, before));
   put(column,
-    said("h2", query),
+    h(asked.other ? "h2" : "h2.hidden", { dir: "auto" }, query),
     h("p.summary",
       h("span", { role: "status" }, some(recall.hits.length, "passage"), ". "),
       recall.confidence !== null && h("span.quiet", { "data-confidence": recall.confidence, title: `Confidence ${score(recall.confidence)}` },
@@ -166,10 +166,10 @@ function card(hit, told, longest, marker, teach, before) {
   return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1" },
     h("div.title",
       h("span.rank", `${hit.rank}`),
-      h("h3", chunkLink(chunk.id, headingOf(chunk), did)),
+      h("div.name", h("h3", chunkLink(chunk.id, headingOf(chunk), did)),
+        place && h("p.place.quiet", h("a", { href: `#/operations?document=${encodeURIComponent(chunk.document_id)}`, dir: "auto" }, place))),
       before && moved(hit.rank, before.get(chunk.id)),
       teach && h("span.marks", mark("cited", "Cited"), mark("wrong", "Wrong"))),
-    place && h("p.place.quiet", h("a", { href: `#/operations?document=${encodeURIComponent(chunk.document_id)}`, dir: "auto" }, place)),
     body,
     h("div.row",
       told && h("details.why", h("summary", `Why: ${shares(hit, told)}`),
@@ -216,7 +216,7 @@ function teaching(column, query, main, recall, told) {
   const button = h("button.primary", { type: "button", disabled: true, onclick: teach }, "Teach");
   const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, said_, h("label.inline", "as ", actor), button);
   const of = (kind) => [...marks].filter(([, mark]) => mark === kind).map(([id]) => id);
-  put(said_, told || "Mark what answers the question, and what does not. Those you leave lose nothing.");
+  put(said_, told || "Mark what answers the question and what does not. Unmarked passages lose nothing.");
   actor.addEventListener("input", settled(200, () =>
     localStorage.setItem("hebbgraph-actor", actor.value.trim())));
 

@@ -19,12 +19,12 @@ function partsOf(hit, told) {
 export const longestOf = (hits, toldOf) => Math.max(...hits.map((hit) =>
   partsOf(hit, toldOf(hit)).reduce((sum, { value }) => sum + Math.abs(value), 0)), 1e-9);
 
-/** The parts of a score as shares, the largest first: "graph 70 %, words 30 %". */
+/** The parts of a score as shares, the largest first: "graph 70%, words 30%". */
 export function shares(hit, told) {
   const parts = partsOf(hit, told);
   const all = parts.reduce((sum, { value }) => sum + Math.abs(value), 0) || 1;
   return parts.sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
-    .map(({ label, value }) => `${label} ${value < 0 ? "−" : ""}${Math.round((100 * Math.abs(value)) / all)} %`).join(", ");
+    .map(({ label, value }) => `${label} ${value < 0 ? "−" : ""}${Math.round((100 * Math.abs(value)) / all)}%`).join(", ");
 }
 
 /** The parts of a hit's score, from its replay: a bar, what lowers it hatched, and the numbers. */

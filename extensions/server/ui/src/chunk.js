@@ -2,7 +2,7 @@
 import { post } from "./api.js";
 import { asked } from "./asked.js";
 import { h, put, said, signed, tagLink } from "./dom.js";
-import { headingOf, placeOf, whole } from "./passage.js";
+import { headingOf, headings, placeOf, whole } from "./passage.js";
 
 const MOST_SHOWN = 100_000;
 const MADE = new Set(["source", "position", "headings", "media_type", "content_hash"]); // heading and place say it
@@ -12,7 +12,7 @@ export function chunkLink(id, title, did) {
   return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id, did) }, title || id);
 }
 
-const OVER = { words: "from an earlier question, by its words", vectors: "from an earlier question, by its embedding", pairs: "from the passages" };
+const CAUSE = { words: "an earlier question in similar words", vectors: "an earlier question of similar meaning", pairs: "cited for another question" };
 
 /** Which lessons moved this chunk for the last question, and by whom. */
 async function explained(id) {
@@ -24,9 +24,13 @@ async function explained(id) {
     return null; // the recall is no longer kept
   }
   if (!effects.length) return null;
+  const strongest = effects.slice(0, 8);
+  const cited = (effect) => (effect.family === "pairs" ? effect.source.split(", ").filter((other) => other !== id) : []);
+  const titles = await headings(strongest.flatMap(cited));
   return h("section", h("h3", "What lessons did for the last question"),
-    h("ul.plain", effects.slice(0, 8).map((one) => h("li", { dir: "auto" }, h("span.learned", signed(one.effect)), " ",
-      OVER[one.family], " ", one.family === "pairs" ? h("code", one.source.slice(0, 24)) : "", " by ", one.actor || "no name"))));
+    h("ul.plain", strongest.map((effect) => h("li", { dir: "auto" }, h("span.learned", signed(effect.effect)), " ", CAUSE[effect.family],
+      cited(effect).length > 0 && ` together with ${cited(effect).map((other) => titles.get(other) ?? other.slice(0, 8)).join(", ")}`,
+      h("span.quiet", `, taught by ${effect.actor || "someone unnamed"}`)))));
 }
 
 /** Open a chunk by its id. */
@@ -58,7 +62,7 @@ export async function openChunk(id, did = () => {}) {
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
       tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((one) => [tagLink(one.tag), " "]))),
       why,
-      h("div.row", close));
+      h("div.row.end", close));
   } catch (problem) {
     put(body, h("h2", { id: "chunk-title" }, "No chunk"), h("p", problem.message), h("div.row", close));
   }

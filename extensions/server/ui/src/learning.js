@@ -318,7 +318,7 @@ function curve(told) {
       lines("Recall and reciprocal rank by number of lessons", told.points.map((one) => count(one.lessons)),
         figures.map(([name, label, colour]) => ({ label, colour, values: told.points.map((one) => one[name]) }))),
       h("table", h("caption.quiet", `${some(told.asked, "later question")}; ${count(told.repeated)} of them were asked before in the same words. `
-        + "In brackets the change, with its 95 % interval."),
+        + "In brackets the change, with its 95% interval."),
       h("thead", h("tr", h("th.number", { scope: "col" }, "lessons"),
         figures.map(([, label, colour]) => h("th.number", { scope: "col" }, h(`i.swatch.${colour}`, { "aria-hidden": "true" }), label)))),
       h("tbody", told.points.map((one) => h("tr", { "data-point": one.lessons }, h("td.number", count(one.lessons)),
@@ -360,10 +360,10 @@ function comparison() {
 
 /** Ranks without lessons on the left, with them on the right. */
 function slopes(hits, titles) {
-  const row = 30;
+  const row = 37; // as high as a row of the table beside it
   const lowest = hits.length + 1;
   const height = (lowest + 1) * row;
-  const y = (rank) => Math.min(rank, lowest) * row;
+  const y = (rank) => (Math.min(rank, lowest) + 0.5) * row;
   const lines = hits.map((hit) => {
     const was = hit.unlearned_rank ?? lowest;
     const kind = hit.rank < was ? "up" : hit.rank > was ? "down" : "same";
@@ -374,8 +374,8 @@ function slopes(hits, titles) {
   });
   return h("div.slopes",
     svg("svg", { viewBox: `0 0 220 ${height}`, width: 220, height, "aria-hidden": "true" },
-      svg("text.step", { x: 40, y: 12, "text-anchor": "middle" }, "without"),
-      svg("text.step", { x: 200, y: 12, "text-anchor": "end" }, "with"), lines),
+      svg("text.step", { x: 40, y: 23, "text-anchor": "middle" }, "without"),
+      svg("text.step", { x: 200, y: 23, "text-anchor": "middle" }, "with"), lines),
     h("table", h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
       h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "learned"))),
     h("tbody", hits.map((hit) => h("tr", { "data-chunk": hit.chunk_id }, h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),

@@ -22,7 +22,7 @@ const main = h("main", { id: "main", tabindex: "-1" });
 const links = VIEWS.map(([name, title]) => h("a", { href: `#/${name}` }, h("span", title)));
 const offline = h("p.offline", { role: "status", hidden: true });
 
-const THEMES = { system: "Follow the system", light: "Light", dark: "Dark" };
+const THEMES = { system: "System theme", light: "Light theme", dark: "Dark theme" };
 function theme(name) {
   document.documentElement.dataset.theme = name;
   localStorage.setItem("hebbgraph-theme", name);

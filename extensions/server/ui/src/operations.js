@@ -12,7 +12,7 @@ const NAMES = {
   generation: "generation", colonies: "colonies",
 };
 const KINDS = ".txt,.md,.markdown,.rst,.html,.htm,.pdf,.docx";
-const shown = (name, value) => (name === "untagged_share" ? `${(100 * value).toFixed(1)} %`
+const shown = (name, value) => (name === "untagged_share" ? `${(100 * value).toFixed(1)}%`
   : Number.isInteger(value) ? count(value) : value.toPrecision(3));
 
 export function showOperations(view, parameters) {
@@ -131,7 +131,7 @@ function row(one, isOpen, told, changed) {
     put(remove, `Delete ${some(one.passages, "passage")}?`);
   } }, "Delete");
   return h("tr", { "data-document": one.id }, h("td", inside), h("td", { dir: "auto" }, one.title),
-    h("td.number", count(one.passages)),
+    h("td.number", count(one.passages), h("span.unit", one.passages === 1 ? " passage" : " passages")),
     h("td.quiet", one.indexed_at ? moment(one.indexed_at) : ""),
     h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));
 }
@@ -155,7 +155,7 @@ async function passagesOf(document_id) {
     ids.length > 200 && h("li.quiet", `${count(ids.length - 200)} more`)];
 }
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => `${Math.round(100 * share)}%`;
 
 const sendFile = async (name, file, tell) => upload("put_file", { name, content: await base64(file) }, tell);
 

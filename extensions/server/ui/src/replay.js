@@ -275,13 +275,13 @@ function nodeLink(told, number) {
 
 function flowTable(told, frame) {
   const rows = [...frame.events].sort((one, other) => other.mass - one.mass);
-  return [h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Flows of this step" },
+  return [h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Flows of this step" },
     h("table", { "data-flows": frame.events.length },
       h("thead", h("tr", h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"),
         h("th.number", { scope: "col" }, "mass"), h("th.number", { scope: "col" }, "learned"))),
       h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(told, event.source)),
         h("td", nodeLink(told, event.target)), h("td.number", score(event.mass)),
-        h("td.number", event.learned ? h("span.learned", `${Math.round(100 * event.learned)} %`) : ""))))),
+        h("td.number", event.learned ? h("span.learned", `${Math.round(100 * event.learned)}%`) : ""))))),
   ), rows.length > 40 && h("p.quiet", `${rows.length - 40} weaker flows are left out.`)];
 }
 
@@ -289,9 +289,8 @@ function cutList(told, frame) {
   const cuts = told.cuts.filter((cut) => cut.step === frame.step || (frame.key === "start" && cut.step === 0));
   if (!cuts.length) return h("p.quiet", "Nothing in this step.");
   const byReason = Map.groupBy ? Map.groupBy(cuts, (cut) => cut.reason) : grouped(cuts);
-  return h("ul.cuts", [...byReason].map(([reason, some_]) => h("li",
-    some_.map((cut) => [cut.kind === "tag" ? tagLink(cut.value) : chunkLink(cut.value, cut.title), " "]),
-    h("p.quiet", reason))));
+  return h("ul.cuts", [...byReason].map(([reason, nodes]) => h("li", h("p.quiet", reason),
+    h("p.row", nodes.map((node) => (node.kind === "tag" ? tagLink(node.value) : chunkLink(node.value, node.title)))))));
 }
 
 function grouped(cuts) {
