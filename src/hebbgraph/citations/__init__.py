@@ -1,6 +1,6 @@
 """From an answer to what it teaches: the chunks it cites, and the recalls that get the credit.
 
-Whatever the framework, an answer takes one way::
+The steps are the same for every framework::
 
     rendered = Formatter().render(chunks)       # before: rendered.text goes into the prompt
     rendered = rendered_in(prompt, chunks)      # or after: read back from any prompt
@@ -9,46 +9,40 @@ Whatever the framework, an answer takes one way::
     for lesson in lessons:
         lesson.teach()                          # index.reinforce(...)
 
-A framework's adapter takes it in one step: it collects the recalls, prompts and replies of a
-request and passes them to a learner as an exchange::
+An adapter takes them at once: it collects the recalls, prompts and replies of a request and
+submits them to a learner::
 
     learner.submit(lambda: Exchange(recalls=[...], replies=[Reply(prompt=..., text=...)]))
 
 ``hebbgraph.testing.citations`` is the suite that every adapter must pass.
 
-What counts as a citation depends on the prompt, and trusts no document:
+What counts as a citation depends on the prompt, and no document is trusted:
 
-* A marker counts if it is a key that stood before a chunk's text in the prompt, or the id of a
-  shown chunk. ``[3]`` means nothing if no third key was rendered.
+* A marker counts if it is a key before a chunk's text in the prompt, or the id of a shown chunk.
+  ``[3]`` means nothing if no third key was rendered.
 * A document may contain ``[2]``, or ask to be cited. The formatter then renders keys that occur
-  in no document, such as ``[bqx2]``. A key that does occur in a shown text, because of another
-  formatter, is ignored.
-* A key that stands before two different chunks is ignored.
+  in no document, such as ``[bqx2]``. Keys of other formatters that occur in a shown text are
+  ignored.
+* A key before two different chunks is ignored.
 
 Parsing is pure, deterministic, bounded and linear in its input; reading sources back from a
 prompt searches it once for each source.
 
-======================  ==================================================================
-``formatter``           writes sources into a prompt
-``shown``               finds the sources that stand in a prompt,
-``keys``                ... and the key before each
-``cited``               reads what an answer cites
-``dismissals``          ... and what it says does not help,
-``wordings``            ... in which words
-``rendered``            what passes between those three: sources and their keys
-``markers``             what a marker looks like
-``credit``              which recall is credited with which cited chunk
-``exchange``            a request and its answer: all that decides what is learned
-``outcomes``            what an answer teaches, or why nothing
-``conversations``       what earlier turns recalled
-``rewordings``          a question asked again at once, in other words
-``answered``            an answer that can be judged, and what is kept of it
-``known``               which answer a name means, of which namespace
-``journal``             counts outcomes, and tells of each
-``learner``             teaches the indexes, takes lessons back
-``worker``              the background thread
-``frameworks``          what the learner of every framework has
-======================  ==================================================================
+=================  =====================================================================
+``formatter``      writes sources into a prompt
+``shown``          finds the sources in a prompt, and by ``keys`` the key before each
+``rendered``       the sources of a prompt and their keys
+``cited``          reads what an answer cites, by ``markers`` or in structured answers
+``dismissals``     recognises sources that it calls no help, by the ``wordings`` of languages
+``credit``         credits each cited chunk to one recall
+``exchange``       a request and its answer: everything that decides what is learned
+``outcomes``       what became of each answer, counted and logged
+``conversations``  recalls of earlier turns; questions asked again in other words
+``answer``         an answer that can be judged, and its records
+``known_answers``  finds the answer that a name means
+``learner``        teaches the indexes and takes lessons back, in the threads of ``worker``
+``frameworks``     the base of every framework's learner
+=================  =====================================================================
 """
 
 from __future__ import annotations
@@ -63,18 +57,20 @@ from hebbgraph.citations.cited import (
     read_citations,
 )
 from hebbgraph.citations.conversations import Conversations
-from hebbgraph.citations.credit import (
-    Lesson,
-    Recalled,
-    TeachableIndex,
-    share_credit,
-)
+from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex, share_credit
 from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
-from hebbgraph.citations.frameworks import FrameworkLearner, LearnerOptions
-from hebbgraph.citations.journal import Journal
-from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted, user_id
-from hebbgraph.citations.outcomes import Outcome, Reason
+from hebbgraph.citations.frameworks import (
+    Actor,
+    FrameworkLearner,
+    LearnerOptions,
+    Trusted,
+    actor_by,
+    check_trusted,
+    user_id,
+)
+from hebbgraph.citations.learner import Learner
+from hebbgraph.citations.outcomes import Journal, Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
 from hebbgraph.citations.shown import rendered_in, shown_in

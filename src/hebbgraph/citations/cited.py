@@ -1,4 +1,4 @@
-"""Which chunks an answer cites: by markers, in structured fields, or natively."""
+"""Reads which chunks an answer cites: by markers, in structured fields, or natively."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
-from hebbgraph.citations.dismissals import dismissed
+from hebbgraph.citations.dismissals import dismissed_markers
 from hebbgraph.citations.markers import (
     BRACKETS,
     LONG_ID,
@@ -18,7 +19,7 @@ from hebbgraph.citations.markers import (
     is_interval,
     known_names,
     split_names,
-    spoken,
+    visible_text,
     with_brackets,
 )
 from hebbgraph.citations.rendered import Rendered
@@ -42,33 +43,34 @@ _MAX_DEPTH = 24
 logger = logging.getLogger(__name__)
 
 _PARENTHESES = re.compile(r"\(([^()\n]{1,200})\)")
-#: What comes before the "(1)" that opens a point of a list; a citation follows what it supports.
-_OPENING = re.compile(r"(?:\A|[:;,\n]|\b(?:and|or|und|et|y|e|en))[ \t]*\Z")
+#: Text before a "(1)" that opens a list item; a citation follows the text that it supports.
+_BEFORE_ITEM = re.compile(r"(?:\A|[:;,\n]|\b(?:and|or|und|et|y|e|en))[ \t]*\Z")
 _LABELLED = re.compile(
     r"\b(?:sources?|documents?|passages?|references?|quelle|dokument|fuente|documento|fonte|bron)"
     r"\s*#?\s*([0-9]{1,4})\b(?!\s*%)",
     re.IGNORECASE,
 )
 _KEY_LIKE = re.compile(r"[A-Za-z]{0,12}[0-9]{1,4}")
+_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 _LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+?=&%~-]{15,511}")
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """What an answer says of the chunks that it was shown.
+    """The chunks that an answer names by markers.
 
     Attributes
     ----------
     ids : tuple of str
-        The chunks that it cites, in the order of its markers.
+        The chunks cited, in the order of the markers.
     dismissed : tuple of str
-        Those that it names only to say that they do not help.
+        Chunks named only to say that they do not help.
     asked_for : tuple of str
-        Those whose key it repeats from the question.
+        Chunks whose key is repeated from the question.
     unknown : int
-        Markers that look like keys and are none.
+        Number of markers that look like keys but are not.
     foreign : int
-        Markers that are keys of texts that are not ours.
+        Number of markers that are keys of other retrievers' texts.
     """
 
     ids: tuple[str, ...] = ()
@@ -79,7 +81,7 @@ class Cited:
 
 
 Judge: TypeAlias = Callable[[str, str], bool | None]
-"""From a sentence and the text of a source that it names to whether the source supports it.
+"""Takes a sentence and the text of a source that it names; returns whether the source supports it.
 
 None leaves it to the rule. Called in the background, once for each marker.
 """
@@ -92,8 +94,8 @@ def parse_citations(answer: str, rendered: Rendered) -> list[str]:
     numbers with rendered keys; ``[id]`` and ``[title]`` of a shown chunk; and ids and URLs of 16
     characters or more without brackets. ``(1)`` and ``Source 1`` count where the prompt's keys had
     that form. Markers in code, in reasoning (``<think>``) and in intervals ("the range [0, 1]")
-    are ignored, and those of a source that is said not to help. An answer that is JSON is read by
-    :func:`parse_structured`.
+    are ignored, as are those of a source that is said not to help. :func:`parse_structured` reads
+    an answer that is JSON.
 
     Parameters
     ----------
@@ -116,14 +118,14 @@ def parse_citations(answer: str, rendered: Rendered) -> list[str]:
 def read_citations(
     answer: str, rendered: Rendered, *, question: str = "", judge: Judge | None = None
 ) -> Cited:
-    """Read what an answer says of the chunks that it was shown.
+    """Read which chunks an answer names, and whether it cites or dismisses them.
 
     Parameters
     ----------
     answer : str
     rendered : Rendered
     question : str
-        Keys that the user wrote are not the model's.
+        Keys in it come from the user, so repeating one is no citation.
     judge : callable, optional
         See :data:`Judge`.
     """
@@ -131,79 +133,94 @@ def read_citations(
     data = _json(answer)
     if data is not None:
         return Cited(tuple(parse_structured(data, rendered)))
-    text = with_brackets(spoken(answer), rendered.keys)
-    found = sorted(_mentions(text, rendered))
-    if not found:
+    text = with_brackets(visible_text(answer), rendered.keys)
+    mentions = sorted(_mentions(text, rendered))
+    if not mentions:
         return Cited()
-    denied = dismissed(text, [(start, stop) for start, stop, _ in found])
-    asked = {name.lower() for name in known_names(question, rendered.keys)}
-    sorted_by: dict[str, dict[str, None]] = {"ids": {}, "dismissed": {}, "asked_for": {}}
+    dismissed = dismissed_markers(text, [(start, stop) for start, stop, _ in mentions])
+    in_question = {name.lower() for name in known_names(question, rendered.keys)}
+    by_kind: dict[str, dict[str, None]] = {"ids": {}, "dismissed": {}, "asked_for": {}}
     unknown = foreign = 0
-    for number, (start, stop, names) in enumerate(found):
+    for number, (start, stop, names) in enumerate(mentions):
         for name in names:
-            if not (ids := rendered.behind(name)):
+            if not (ids := rendered.chunk_ids(name)):
                 foreign += name in rendered.foreign
                 unknown += name not in rendered.foreign
             for id_ in ids:
-                helps = number not in denied
+                supports = number not in dismissed
                 if judge is not None:
-                    helps = _judged(judge, text, start, stop, rendered.text_of(id_), helps)
-                kind = "asked_for" if name.lower() in asked else "ids" if helps else "dismissed"
-                sorted_by[kind].setdefault(id_)
-    ids = tuple(sorted_by["ids"])
+                    source = rendered.text_of(id_)
+                    supports = _judged(judge, text, start, stop, source, by_rule=supports)
+                kind = "ids" if supports else "dismissed"
+                by_kind["asked_for" if name.lower() in in_question else kind].setdefault(id_)
+    cited = tuple(by_kind["ids"])
     return Cited(
-        ids=ids,
-        dismissed=tuple(id_ for id_ in sorted_by["dismissed"] if id_ not in ids),
-        asked_for=tuple(id_ for id_ in sorted_by["asked_for"] if id_ not in ids),
+        ids=cited,
+        dismissed=tuple(id_ for id_ in by_kind["dismissed"] if id_ not in cited),
+        asked_for=tuple(id_ for id_ in by_kind["asked_for"] if id_ not in cited),
         unknown=unknown,
         foreign=foreign,
     )
 
 
 def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield where sources are named, and how; no place twice."""
-    taken: list[tuple[int, int]] = []
+    """Yield the places that name sources, with the names; no place twice."""
+    spans: list[tuple[int, int]] = []
 
-    def is_taken(match: re.Match[str]) -> bool:
-        return any(start <= match.start() < stop for start, stop in taken)
+    def overlaps(match: re.Match[str]) -> bool:
+        return any(start <= match.start() < stop for start, stop in spans)
 
     for match in _matches(BRACKETS, text):
-        names = tuple(_parts(match.group(1), rendered))
+        names = tuple(_names_between(match.group(1), rendered))
         if not names or is_code(text, *match.span()):
             continue
         if "0" in rendered.keys or not is_interval(text, match.start(), names):
-            taken.append(match.span())
+            spans.append(match.span())
             yield (*match.span(), names)
     if "(" in rendered.forms:
         for match in _matches(_PARENTHESES, text):
-            names = tuple(_parts(match.group(1), rendered))
-            lead = text[max(0, match.start() - 8) : match.start()]
-            if any(rendered.find(name) for name in names) and not _OPENING.search(lead):
-                taken.append(match.span())
+            names = tuple(_names_between(match.group(1), rendered))
+            before = text[max(0, match.start() - 8) : match.start()]
+            if any(rendered.find(name) for name in names) and not _BEFORE_ITEM.search(before):
+                spans.append(match.span())
                 yield (*match.span(), names)
     if "label" in rendered.forms:
         for match in _matches(_LABELLED, text):
-            if not is_taken(match):
+            if not overlaps(match):
                 yield (*match.span(), (match.group(1),))
     if any(len(name) >= LONG_ID for name in rendered.names):
         for match in _matches(_LONG_NAME, text):
             name = match.group().rstrip(".:/#?")
-            if rendered.find(name) is not None and not is_taken(match):
+            if rendered.find(name) is not None and not overlaps(match):
                 yield (*match.span(), (name,))
 
 
-def _judged(judge: Judge, text: str, start: int, stop: int, source: str, by_rule: bool) -> bool:
-    first = max(text.rfind(end, 0, start) for end in (". ", "! ", "? ", "\n")) + 1
-    last = min(
-        (at for end in (". ", "! ", "? ", "\n") if (at := text.find(end, stop)) >= 0),
-        default=len(text),
-    )
+def _names_between(inside: str, rendered: Rendered) -> Iterator[str]:
+    """Yield the names between two brackets: all of it if that is a name, else its parts."""
+    if rendered.find(inside.strip()) is not None:
+        yield inside.strip()
+        return
+    names = list(split_names(inside, rendered.names))
+    # "[see 1]" and "[1 ship]" are no citations: every part must look like a name.
+    if all(name in rendered.names or _KEY_LIKE.fullmatch(name) for name in names):
+        yield from names
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    return islice(pattern.finditer(text), _MAX_MARKERS)
+
+
+def _judged(judge: Judge, text: str, start: int, stop: int, source: str, *, by_rule: bool) -> bool:
+    """Ask the judge about the sentence around a marker; without its verdict, keep the rule's."""
+    first = max(text.rfind(end, 0, start) for end in _SENTENCE_ENDS) + 1
+    ends = [at for end in _SENTENCE_ENDS if (at := text.find(end, stop)) >= 0]
+    sentence = text[first : min(ends, default=len(text)) + 1].strip()
     try:
-        found = judge(text[first : last + 1].strip(), source)
-    except Exception as error:  # somebody's model; the rule will do
+        verdict = judge(sentence, source)
+    except Exception as error:  # of the user's model
         logger.warning("judge failed, the rule decides: %r", error)
         return by_rule
-    return by_rule if found is None else found
+    return by_rule if verdict is None else verdict
 
 
 def parse_structured(value: Any, rendered: Rendered) -> list[str]:
@@ -232,11 +249,7 @@ def parse_structured(value: Any, rendered: Rendered) -> list[str]:
     >>> parse_structured({"answer": "Moss", "year": 1, "citations": [2]}, rendered)
     ['b']
     """
-    found: dict[str, None] = {}
-    budget = [_MAX_NODES]
-    for id_ in _walk(value, rendered, cites=False, depth=0, budget=budget):
-        found.setdefault(id_)
-    return list(found)
+    return list(dict.fromkeys(_StructuredReader(rendered).read(value, cites=False, depth=0)))
 
 
 def parse_annotations(annotations: Iterable[Any], rendered: Rendered) -> list[str]:
@@ -265,15 +278,12 @@ def parse_annotations(annotations: Iterable[Any], rendered: Rendered) -> list[st
     >>> parse_annotations([{"cited_text": "Built by Ida Moss in Dun"}], rendered)
     ['a']
     """
-    found: dict[str, None] = {}
-    for number, annotation in enumerate(annotations):
-        if number >= _MAX_MARKERS:
-            break
-        if isinstance(annotation, Mapping):
-            id_ = _annotated(annotation, rendered)
-            if id_ is not None:
-                found.setdefault(id_)
-    return list(found)
+    ids = (
+        _annotated_id(annotation, rendered)
+        for annotation in islice(annotations, _MAX_MARKERS)
+        if isinstance(annotation, Mapping)
+    )
+    return list(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
 
 _CITING = frozenset({
@@ -293,116 +303,124 @@ def _folded(name: object) -> str:
     return str(name).replace("_", "").replace("-", "").lower()
 
 
-def _walk(
-    value: Any, rendered: Rendered, *, cites: bool, depth: int, budget: list[int]
-) -> Iterator[str]:
-    budget[0] -= 1
-    if budget[0] < 0 or depth > _MAX_DEPTH or value is None or isinstance(value, bool):
-        return
-    value = _plain(value)
-    if isinstance(value, Mapping):
-        fields = {_folded(name): part for name, part in list(value.items())[:_MAX_NODES]}
-        names = any(name in fields for name in _NAMING)
-        quotes = not _QUOTING.isdisjoint(fields) and not _CITING.isdisjoint(fields)
-        if names and (cites or quotes):
-            entry = _entry(fields, rendered)
-            if entry is not None:
-                yield from entry
-                return
+class _StructuredReader:
+    """Finds citations in nested values, within a budget of values."""
+
+    def __init__(self, rendered: Rendered) -> None:
+        self.rendered = rendered
+        self._budget = _MAX_NODES
+
+    def read(self, value: Any, *, cites: bool, depth: int) -> Iterator[str]:
+        """Yield the chunks that a value cites; ``cites``: it is in a field for citations."""
+        self._budget -= 1
+        if self._budget < 0 or depth > _MAX_DEPTH or value is None or isinstance(value, bool):
+            return
+        value = _as_plain(value)
+        if isinstance(value, Mapping):
+            yield from self._read_fields(value, cites=cites, depth=depth)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for part in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
+                if self._budget < 0:
+                    return
+                yield from self.read(part, cites=cites, depth=depth + 1)
+        elif cites:
+            yield from self._ids_of(value)
+        elif isinstance(value, str):
+            self._budget -= len(value) // 1_000
+            yield from parse_citations(value, self.rendered)
+
+    def _read_fields(self, value: Mapping[Any, Any], *, cites: bool, depth: int) -> Iterator[str]:
+        fields = {_folded(name): part for name, part in islice(value.items(), _MAX_NODES)}
+        has_name = any(name in fields for name in _NAMING)
+        has_quote = not _QUOTING.isdisjoint(fields) and not _CITING.isdisjoint(fields)
+        if has_name and (cites or has_quote) and (ids := self._entry(fields)) is not None:
+            yield from ids
+            return
         for name, part in fields.items():
-            citing = name in _CITING or (cites and name in _QUOTING)
-            if name in _QUOTING and isinstance(part, str) and part.lower() in rendered.titles:
-                continue  # a quotation that is a title tells nothing
-            yield from _walk(part, rendered, cites=citing, depth=depth + 1, budget=budget)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for part in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
-            if budget[0] < 0:
-                return
-            yield from _walk(part, rendered, cites=cites, depth=depth + 1, budget=budget)
-    elif cites:
-        yield from _named(value, rendered)
-    elif isinstance(value, str):
-        budget[0] -= len(value) // 1_000
-        yield from parse_citations(value, rendered)
+            is_quote = name in _QUOTING
+            if is_quote and isinstance(part, str) and part.lower() in self.rendered.titles:
+                continue  # quoting a title proves nothing
+            is_citation = name in _CITING or (cites and is_quote)
+            yield from self.read(part, cites=is_citation, depth=depth + 1)
+
+    def _entry(self, fields: Mapping[str, Any]) -> list[str] | None:
+        """Read ``{"source_id": ..., "quote": ...}``; None if it names nothing."""
+        quotes = [
+            part for name, part in fields.items() if name in _QUOTING and isinstance(part, str)
+        ]
+        quoted = {id_ for quote in quotes for id_ in self.rendered.containing(quote)}
+        for name in _NAMING:
+            if ids := self._ids_of(fields.get(name)):
+                return [id_ for id_ in ids if not quoted or id_ in quoted]
+        return list(quoted) if len(quoted) == 1 else None
+
+    def _ids_of(self, value: Any) -> list[str]:
+        """Return the chunks that a key, an id, markers or a quotation stand for."""
+        if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
+            value = str(value)
+        if not isinstance(value, str):
+            return []
+        value = value[:MAX_ANSWER_CHARACTERS].strip()
+        if ids := self.rendered.chunk_ids(value):
+            return list(ids)
+        if len(value) <= 200:
+            bare = value[1:-1] if value[:1] in "[【" and value[-1:] in "]】" else value
+            names = _names_between(bare, self.rendered)
+            groups = [self.rendered.chunk_ids(name) for name in names]
+            if groups and all(groups):
+                return [id_ for group in groups for id_ in group]
+        if cited := parse_citations(value, self.rendered):
+            return cited
+        quoted = self.rendered.containing(value)
+        return quoted if len(quoted) == 1 else []
 
 
 def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the texts of what a model said: of an answer that is JSON, those within it too."""
-    value = _plain(value)
+    """Yield all texts in a model's answer, including those within JSON."""
+    value = _as_plain(value)
     if isinstance(value, str):
         yield value
         value = _json(value[:MAX_ANSWER_CHARACTERS])
-    parts = value.values() if isinstance(value, Mapping) else value
     if depth < _MAX_DEPTH and isinstance(value, Mapping | list | tuple):
-        for part in parts:
+        for part in value.values() if isinstance(value, Mapping) else value:
             yield from texts_in(part, depth + 1)
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
+    """Turn pydantic models and dataclasses into dicts."""
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         try:
             return dump()
-        except Exception:  # somebody's model; what cannot be read cites nothing
+        except Exception:  # of the user's model: what cannot be read cites nothing
             return None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return value
 
 
-def _named(value: Any, rendered: Rendered) -> list[str]:
-    """Return what a value in a citing field stands for: a key, an id, markers or a quotation."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
-        value = str(value)
-    if not isinstance(value, str):
-        return []
-    value = value[:MAX_ANSWER_CHARACTERS].strip()
-    if ids := rendered.behind(value):
-        return list(ids)
-    if len(value) <= 200:
-        bare = value[1:-1] if value[:1] in "[【" and value[-1:] in "]】" else value
-        names = list(_parts(bare, rendered))
-        found = [rendered.behind(name) for name in names]
-        if found and all(found):
-            return [id_ for ids in found for id_ in ids]
-    if cited := parse_citations(value, rendered):
-        return cited
-    held = rendered.holding(value)
-    return held if len(held) == 1 else []
-
-
-def _entry(fields: Mapping[str, Any], rendered: Rendered) -> list[str] | None:
-    """Read ``{"source_id": ..., "quote": ...}``; None if it names nothing."""
-    quotes = [part for name, part in fields.items() if name in _QUOTING and isinstance(part, str)]
-    held = {id_ for quote in quotes for id_ in rendered.holding(quote)}
-    for name in _NAMING:
-        if name in fields and isinstance(fields[name], int | float | str):
-            found = _named(fields[name], rendered)
-            if found:
-                return [id_ for id_ in found if not held or id_ in held]
-    return list(held) if len(held) == 1 else None
-
-
-def _annotated(annotation: Mapping[str, Any], rendered: Rendered) -> str | None:
+def _annotated_id(annotation: Mapping[str, Any], rendered: Rendered) -> str | None:
+    """Return the chunk that a native citation refers to, if its text does not contradict."""
     extras = annotation.get("extras")
     fields = {**extras, **annotation} if isinstance(extras, Mapping) else dict(annotation)
     quote = fields.get("cited_text") or fields.get("quote")
-    held = rendered.holding(quote) if isinstance(quote, str) else []
+    quoted = rendered.containing(quote) if isinstance(quote, str) else []
     for name in ("source", "url", "id", "document_id", "source_id"):
         value = fields.get(name)
         if isinstance(value, str) and value in rendered.id_set:
-            return value if not held or value in held else None
+            return value if not quoted or value in quoted else None
     for name in ("document_index", "search_result_index"):
         at = fields.get(name)
         if isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(rendered.blocks):
             id_ = rendered.blocks[at]
-            return id_ if id_ and (not held or id_ in held) else None
-    return held[0] if len(held) == 1 else None
+            return id_ if id_ and (not quoted or id_ in quoted) else None
+    return quoted[0] if len(quoted) == 1 else None
 
 
 def _json(answer: str) -> Any:
+    """Parse an answer that is a JSON object, perhaps in a code block; None if it is none."""
     text = answer.strip()
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
@@ -412,21 +430,3 @@ def _json(answer: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    for number, match in enumerate(pattern.finditer(text)):
-        if number >= _MAX_MARKERS:
-            return
-        yield match
-
-
-def _parts(inside: str, rendered: Rendered) -> Iterator[str]:
-    """Yield the names between two brackets: all of it if that is a name, else its parts."""
-    if rendered.find(inside.strip()) is not None:
-        yield inside.strip()
-        return
-    names = list(split_names(inside, rendered.names))
-    # "[see 1]" and "[1 ship]" are no citations: every part must look like a name.
-    if all(name in rendered.names or _KEY_LIKE.fullmatch(name) for name in names):
-        yield from names

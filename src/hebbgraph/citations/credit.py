@@ -1,4 +1,4 @@
-"""Which recall is credited with a cited chunk: the one rule."""
+"""The rule that credits each cited chunk to one recall."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ __all__ = [
     "Recalled",
     "TeachableIndex",
     "TeachablePool",
-    "chunk_of",
-    "names_of",
+    "chunk_id_of",
     "namespace_of",
     "pool_of",
     "share_credit",
+    "source_names",
 ]
 
-#: Stands in no id.
-_APART = "\0"
+#: Occurs in no chunk id.
+_SEPARATOR = "\0"
 
 
 @runtime_checkable
 class TeachableIndex(Protocol):
-    """What learning from citations needs of an index; see :class:`hebbgraph.HebbianIndex`."""
+    """What a learner calls of an index: the methods of :class:`hebbgraph.HebbianIndex`."""
 
     @property
-    def namespace(self) -> str:
-        """The namespace that it reads and writes."""
-        ...
+    def namespace(self) -> str: ...
 
     def reinforce(
         self,
@@ -45,63 +43,41 @@ class TeachableIndex(Protocol):
         trusted: bool = False,
         kind: str = "cited",
         outdated: Mapping[str, str] | None = None,
-    ) -> Feedback:
-        """Learn from one answer."""
-        ...
+    ) -> Feedback: ...
 
-    def forget(self, feedback: str) -> int:
-        """Take a lesson back."""
-        ...
+    def forget(self, feedback: str) -> int: ...
 
-    def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
-        """Return what the log has of these."""
-        ...
+    def find_feedback(self, ids: Iterable[str]) -> list[Feedback]: ...
 
-    def holds(self, ids: Iterable[str]) -> set[str]:
-        """Return which of these chunks are held."""
-        ...
+    def holds(self, ids: Iterable[str]) -> set[str]: ...
 
-    def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recall that is kept."""
-        ...
+    def find_recall(self, recall_id: str) -> Recall | None: ...
 
-    def earlier_recalls(self, conversation: str) -> list[Recall]:
-        """Return what a conversation has recalled."""
-        ...
+    def earlier_recalls(self, conversation: str) -> list[Recall]: ...
 
-    def keep_recalls(self) -> None:
-        """Keep recalls from now on, for late feedback."""
-        ...
+    def keep_recalls(self) -> None: ...
 
-    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
-        """Keep what links an answer to its lessons, for other processes."""
-        ...
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord: ...
 
-    def find_answer(self, name: str) -> AnswerRecord | None:
-        """Return an answer that is kept."""
-        ...
+    def find_answer(self, name: str) -> AnswerRecord | None: ...
 
 
 @runtime_checkable
 class TeachablePool(Protocol):
-    """Indexes by the names of their namespaces; an :class:`hebbgraph.IndexPool` is one."""
+    """Indexes by namespace, as in :class:`hebbgraph.IndexPool`."""
 
-    def __getitem__(self, namespace: str) -> TeachableIndex:
-        """Return the index of a namespace."""
-        ...
+    def __getitem__(self, namespace: str) -> TeachableIndex: ...
 
-    def namespaces(self) -> list[str]:
-        """Return the names of those that exist."""
-        ...
+    def namespaces(self) -> list[str]: ...
 
 
 def pool_of(index: object) -> Any:
-    """Return the pool that an index belongs to, or None: its namespace is a tenant's."""
+    """Return the pool that an index belongs to, or None."""
     return getattr(index, "pool", None)
 
 
 def namespace_of(index: object) -> str:
-    """Return the namespace of an index, or ``""`` of one that has none."""
+    """Return the namespace of an index, or ``""``."""
     return str(getattr(index, "namespace", ""))
 
 
@@ -118,25 +94,28 @@ class Recalled:
         return frozenset(hit.chunk.id for hit in self.recall.hits)
 
 
-def names_of(recalls: Iterable[Recalled]) -> list[dict[str, str]]:
-    """Name the chunks of each recall, by id: where two indexes have one id for two texts, apart."""
+def source_names(recalls: Iterable[Recalled]) -> list[dict[str, str]]:
+    """Map the chunk ids of each recall to names that are unique across all recalls.
+
+    A name is the id itself, unless another index has a different text under the same id.
+    """
     texts: dict[str, list[str]] = {}
     names: list[dict[str, str]] = []
-    for one in recalls:
+    for recalled in recalls:
         names.append({})
-        for hit in one.recall.hits:
+        for hit in recalled.recall.hits:
             id_, text = hit.chunk.id, hit.chunk.text
             known = texts.setdefault(id_, [])
             if text not in known:
                 known.append(text)
             number = known.index(text)
-            names[-1][id_] = f"{id_}{_APART}{number}" if number else id_
+            names[-1][id_] = f"{id_}{_SEPARATOR}{number}" if number else id_
     return names
 
 
-def chunk_of(name: str) -> str:
-    """Return the id of the chunk that has a name."""
-    return name.partition(_APART)[0]
+def chunk_id_of(name: str) -> str:
+    """Return the chunk id behind a name of :func:`source_names`."""
+    return name.partition(_SEPARATOR)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +128,16 @@ class Lesson:
     cited : tuple of str
         The chunks it is credited with, in the order of the answer.
     shown : tuple of str
-        Its chunks in the prompt, in that order, without those credited to another recall.
+        Its chunks in the prompt, in prompt order, without those credited to another recall.
     rejected : tuple of str
         Chunks that were wrong.
     actor : str, optional
-        Whom the lesson is attributed to.
     trusted : bool
-        Whether the application vouches for it.
+        Whether the application vouches for the lesson.
     kind : str
-        What was done, if it was not said.
+        The implicit feedback behind it, or ``"cited"``.
     outdated : mapping of str to str
-        What holds now in place of what is wrong; told with a rejection.
+        Maps rejected chunks to the chunks that supersede them.
     """
 
     recalled: Recalled
@@ -173,24 +151,24 @@ class Lesson:
 
     @property
     def is_indifferent(self) -> bool:
-        """Whether it cites all of many, so that it says nothing of any."""
+        """Whether it cites every one of many chunks, which prefers none of them."""
         return len(self.shown) >= MANY_SHOWN and len(self.cited) == len(self.shown)
 
     def by(self, actor: str | None, *, trusted: bool = False) -> Lesson:
-        """Return the same lesson, attributed to an actor."""
+        """Return a copy attributed to an actor."""
         return replace(self, actor=actor, trusted=trusted)
 
     def as_rejection(self) -> Lesson:
-        """Return the opposite lesson: what was cited is wrong."""
+        """Return the opposite lesson: the cited chunks are wrong."""
         return replace(self, cited=(), rejected=self.cited)
 
     def replacing(self, outdated: Mapping[str, str]) -> Lesson:
-        """Return the same lesson with what holds now in place of chunks that it is about."""
+        """Return a copy that names the successors of its cited chunks."""
         return replace(self, outdated={old: outdated[old] for old in self.cited if old in outdated})
 
     def teach(self) -> Feedback:
-        """Teach it to the index."""
-        more = {"outdated": self.outdated} if self.rejected and self.outdated else {}
+        """Teach the lesson to its index."""
+        successors = {"outdated": self.outdated} if self.rejected and self.outdated else {}
         return self.recalled.index.reinforce(
             self.recalled.recall,
             cited=self.cited,
@@ -199,7 +177,7 @@ class Lesson:
             actor=self.actor,
             trusted=self.trusted,
             kind=self.kind,
-            **more,
+            **successors,
         )
 
 
@@ -214,20 +192,20 @@ def share_credit(
 ) -> list[Lesson]:
     """Credit each cited chunk to exactly one recall.
 
-    It goes to the recall that ranks the chunk best; among equals, to the latest. Earlier turns are
-    credited, by the same rule, only with what the present turn did not find.
+    The recall that ranks the chunk best gets the credit; among equal ranks, the latest. Earlier
+    turns are credited, by the same rule, only with chunks that the present turn did not find.
 
     Parameters
     ----------
     cited, shown : iterable of str
         Chunk ids, in the order of the answer and of the prompt.
     recalls, earlier : sequence of Recalled
-        Those made for this answer, and those of the conversation before it; oldest first.
+        The recalls for this answer and those of earlier turns, each oldest first.
     taught : collection of str
-        Chunks that the same request has already taught. They are neither taught again nor
+        Chunks that the same request has already taught. They are not taught again, and not
         counted as passed over.
     beside : mapping, optional
-        Chunks that no recall found, such as neighbours of those found, and which is credited.
+        Chunks that no recall found, such as neighbours of hits, and the recall to credit.
 
     Returns
     -------
@@ -236,23 +214,24 @@ def share_credit(
 
     Notes
     -----
-    The best rank tells which question a chunk answers. Between equal ranks, the latest recall is
-    the one that certainly put the chunk before the model: agents search again because they were not
-    satisfied, corrective chains discard the first results, and a full chat memory drops the oldest
-    messages. It also keeps together what the last, best informed search found.
+    The best rank tells which question a chunk answers. Among equal ranks, only the latest recall
+    certainly reached the model: agents search again because they were not satisfied, corrective
+    chains discard the first results, and a full chat memory drops the oldest messages.
 
-    A chunk credited to another recall is left out of ``shown``: it was used, so it was not passed
-    over.
+    A chunk credited to another recall is left out of ``shown``: the answer used it, so it was not
+    passed over.
 
     Examples
     --------
     >>> from hebbgraph import Chunk
     >>> from hebbgraph.records import Hit
-    >>> def found(name, *ids):
+    >>> def recalled(name, *ids):
     ...     hits = [Hit(chunk=Chunk(id=id, text=id), score=1 / rank, rank=rank)
     ...             for rank, id in enumerate(ids, start=1)]
     ...     return Recalled(None, Recall(id=name, namespace="", strategy="", query="", hits=hits))
-    >>> recalls = [found("first", "petrel", "moss"), found("second", "petrel", "bay", "moss")]
+    >>> recalls = [
+    ...     recalled("first", "petrel", "moss"), recalled("second", "petrel", "bay", "moss")
+    ... ]
     >>> for lesson in share_credit(["petrel", "moss"], ["petrel", "moss", "bay"], recalls):
     ...     print(lesson.recalled.recall.id, lesson.cited, lesson.shown)
     first ('moss',) ('moss',)
@@ -260,14 +239,16 @@ def share_credit(
     """
     turns = (range(len(recalls)), range(len(recalls), len(recalls) + len(earlier)))
     everything = (*recalls, *earlier)
-    names = names_of([*recalls, *reversed(earlier)])
-    names[len(recalls) :] = reversed(names[len(recalls) :])
+    latest_first = source_names([*recalls, *reversed(earlier)])
+    names = [*latest_first[: len(recalls)], *reversed(latest_first[len(recalls) :])]
     ranks = [
-        {own[hit.chunk.id]: hit.rank for hit in one.recall.hits}
-        for one, own in zip(everything, names, strict=True)
+        {own_names[hit.chunk.id]: hit.rank for hit in recalled.recall.hits}
+        for recalled, own_names in zip(everything, names, strict=True)
     ]
-    for at, one in enumerate(everything):
-        ranks[at] |= {name: MAX_K + 1 for name, of in (beside or {}).items() if of is one}
+    for recalled, own_ranks in zip(everything, ranks, strict=True):
+        own_ranks |= {
+            name: MAX_K + 1 for name, owner in (beside or {}).items() if owner is recalled
+        }
     credited: dict[int, list[str]] = {}
     used = set(taught)
     for name in dict.fromkeys(cited):
@@ -283,12 +264,13 @@ def share_credit(
     return [
         Lesson(
             recalled=everything[at],
-            cited=tuple(map(chunk_of, own)),
+            cited=tuple(map(chunk_id_of, names_cited)),
             shown=tuple(
-                chunk_of(name)
+                chunk_id_of(name)
                 for name in in_prompt
-                if ranks[at].get(name, MAX_K + 1) <= MAX_K and (name in own or name not in used)
+                if ranks[at].get(name, MAX_K + 1) <= MAX_K
+                and (name in names_cited or name not in used)
             ),
         )
-        for at, own in sorted(credited.items())
+        for at, names_cited in sorted(credited.items())
     ]

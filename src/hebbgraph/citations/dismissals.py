@@ -1,8 +1,8 @@
-"""What an answer says of a source that does not help: "[7] does not say who drew them".
+"""Recognises sources that an answer dismisses: "[7] does not say who drew them".
 
-A rule, no model. A marker is dismissed if it is the subject of a clause that denies it: it does not
-say, mention or help; it is irrelevant, or about something else. Or if something is not mentioned,
-not found *in* it. A denial whose subject is the matter is a citation: "The law names no owls [1]".
+A rule, no model. A marker is dismissed if it is the subject of a denial: the source does not say,
+mention or help; it is irrelevant, or about something else. It is also dismissed if something is not
+mentioned or found *in* it. A denial about the topic is a citation: "The law names no owls [1]".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from hebbgraph.citations.wordings import WORDINGS
 
-__all__ = ["LANGUAGES", "dismissed"]
+__all__ = ["LANGUAGES", "dismissed_markers"]
 
 #: Stands for the markers in a text.
 _M = "\ue000"
@@ -20,7 +20,7 @@ _M = "\ue000"
 LANGUAGES = tuple(name for names in WORDINGS for name in names.split("/"))
 """The languages in which denials are recognised."""
 
-#: What may stand between a marker and the word before it.
+#: An article and a noun that may precede a marker.
 _LABEL = (
     r"(?:(?:the|der|die|das|den|dem|la|le|les|el|los|las|il|lo|i|gli|a|o|as|os|de|het) |l['’])?"
     r"(?:(?:sources?|documents?|passages?|texts?|articles?|references?|chunks?|quellen?|dokument\w*|textstellen?"
@@ -37,7 +37,7 @@ _CLAUSE_START = re.compile(
     re.IGNORECASE,
 )
 _MAX_BETWEEN = 40
-#: How far before a marker its denial may begin.
+#: A denial before a marker begins at most this many characters before it.
 _MAX_LEAD = 80
 _AFTER = [
     re.compile(rf"{_M}[ ,:)]{{0,3}}(?:{words.after})", re.IGNORECASE) for words in WORDINGS.values()
@@ -50,21 +50,21 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _MAX_SENTENCE = 2_000
 
 
-def dismissed(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
-    """Return which markers of a text are dismissed, by number.
+def dismissed_markers(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the numbers of the markers that a text dismisses.
 
     Parameters
     ----------
     text : str
         An answer.
     spans : sequence of (start, stop)
-        Where its markers stand, in order.
+        The positions of its markers, in order.
 
     Examples
     --------
-    >>> dismissed("[1] does not say who drew them. Ida Moss did [2].", [(0, 3), (44, 47)])
+    >>> dismissed_markers("[1] does not say who drew them. Ida Moss did [2].", [(0, 3), (44, 47)])
     {0}
-    >>> dismissed("Ida Moss did not build the Heron [1].", [(33, 36)])
+    >>> dismissed_markers("Ida Moss did not build the Heron [1].", [(33, 36)])
     set()
     """
     if not spans:
@@ -75,18 +75,18 @@ def dismissed(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:
         parts += [text[at:start].replace(_M, " "), _M]
         at = stop
     parts.append(text[at:].replace(_M, " "))
-    found: set[int] = set()
+    dismissed: set[int] = set()
     first = 0
     for sentence in _SENTENCE.split("".join(parts)):
         count = sentence.count(_M)
         if count and len(sentence) <= _MAX_SENTENCE:
-            found.update(first + number for number in _in_sentence(sentence))
+            dismissed.update(first + number for number in _in_sentence(sentence))
         first += count
-    return found
+    return dismissed
 
 
 def _in_sentence(sentence: str) -> set[int]:
-    """Return the numbers of the markers that are dismissed, a run of markers as one."""
+    """Return the numbers of the markers that a sentence dismisses; a run of markers is one."""
     texts = sentence.split(_M)
     runs: list[list[int]] = []
     joined = texts[0]
@@ -97,20 +97,16 @@ def _in_sentence(sentence: str) -> set[int]:
         joined += (between if number else "") + _M
         runs.append([number])
     joined += texts[-1]
-    found: set[int] = set()
+    dismissed: set[int] = set()
     at = -1
     for run in runs:
         at = joined.index(_M, at + 1)
+        before = joined[max(0, at - _MAX_LEAD) : at]
         # "Moss did [1], and [2] does not say so": the comma ends a clause.
-        if (
-            len(run) == 2
-            and "," in texts[run[1]]
-            and not _CLAUSE_START.search(joined[max(0, at - _MAX_LEAD) : at])
-        ):
+        if len(run) == 2 and "," in texts[run[1]] and not _CLAUSE_START.search(before):
             run = run[1:]
-        led = joined[max(0, at - _MAX_LEAD) : at + 1]
         if any(pattern.match(joined, at) for pattern in _AFTER) or any(
-            pattern.search(led) for pattern in _BEFORE
+            pattern.search(before + _M) for pattern in _BEFORE
         ):
-            found.update(run)
-    return found
+            dismissed.update(run)
+    return dismissed

@@ -1,4 +1,4 @@
-"""A request and its answer, as an adapter passes it on; and what it teaches."""
+"""A request and its answer, as an adapter submits it; reads what the answer teaches."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from hebbgraph.citations.cited import (
 )
 from hebbgraph.citations.credit import (
     Recalled,
-    chunk_of,
-    names_of,
+    chunk_id_of,
     namespace_of,
     share_credit,
+    source_names,
 )
 from hebbgraph.citations.markers import BRACKETS
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
 from hebbgraph.citations.shown import rendered_in
 
-__all__ = ["Exchange", "Reply", "sources_of", "still_says"]
+__all__ = ["Exchange", "Reply", "sources_of"]
 
 #: A shorter reply ("yes") may occur in an unrelated output by chance.
 _MIN_TELLING_CHARACTERS = 20
-#: An answer whose citations are written otherwise, as names or links, still has most of its words.
+#: An answer whose citations were rewritten, as names or links, still has most of its words.
 _MOST_WORDS = 0.8
 _MIN_WORDS = 3
-#: Of more texts of one answer, the longest are compared.
-_MOST_TEXTS = 100
+#: Of more texts in one answer, only the longest are compared.
+_MAX_COMPARED_TEXTS = 100
 _WORDS = re.compile(r"\w+")
-_UNFINISHED = re.compile(r"[\[【][^\[\]【】]*\Z")
-#: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
+_UNFINISHED_MARKER = re.compile(r"[\[【][^\[\]【】]*\Z")
+#: References in forms that are not read: footnotes, "(1)", "source 2", "the first source".
 _POINTING = re.compile(
     r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\]]))[¹²³⁴-⁹]|[①-⑳]|<sup>|\(\d{1,2}\)|\{\d{1,2}\}|\b(?:source|document|passage|reference|quelle|fuente|fonte)"
     r"s? #?\d|\b(?:first|second|third|last) (?:source|document|passage)|^sources?:",
@@ -49,14 +49,14 @@ _POINTING = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One call of a model: what it was given, and what it answered.
+    """One model call: its prompt and its answer.
 
     Attributes
     ----------
     text : str
         The answer.
     prompt : str
-        All text it was given; keys are read from it.
+        All text that the model was given; keys are read from it.
     blocks : sequence of str
         The texts of native document blocks in the prompt, in order.
     structured : sequence
@@ -64,7 +64,7 @@ class Reply:
     annotations : sequence of dict
         Native citations; see :func:`~hebbgraph.citations.parse_annotations`.
     given : str
-        The sources as an engine handed them to its prompt, which may not have been heard.
+        The sources that an engine inserted into its prompt, if the prompt itself may be unknown.
     rendered : Rendered, optional
         What the model was shown, if the adapter knows better than the prompt tells.
     """
@@ -77,52 +77,57 @@ class Reply:
     given: str = ""
     rendered: Rendered | None = None
 
+    @property
+    def contents(self) -> list[Any]:
+        """The text and the structured answers that are not empty."""
+        return [content for content in (self.text, *self.structured) if content]
+
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A reply to a prompt with our chunks, and what it cites of them."""
+    """A reply to a prompt that shows our chunks, and what it cites of them."""
 
     reply: Reply
     rendered: Rendered
-    said: Cited
-    cited: tuple[str, ...]
+    marked: Cited  # by markers in the text
+    cited: tuple[str, ...]  # in any way
 
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    r"""A request, its recalls and its answer: all that decides what is learned.
+    r"""A request, its recalls and its answer: everything that decides what is learned.
 
     An adapter fills one from its framework's events; :meth:`outcome` is the same for all.
 
     Attributes
     ----------
     recalls : sequence of Recalled
-        Those made for this answer, oldest first.
+        The recalls made for this answer, oldest first.
     replies : sequence of Reply
         The model calls, in order.
     output : sequence of str
         The texts that the application returned, if known.
     earlier : sequence of Recalled
-        Those of earlier turns of the conversation, oldest first.
+        The recalls of earlier turns of the conversation, oldest first.
     foreign : sequence of Source
-        Texts of other retrievers and of postprocessors that may be in the prompt, with their ids
-        there. A key before one belongs to it. It teaches if a recall found its id, or an index
-        holds it.
+        Texts of other retrievers and of postprocessors that may be in the prompt, under their
+        ids there. A key before one belongs to it. It teaches if a recall found its id, or an
+        index holds it.
     asked : sequence of str
         The user's own words. A key that they name is no citation. The questions of the recalls
         count among them, unless a model wrote them.
     judge : callable, optional
         Says whether a source supports a sentence that names it; see :data:`Judge`.
     actor : str, optional
-        Whom lessons are attributed to.
+        The name that lessons are attributed to.
     trusted : bool
         Whether the application vouches for them.
     conversation : str, optional
-        Later turns of it may cite what these recalls found.
+        Later turns of this conversation may cite what these recalls found.
     ids : sequence of str
         Names by which late feedback may refer to the answer.
     failed : bool
-        The request failed: nobody got its answer.
+        Whether the request failed, so that nobody got its answer.
     taught : set of str
         Chunks that the request has taught so far. Exchanges of one request share the set, so an
         answer repeated by an outer chain counts once.
@@ -133,8 +138,8 @@ class Exchange:
     >>> with HebbianIndex.open(":memory:") as index:
     ...     report = index.add([{"id": "owl", "text": "Owls hunt at night."}])
     ...     recall = index.recall("When do owls hunt?")
-    ...     asked = Reply(prompt="[1] Owls hunt at night.\n\nWhen?", text="At night [1].")
-    ...     outcome = Exchange(recalls=[Recalled(index, recall)], replies=[asked]).outcome()
+    ...     reply = Reply(prompt="[1] Owls hunt at night.\n\nWhen?", text="At night [1].")
+    ...     outcome = Exchange(recalls=[Recalled(index, recall)], replies=[reply]).outcome()
     >>> outcome.lessons[0].cited
     ('owl',)
     """
@@ -156,14 +161,16 @@ class Exchange:
     def outcome(self) -> Outcome:
         """Read the answer, and credit the recalls with what it cites. Changes nothing.
 
-        The answer is the replies that reached the user, whole or in part. If the application said
-        something else in their place, as a guardrail does, that is the answer, read by the keys of
-        the last prompt. If nobody knows what was said, because a stream was abandoned, it is the
+        The answer is the replies that reached the user, whole or in part. If the application
+        replaced them, as a guardrail does, its own text is the answer, read by the keys of the
+        last prompt. If the output is unknown because a stream was abandoned, the answer is the
         last reply that cites anything. Drafts, gradings and failed attempts teach nothing.
         """
         outcome = self._outcome()
-        asked = frozenset(namespace_of(one.index) for one in self.recalls or self.earlier)
-        return replace(outcome, names=tuple(self.ids), actor=self.actor, namespaces=asked)
+        searched = frozenset(
+            namespace_of(recalled.index) for recalled in self.recalls or self.earlier
+        )
+        return replace(outcome, names=tuple(self.ids), actor=self.actor, namespaces=searched)
 
     def _outcome(self) -> Outcome:
         if not (self.recalls or self.earlier):
@@ -177,19 +184,21 @@ class Exchange:
         if not readings:
             return Outcome(reason=Reason.NOTHING_SHOWN)
         answers = self._answers(readings)
-        names = _each_once(one.rendered.ids for one in answers or readings)
-        named = _each_once(one.cited for one in answers)
-        shown, cited = _each_once([map(chunk_of, names)]), _each_once([map(chunk_of, named)])
-        denied = tuple(
-            id_ for id_ in _each_once(one.said.dismissed for one in answers) if id_ not in cited
+        shown_names = _unique(reading.rendered.ids for reading in answers or readings)
+        cited_names = _unique(reading.cited for reading in answers)
+        shown, cited = (_unique([map(chunk_id_of, names)]) for names in (shown_names, cited_names))
+        dismissed = tuple(
+            id_
+            for id_ in _unique(reading.marked.dismissed for reading in answers)
+            if id_ not in cited
         )
         if not cited:
-            instead = bool(answers) and answers[0] not in readings
-            reason = Reason.REPLACED if instead else _why_nothing(answers or readings)
-            return Outcome(reason=reason, shown=shown, dismissed=denied)
+            is_replaced = bool(answers) and answers[0] not in readings
+            reason = Reason.REPLACED if is_replaced else _why_nothing(answers or readings)
+            return Outcome(reason=reason, shown=shown, dismissed=dismissed)
         lessons = share_credit(
-            named,
-            names,
+            cited_names,
+            shown_names,
             self.recalls,
             earlier=self.earlier,
             taught=self.taught,
@@ -197,74 +206,84 @@ class Exchange:
         )
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
-        telling = [one for one in lessons if not one.is_indifferent]
-        if not telling:
+        lessons = [
+            lesson.by(self.actor, trusted=self.trusted)
+            for lesson in lessons
+            if not lesson.is_indifferent
+        ]
+        if not lessons:
             return Outcome(reason=Reason.ALL_OF_MANY, shown=shown, cited=cited)
-        lessons = [one.by(self.actor, trusted=self.trusted) for one in telling]
-        return Outcome(tuple(lessons), None, shown, cited, dismissed=denied)
+        return Outcome(tuple(lessons), None, shown, cited, dismissed=dismissed)
 
     def _answers(self, readings: Sequence[_Reading]) -> list[_Reading]:
-        """Return what was finally said."""
-        if found := _returned(readings, self.output):
-            return found
+        """Return the readings of what reached the user."""
+        if returned := [reading for reading in readings if _is_in(reading.reply, self.output)]:
+            return returned
         last = readings[-1]
-        # What stands in the prompt, such as the question and the context, is no answer.
+        # Text from the prompt, such as the question and the context, is no answer.
         texts = [text for text in self.output if text.strip() and text not in last.reply.prompt]
         if not texts:
-            return [one for one in readings if one.cited][-1:]
-        said = self._read(Reply(text="\n\n".join(texts)), last.rendered)
-        taken = [one for one in readings if _is_taken_from(one, texts)]
-        # What a parser took out of a form has left its citations there.
-        in_form = any(len([*texts_in(_all_said(one))]) > 1 for one in taken)
-        return [said] if not taken or (said.cited and not in_form) else taken
+            return [reading for reading in readings if reading.cited][-1:]
+        output = self._read(Reply(text="\n\n".join(texts)), last.rendered)
+        parsed = [reading for reading in readings if _is_taken_from(reading.reply, texts)]
+        # A parser that takes the answer out of a form leaves the citations there.
+        in_form = any(len([*texts_in(reading.reply.contents)]) > 1 for reading in parsed)
+        return [output] if not parsed or (output.cited and not in_form) else parsed
 
-    def _asked(self) -> str:
-        """Return the user's own words; a question that a model rewrote is not among them."""
-        said = [reply.text for reply in self.replies]
-        queries = (one.recall.query.strip() for one in self.recalls)
-        own = [query for query in queries if not any(query in text for text in said)]
+    def _question(self) -> str:
+        """Return the user's own words, without questions that a model rewrote."""
+        replies = [reply.text for reply in self.replies]
+        queries = (recalled.recall.query.strip() for recalled in self.recalls)
+        own = [query for query in queries if not any(query in text for text in replies)]
         return "\n".join([*self.asked, *own])
 
     def _readings(self, beside: Mapping[str, Recalled]) -> Iterator[_Reading]:
+        """Read the replies to prompts that show sources."""
         own = sources_of([*self.recalls, *reversed(self.earlier)])
-        texts = {one.id: one.text for one in own}
-        ours = {*beside, *self._found()}
+        own_texts = {source.id: source.text for source in own}
+        teachable = {*beside, *self._recalled_ids()}
         others = [
-            one if one.id in ours else replace(one, id="")
-            for one in self.foreign
-            if one.id not in texts
+            source if source.id in teachable else replace(source, id="")
+            for source in self.foreign
+            if source.id not in own_texts
         ]
-        instead = [one for one in self.foreign if texts.get(one.id, one.text) != one.text]
+        rewritten = [
+            source
+            for source in self.foreign
+            if own_texts.get(source.id, source.text) != source.text
+        ]
         for reply in self.replies:
-            rendered = reply.rendered or _shown(reply, [*own, *others], instead)
+            rendered = reply.rendered or _rendered_for(reply, [*own, *others], rewritten)
             reading = self._read(reply, rendered)
-            if rendered.ids or reading.said.foreign:
+            if rendered.ids or reading.marked.foreign:
                 yield reading
 
     def _read(self, reply: Reply, rendered: Rendered) -> _Reading:
-        said = read_citations(reply.text, rendered, question=self._asked(), judge=self.judge)
-        return _Reading(reply, rendered, said, tuple(_cited(said, reply, rendered)))
+        marked = read_citations(reply.text, rendered, question=self._question(), judge=self.judge)
+        structured = (parse_structured(value, rendered) for value in reply.structured)
+        native = parse_annotations(reply.annotations, rendered)
+        return _Reading(reply, rendered, marked, _unique([marked.ids, *structured, native]))
 
-    def _found(self) -> set[str]:
-        return {id_ for one in (*self.recalls, *self.earlier) for id_ in one.ids}
+    def _recalled_ids(self) -> set[str]:
+        return {id_ for recalled in (*self.recalls, *self.earlier) for id_ in recalled.ids}
 
     def _beside(self) -> dict[str, Recalled]:
-        """Return what no recall found and an index holds, with the latest recall of that index."""
-        found = self._found()
-        wanted = [one.id for one in self.foreign if one.id and one.id not in found]
+        """Map foreign chunks that an index holds to the latest recall of that index."""
+        recalled_ids = self._recalled_ids()
+        ids = [source.id for source in self.foreign if source.id and source.id not in recalled_ids]
         beside: dict[str, Recalled] = {}
-        for one in self.recalls if wanted else ():
-            beside |= dict.fromkeys(one.index.holds(wanted), one)
+        for recalled in self.recalls if ids else ():
+            beside |= dict.fromkeys(recalled.index.holds(ids), recalled)
         return beside
 
 
-def _shown(reply: Reply, sources: Sequence[Source], instead: Sequence[Source]) -> Rendered:
-    """Read which sources a model saw, and under which keys."""
-    rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks, instead=instead)
+def _rendered_for(reply: Reply, sources: Sequence[Source], rewritten: Sequence[Source]) -> Rendered:
+    """Read which sources a model was shown, and under which keys."""
+    rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks, instead=rewritten)
     if not reply.given or (rendered.ids and set(rendered.ids) <= set(rendered.keys.values())):
         return rendered
-    # The prompt was not heard, or wraps what the engine was given.
-    given = rendered_in(reply.given, sources, instead=instead)
+    # The prompt is unknown, or wraps what the engine was given.
+    given = rendered_in(reply.given, sources, instead=rewritten)
     if not rendered.ids:
         return given
     keys = {key: id_ for key, id_ in given.keys.items() if id_ in rendered.ids}
@@ -272,103 +291,80 @@ def _shown(reply: Reply, sources: Sequence[Source], instead: Sequence[Source]) -
 
 
 def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
-    """Return the chunks of these recalls that may be in a prompt, each once."""
-    found: dict[str, Source] = {}
-    for one, names in zip(recalls, names_of(recalls), strict=True):
-        for hit in one.recall.hits:
+    """Return the chunks of these recalls that have texts, each once."""
+    sources: dict[str, Source] = {}
+    for recalled, names in zip(recalls, source_names(recalls), strict=True):
+        for hit in recalled.recall.hits:
             if not hit.lacks_text:
                 name = names[hit.chunk.id]
-                found.setdefault(name, Source(name, hit.chunk.text, hit.chunk.title))
-    return list(found.values())
+                sources.setdefault(name, Source(name, hit.chunk.text, hit.chunk.title))
+    return list(sources.values())
 
 
 def _why_nothing(readings: Sequence[_Reading]) -> Reason:
     """Return why no reply cites a chunk, the most telling reason first."""
-    if any(one.said.dismissed for one in readings):
+    if any(reading.marked.dismissed for reading in readings):
         return Reason.DISMISSED
-    if any(one.said.asked_for for one in readings):
+    if any(reading.marked.asked_for for reading in readings):
         return Reason.ASKED_FOR
-    if any(one.said.foreign for one in readings):
+    if any(reading.marked.foreign for reading in readings):
         return Reason.FOREIGN
-    keyed = any(one.rendered.keys for one in readings)
-    if keyed and any(one.said.unknown for one in readings):
+    has_keys = any(reading.rendered.keys for reading in readings)
+    if has_keys and any(reading.marked.unknown for reading in readings):
         return Reason.OUT_OF_RANGE
-    if any(_POINTING.search(one.reply.text[:MAX_ANSWER_CHARACTERS]) for one in readings):
-        return Reason.UNKNOWN_FORMAT if keyed else Reason.NO_KEYS
-    return Reason.NOTHING_CITED if keyed else Reason.NO_KEYS
+    if not has_keys:
+        return Reason.NO_KEYS
+    points = any(_POINTING.search(one.reply.text[:MAX_ANSWER_CHARACTERS]) for one in readings)
+    return Reason.UNKNOWN_FORMAT if points else Reason.NOTHING_CITED
 
 
-def _cited(said: Cited, reply: Reply, rendered: Rendered) -> dict[str, None]:
-    found = dict.fromkeys(said.ids)
-    for value in reply.structured:
-        found.update(dict.fromkeys(parse_structured(value, rendered)))
-    found.update(dict.fromkeys(parse_annotations(reply.annotations, rendered)))
-    return found
+def _is_in(reply: Reply, output: Sequence[str]) -> bool:
+    """Return whether a reply is in the output, word for word."""
+    said = reply.text.strip()
+    texts = [text.strip() for text in output]
+    if len(said) >= _MIN_TELLING_CHARACTERS:
+        return any(said in text for text in texts)
+    return bool(said) and said in texts
 
 
-def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Reading]:
-    """Return the replies that occur in the output."""
-    texts = [stripped for text in output if (stripped := text.strip())]
-    return [
-        one
-        for one in readings
-        if (said := one.reply.text.strip())
-        and any(
-            said == text or (len(said) >= _MIN_TELLING_CHARACTERS and said in text)
-            for text in texts
-        )
-    ]
-
-
-def _all_said(reading: _Reading) -> list[Any]:
-    return [text for text in (reading.reply.text, *reading.reply.structured) if text]
-
-
-def _is_taken_from(reading: _Reading, texts: Sequence[str]) -> bool:
+def _is_taken_from(reply: Reply, texts: Sequence[str]) -> bool:
+    """Return whether any of these texts is a part of a reply, or the same in another form."""
     telling = [text for text in texts if len(text) >= _MIN_TELLING_CHARACTERS] or texts
-    said = _longest(texts_in(_all_said(reading)))
-    return any(_says(text, whole) for text in _longest(telling) for whole in said)
-
-
-def _longest(texts: Iterable[str]) -> list[_Bare]:
-    """Return so many texts that each may be compared with each of as many others."""
-    found, left = [], MAX_ANSWER_CHARACTERS
-    for text in sorted(texts, key=len, reverse=True)[:_MOST_TEXTS]:
-        found.append(_bare(text[:left]))
-        left = max(0, left - len(text))
-    return found
-
-
-def still_says(text: str, said: str) -> bool:
-    """Return whether a text is a part of what a model said, or has its words in another form.
-
-    Examples
-    --------
-    >>> still_says("Ida Moss did it (Petrel).", "Ida Moss did it [1]."), still_says("No.", "Moss.")
-    (True, False)
-    """
-    return _says(_bare(text), _bare(said))
+    replies = _longest(texts_in(reply.contents))
+    return any(_says(text, said) for text in _longest(telling) for said in replies)
 
 
 class _Bare(NamedTuple):
+    """A text without markers, and its words."""
+
     text: str
     words: frozenset[str]
 
 
-def _says(one: _Bare, said: _Bare) -> bool:
-    wanted = _MOST_WORDS * len(said.words)
-    if len(said.words) >= _MIN_WORDS and len(said.words & one.words) >= wanted:
+def _longest(texts: Iterable[str]) -> list[_Bare]:
+    """Return the longest texts, bounded so that comparing all pairs stays cheap."""
+    longest, left = [], MAX_ANSWER_CHARACTERS
+    for text in sorted(texts, key=len, reverse=True)[:_MAX_COMPARED_TEXTS]:
+        longest.append(_bare(text[:left]))
+        left = max(0, left - len(text))
+    return longest
+
+
+def _says(text: _Bare, said: _Bare) -> bool:
+    common = len(said.words & text.words)
+    if len(said.words) >= _MIN_WORDS and common >= _MOST_WORDS * len(said.words):
         return True
-    part = rf"(?<!\w){re.escape(one.text)}(?!\w)"
-    is_part = said.text.startswith(one.text) or re.search(part, said.text) is not None
-    return bool(one.text) and is_part
+    if not text.text:
+        return False
+    part = rf"(?<!\w){re.escape(text.text)}(?!\w)"
+    return said.text.startswith(text.text) or re.search(part, said.text) is not None
 
 
 def _bare(text: str) -> _Bare:
-    """Return a text without its markers, and the beginning of one at the end of a stream."""
-    bare = " ".join(_UNFINISHED.sub("", BRACKETS.sub("", text)).split())
+    """Remove markers, and an unfinished one at the end of a stream."""
+    bare = " ".join(_UNFINISHED_MARKER.sub("", BRACKETS.sub("", text)).split())
     return _Bare(bare, frozenset(_WORDS.findall(bare)))
 
 
-def _each_once(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
+def _unique(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_ for group in groups for id_ in group))

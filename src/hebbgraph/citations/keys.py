@@ -1,4 +1,4 @@
-"""Which key stands before a text in a prompt, in the forms that people write."""
+"""Finds the key before a text in a prompt, in the forms that people write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ELEMENT = re.compile(
     rf"<{_WORD}\b[^>]{{0,300}}?\b(?:id|index|key|number|n)=[\"']?([^\"'>\s]{{1,200}})[\"']?[^>]{{0,300}}>(.*)",
     re.IGNORECASE,
 )
-#: ``Source: {'title': …}``, as LangChain's tutorials write; its values name the text.
+#: ``Source: {'title': …}``, as in LangChain's tutorials; its values name the text.
 _METADATA = re.compile(
     rf"(?:{_WORD}|metadata|file(?:_path|_name)?|url|title)\s*:\s*(\S.*)", re.IGNORECASE
 )
@@ -42,14 +42,14 @@ _BETWEEN = re.compile(
 
 #: ``author: Ida Moss``, as LlamaIndex writes metadata before a text.
 _FIELD = re.compile(r"[^\W\d][\w .-]{0,60}: \S.*")
-#: So many characters before a text are read.
-_BEFORE = 2_048
+#: Characters read before a text.
+_MAX_BEFORE = 2_048
 
 
 class Key(NamedTuple):
     """A key, and its form: ``"["``, ``"("``, ``"label"`` or ``"name"``.
 
-    ``others`` are further names of the same text.
+    ``others`` are more names of the same text.
     """
 
     name: str
@@ -68,7 +68,7 @@ def key_before(prompt: str, start: int) -> Key | None:
     ...  for head in ("[1] ", "[a] Owls\n", "2. ", "(3) ", "Source [4]: ", "Document 5:\n")]
     ['1', 'a', '2', '3', '4', '5']
     """
-    before = prompt[max(0, start - _BEFORE) : start]
+    before = prompt[max(0, start - _MAX_BEFORE) : start]
     if "\\n" in before:
         before = before.replace('": "', "\n").replace("\\n", "\n")
     before = _CONTENT.sub("", before.rstrip(" \t")).rstrip(" \t")
@@ -80,7 +80,7 @@ def key_before(prompt: str, start: int) -> Key | None:
     while len(above) > 1 and _BETWEEN.fullmatch(above[-1]):
         above.pop()
     if len(above) > 1 and not above[-1].strip() and _FIELD.fullmatch(above[-2]):
-        above.pop()  # metadata, an empty line, the text: the key stands before all of it
+        above.pop()  # the key precedes metadata, an empty line and the text
         while above and _FIELD.fullmatch(above[-1]):
             above.pop()
         key = _key_in(above[-1], same_line=False, alone=True) if above else None
@@ -93,27 +93,26 @@ def key_before(prompt: str, start: int) -> Key | None:
 
 def _key_in(line: str, *, same_line: bool, alone: bool) -> Key | None:
     rest = line.lstrip(" \t>*#-\"'")
-    found = BRACKETS.match(rest)
-    if found is not None:
-        if same_line and not _leads(rest[found.end() :]):
+    if (match := BRACKETS.match(rest)) is not None:
+        if same_line and not _leads(rest[match.end() :]):
             return None
-        return Key(without_label(found.group(1).strip()).lstrip("^"), "[")
+        return Key(without_label(match.group(1).strip()).lstrip("^"), "[")
     for pattern, form in ((_LABELLED, "label"), (_ELEMENT, "label"), (_PARENTHESISED, "(")):
         # On the line before, a title may follow.
-        if (found := pattern.match(rest)) is not None and (not same_line or _leads(found.group(2))):
-            return Key(found.group(1), form)
-    # "3. Rinse the kiln" may be the end of another text: a number needs the line, or its own block.
-    found = _LISTED.match(rest)
-    if found is not None and (not (found.group(2) or "").strip() if same_line else alone):
-        return Key(found.group(1), "label")
-    if not same_line and (found := _METADATA.match(rest)) is not None:
-        names = _NAMING.findall(found.group(1)) or [found.group(1).strip()[:200]]
+        if (match := pattern.match(rest)) is not None and (not same_line or _leads(match.group(2))):
+            return Key(match.group(1), form)
+    # "3. Rinse the kiln" may end another text, so a number must fill its line or open a block.
+    match = _LISTED.match(rest)
+    if match is not None and (not (match.group(2) or "").strip() if same_line else alone):
+        return Key(match.group(1), "label")
+    if not same_line and (match := _METADATA.match(rest)) is not None:
+        names = _NAMING.findall(match.group(1)) or [match.group(1).strip()[:200]]
         return Key(names[0], "name", tuple(names[1:]))
     return None
 
 
 def _leads(words: str) -> bool:
-    """Return whether words between a key and a text lead to it: none, or a title and a colon."""
+    """Return whether the words between a key and a text are none, or a title and a colon."""
     words = words.strip(" \t*")
     is_title = words[:1].isupper() and words.endswith((":", "|", "–", "—", " -"))
     return is_title or not words.strip(".:-")

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-from hebbgraph.citations.answered import Answered, Label
+from hebbgraph.citations.answer import Answer
 from hebbgraph.citations.cited import Judge
-from hebbgraph.citations.conversations import Conversations
+from hebbgraph.citations.conversations import Conversations, Rewordings
 from hebbgraph.citations.credit import (
     Recalled,
     TeachableIndex,
@@ -21,79 +21,22 @@ from hebbgraph.citations.credit import (
     share_credit,
 )
 from hebbgraph.citations.exchange import Exchange
-from hebbgraph.citations.journal import Journal
-from hebbgraph.citations.known import KnownAnswers, reading
-from hebbgraph.citations.outcomes import Outcome, Reason
-from hebbgraph.citations.rewordings import Rewordings
+from hebbgraph.citations.known_answers import KnownAnswers, read_kept
+from hebbgraph.citations.outcomes import Journal, Outcome, Reason
 from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.learning.judgements import said_of
 from hebbgraph.records import Feedback
 
-__all__ = ["Actor", "Learner", "Trusted", "actor_by", "check_trusted", "user_id"]
+__all__ = ["Learner"]
 
 logger = logging.getLogger(__name__)
-
-Actor: TypeAlias = Callable[[Mapping[str, Any]], str | None]
-"""From a request's metadata to the name that its lessons are attributed to, or None."""
-
-Trusted: TypeAlias = bool | Callable[[Mapping[str, Any]], bool]
-"""Whether the application vouches for what answers cite, or how a request's metadata says so."""
-
-
-#: Where frameworks and tracers put the user of a request.
-_USER_KEYS = ("user_id", "userId", "user-id", "langfuse_user_id", "user", "actor")
-
-
-def user_id(metadata: Mapping[str, Any]) -> str | None:
-    """Return the user of a request, from where people put it in metadata: the default actor.
-
-    Under ``user_id``, ``userId``, ``langfuse_user_id``, ``user`` (a name, or a mapping with an
-    ``id``) or ``actor``, the first that is there.
-
-    >>> user_id({"user_id": 7}), user_id({"user": {"id": "ida"}}), user_id({})
-    ('7', 'ida', None)
-    """
-    for key in _USER_KEYS:
-        found = metadata.get(key)
-        if isinstance(found, Mapping):
-            found = found.get("id", found.get("user_id"))
-        if found is not None and not isinstance(found, bool) and str(found).strip():
-            return str(found)
-    return None
-
-
-def actor_by(actor: Actor | str | None) -> Actor:
-    """Return what names the actor of a request: a callable, one name for all, or :func:`user_id`.
-
-    >>> actor_by("ida")({}), actor_by(None)({"user_id": 7})
-    ('ida', '7')
-    """
-    if actor is None:
-        return user_id
-    if isinstance(actor, str) and actor.strip():
-        return lambda metadata: actor
-    if not callable(actor):
-        raise ParameterError(
-            f"actor is a name, or a callable from a request's metadata to one; got {actor!r:.80}"
-        )
-    return actor
-
-
-def check_trusted(trusted: Trusted) -> Trusted:
-    """Return it; raise ParameterError for anything else, such as a name."""
-    if not (isinstance(trusted, bool) or callable(trusted)):
-        raise ParameterError(
-            "trusted is True, False, or a callable that says so of a request's metadata; "
-            f"got {trusted!r:.80}"
-        )
-    return trusted
 
 
 class Learner:
     """Learns from answers of any framework.
 
-    An adapter listens to its framework's events and passes each request on as an
+    An adapter listens to its framework's events and submits each request as an
     :class:`~hebbgraph.citations.Exchange`; everything else happens here.
 
     Parameters
@@ -101,14 +44,14 @@ class Learner:
     learn_on, remember, on_lesson, on_answer, judge, implicit
         As for :class:`~hebbgraph.citations.FrameworkLearner`.
     index : HebbianIndex or pool of them, optional
-        Where answers of other processes may be kept, before the first answer comes from it.
+        Searched for answers that other processes have kept.
     expects_actor : bool
-        Whether to say once that an answer had no actor.
+        Whether to warn once if an answer has no actor.
 
     Attributes
     ----------
     conversations : Conversations
-        For adapters: the recalls of earlier turns.
+        The recalls of earlier turns, noted by adapters.
     journal : Journal
         The latest outcomes, and how many there were of each.
 
@@ -119,8 +62,8 @@ class Learner:
     >>> with HebbianIndex.open(":memory:") as index:
     ...     report = index.add([{"id": "owl", "text": "Owls hunt at night."}])
     ...     recall = index.recall("When do owls hunt?")
-    ...     said = Reply(prompt="[1] Owls hunt at night.", text="I do not know.")
-    ...     outcome = Learner().learn(Exchange(recalls=[Recalled(index, recall)], replies=[said]))
+    ...     reply = Reply(prompt="[1] Owls hunt at night.", text="I do not know.")
+    ...     outcome = Learner().learn(Exchange(recalls=[Recalled(index, recall)], replies=[reply]))
     >>> outcome.lessons, outcome.reason.value
     ((), 'nothing was cited')
     """
@@ -147,14 +90,13 @@ class Learner:
                 f"supports it; got {judge!r:.80}"
             )
         self.learn_on = learn_on
-        self.remember = remember
         self.on_lesson = on_lesson
         self.judge = judge
         self.implicit = implicit
-        self._rewordings = Rewordings()
         self.conversations = Conversations()
         self.journal = Journal(remember=remember, on_answer=on_answer, expects_actor=expects_actor)
         self.known = KnownAnswers(remember, index)
+        self._rewordings = Rewordings()
         self._worker = Worker()
         self._lock = threading.RLock()
 
@@ -168,7 +110,7 @@ class Learner:
         read : callable
             Builds the exchange from what was collected during the request.
         background : bool
-            Run in a thread. If False, before this returns.
+            Learn in a thread. If False, learn before this returns.
         """
         if not background:
             self._study(read)
@@ -191,13 +133,7 @@ class Learner:
         HebbgraphError
             The first error of an index; the lessons of other recalls are taught all the same.
         """
-        outcome, answered = self._read(exchange)
-        self._doubt(exchange, outcome)
-        feedback: list[Feedback] = []
-        errors: list[Exception] = []
-        if outcome.lessons:
-            feedback, errors = answered.teach(self._tell)
-        outcome = self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
+        outcome, errors = self._teach(exchange, *self._read(exchange))
         if errors:
             raise errors[0]
         return outcome
@@ -207,72 +143,85 @@ class Learner:
         return self._worker.flush(timeout)
 
     def missed(self, reason: Reason) -> None:
-        """Note an answer of which nothing but the reason is known why it teaches nothing."""
+        """Note an answer that teaches nothing, if only the reason is known."""
         self.journal.note(Outcome(reason=reason))
 
     def _study(self, read: Callable[[], Exchange]) -> None:
         try:
             exchange = read()
-            outcome, answered = self._read(exchange)
+            outcome, answer = self._read(exchange)
         except Exception:
             logger.exception("an answer could not be read; it teaches nothing")
             self.missed(Reason.UNREADABLE)
             return
-        self._doubt(exchange, outcome)
-        feedback: list[Feedback] = []
-        errors: list[Exception] = []
-        if outcome.lessons and self.learn_on == "citation":
-            feedback, errors = answered.teach(self._tell)
-            for error in errors:
-                logger.error("an answer could not be learned: %s", error, exc_info=error)
-        self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
+        _, errors = self._teach(exchange, outcome, answer, waits=self.learn_on == "approval")
+        for error in errors:
+            logger.error("an answer could not be learned: %s", error, exc_info=error)
 
-    def _read(self, exchange: Exchange) -> tuple[Outcome, Answered]:
-        for one in (*exchange.recalls, *exchange.earlier):
-            self.known.meet(one.index)
+    def _read(self, exchange: Exchange) -> tuple[Outcome, Answer]:
+        for recalled in (*exchange.recalls, *exchange.earlier):
+            self.known.add_index(recalled.index)
         if self.judge is not None and exchange.judge is None:
             exchange.judge = self.judge
         taught = set(exchange.taught)
         outcome = exchange.outcome()  # without the lock: a judge may take long
-        with self._lock:  # two answers of one request must not both teach the same chunk
+        with self._lock:  # two answers to one request must not both teach the same chunk
             if exchange.taught != taught:
                 outcome = exchange.outcome()
-            label = Label(tuple(exchange.ids), exchange.conversation, tuple(exchange.recalls))
-            before = self.known.of_request(exchange.taught, exchange.ids)
-            if before is not None:
-                before.extend(outcome.lessons, label)
-            answered = before or Answered(outcome.lessons, label, exchange.taught)
+            answer = self.known.of_request(exchange.taught, exchange.ids)
+            if answer is not None:
+                answer.extend(outcome.lessons, exchange.ids, exchange.recalls)
+            else:
+                answer = Answer(
+                    outcome.lessons,
+                    names=exchange.ids,
+                    conversation=exchange.conversation,
+                    recalls=exchange.recalls,
+                    request=exchange.taught,
+                )
             if outcome.lessons:
                 exchange.taught.update(outcome.cited)
-            if answered.lessons:
-                self.known.add(answered)
+            if answer.lessons:
+                self.known.add(answer)
             else:
-                self.known.add_uncited(exchange.ids, answered.namespaces)
-        return outcome, answered
+                self.known.add_uncited(exchange.ids, answer.namespaces)
+        return outcome, answer
+
+    def _teach(
+        self, exchange: Exchange, outcome: Outcome, answer: Answer, *, waits: bool = False
+    ) -> tuple[Outcome, list[Exception]]:
+        """Teach the lessons of an answer, unless it waits for approval; keep and note it."""
+        self._doubt(exchange, outcome)
+        feedback: list[Feedback] = []
+        errors: list[Exception] = []
+        if outcome.lessons and not waits:
+            feedback, errors = answer.teach(self._call_on_lesson)
+        outcome = replace(
+            outcome,
+            feedback=tuple(feedback),
+            reason=Reason.REFUSED if errors and not feedback else outcome.reason,
+        )
+        # Of several answers to one request, a verdict is about those that taught.
+        answer.keep(outcome.code if outcome.lessons or not answer.lessons else "learned")
+        self.journal.note(outcome)
+        return outcome, errors
 
     def _doubt(self, exchange: Exchange, outcome: Outcome) -> None:
-        """Doubt what the last answer of the conversation cited, if it was asked again at once."""
+        """Doubt what the last answer cited, if the conversation asks again in other words."""
         if not self.implicit:
             return
-        for lesson in self._rewordings.doubts(exchange, outcome.lessons):
+        recalls = exchange.recalls
+        for lesson in self._rewordings.doubts(exchange.conversation, recalls, outcome.lessons):
             try:
                 feedback = lesson.teach()
                 about = lesson.recalled
-                recalls = (one.recall.id for one in (*exchange.recalls, about))
-                self._rewordings.note((*exchange.ids, *recalls), about.index, feedback)
-                self._tell(feedback)
+                ids = (recalled.recall.id for recalled in (*recalls, about))
+                self._rewordings.note((*exchange.ids, *ids), about.index, feedback)
+                self._call_on_lesson(feedback)
             except Exception as error:  # the answer at hand teaches all the same
                 logger.warning("that a question was asked again teaches nothing: %s", error)
 
-    def _noted(self, answered: Answered, outcome: Outcome, errors: Sequence[Exception]) -> Outcome:
-        if errors and not outcome.feedback:
-            outcome = replace(outcome, reason=Reason.REFUSED)
-        # Of several answers to a request, those that taught are what a verdict is about.
-        answered.keep(outcome.code if outcome.lessons or not answered.lessons else "learned")
-        self.journal.note(outcome)
-        return outcome
-
-    def _tell(self, feedback: Feedback) -> None:
+    def _call_on_lesson(self, feedback: Feedback) -> None:
         if self.on_lesson is not None:
             try:
                 self.on_lesson(feedback)
@@ -289,37 +238,38 @@ class Learner:
         namespace: str | None = None,
         kept: bool = True,
     ) -> list[Recalled]:
-        """Return what earlier turns of a conversation recalled, oldest first.
+        """Return the recalls of earlier turns of a conversation, oldest first.
 
-        Also those that another process answered, as far as an index has kept them.
+        Includes turns that another process answered, as far as an index has kept them.
 
         Parameters
         ----------
         conversation : str
         but : sequence of Recalled
-            Those of the present turn.
+            The recalls of the present turn, which are left out.
         namespace : str, optional
-            That of the request. Left out, those that ``but`` searched: a tenant's conversation
-            is nobody else's, even if it has the same name.
+            The namespace of the request. Left out, those that ``but`` searched: two tenants
+            never share a conversation, even if theirs have the same name.
         kept : bool
-            Whether indexes are asked, too.
+            Whether to look into indexes, too.
         """
-        tenants = {namespace_of(one.index) for one in but if pool_of(one.index) is not None}
-        if not tenants and pool_of(self.known.home) is not None:
-            tenants = {namespace_of(self.known.home)}
-        about = {namespace} if namespace is not None else tenants or None
-        found = {
-            one.recall.id: one
-            for one in self.conversations.earlier(conversation, but=but, namespaces=about)
+        pooled = [one.index for one in but if pool_of(one.index) is not None]
+        namespaces = set(map(namespace_of, pooled))
+        if not pooled and pool_of(self.known.home) is not None:
+            namespaces = {namespace_of(self.known.home)}
+        about = {namespace} if namespace is not None else namespaces or None
+        remembered = {
+            recalled.recall.id: recalled
+            for recalled in self.conversations.earlier(conversation, but=but, namespaces=about)
         }
-        own = {one.recall.id for one in but}
+        present = {recalled.recall.id for recalled in but}
         lasting = {
             recall.id: Recalled(index, recall)
             for index in (self.known.indexes(about) if kept else ())
-            for recall in reading(index.earlier_recalls, conversation) or ()
-            if recall.id not in own and recall.id not in found
+            for recall in read_kept(index.earlier_recalls, conversation) or ()
+            if recall.id not in present and recall.id not in remembered
         }
-        return [*lasting.values(), *found.values()]
+        return [*lasting.values(), *remembered.values()]
 
     # -- late feedback ----------------------------------------------------------------
 
@@ -344,10 +294,10 @@ class Learner:
         good, cited, outdated, actor, trusted
             As there.
         index : TeachableIndex, optional
-            Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
+            Searched for a recall with this ``id`` if ``cited`` is given and the answer is not
             remembered.
         namespace : str, optional
-            Whose answer it is; needed if several have one of this id.
+            The namespace of the answer; needed if several have an answer with this id.
 
         Raises
         ------
@@ -367,25 +317,25 @@ class Learner:
         if outdated is not None:
             if good:
                 raise ParameterError("outdated= says what was wrong in an answer: give good=False")
-            replaced = said_of((), None, None, None, outdated).outdated
-            cited = [*(cited or ()), *replaced]
+            outdated = said_of((), None, None, None, outdated).outdated
+            cited = [*(cited or ()), *outdated]
         self.flush()
-        self.known.meet(index)
-        answered = self.known.find(id, namespace)
+        self.known.add_index(index)
+        answer = self.known.find(id, namespace)
         if cited is not None:
-            answered = self._about(id, cited, answered, index)
-            if answered is not None and outdated:
-                answered.lessons = tuple(one.replacing(outdated) for one in answered.lessons)
-        elif self._has_none(id, answered, namespace):
+            answer = _about_chunks(id, cited, answer, index)
+            if answer is not None and outdated:
+                answer.lessons = tuple(lesson.replacing(outdated) for lesson in answer.lessons)
+        elif self._cited_nothing(id, answer, namespace):
             logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
             return []
-        if answered is None or not answered.lessons:
+        if answer is None or not answer.lessons:
             raise NotFoundError(
                 f"{self._unknown(id, namespace)}; name the chunks by cited=[...] with a "
                 "retriever's run"
             )
-        feedback, errors = answered.judge(good, self._tell, actor, trusted=trusted)
-        answered.keep(("learned" if good else "rejected") if feedback else "waiting")
+        feedback, errors = answer.judge(good, self._call_on_lesson, actor, trusted=trusted)
+        answer.keep(("learned" if good else "rejected") if feedback else "waiting")
         if errors:
             raise errors[0]
         return feedback
@@ -393,50 +343,57 @@ class Learner:
     def undo(self, id: str, *, namespace: str | None = None) -> int:
         """Take back what an answer has taught, verdicts included; return how many lessons.
 
-        Also the doubt that it raised, or that was raised about it, as it was asked again.
+        Also takes back the doubts that it raised, or that were raised about it.
         """
         self.flush()
-        answered = self.known.find(id, namespace)
-        recalls = () if answered is None else answered.recalls
-        doubts = self._rewordings.undo({id, *(one.recall.id for one in recalls)}, namespace)
-        if self._has_none(id, answered, namespace):
-            return doubts
-        if answered is None:
+        answer = self.known.find(id, namespace)
+        recalls = () if answer is None else answer.recalls
+        names = {id, *(recalled.recall.id for recalled in recalls)}
+        count = self._rewordings.undo(names, namespace)
+        if self._cited_nothing(id, answer, namespace):
+            return count
+        if answer is None:
             raise NotFoundError(self._unknown(id, namespace))
-        count = answered.undo()
-        answered.keep("undone")
-        return count + doubts
+        count += answer.undo()
+        answer.keep("undone")
+        return count
 
-    def _has_none(self, id: str, answered: Answered | None, namespace: str | None) -> bool:
-        """Return whether an answer is known to have cited nothing."""
-        return self.known.cited_nothing(id, namespace) if answered is None else not answered.lessons
+    def _cited_nothing(self, id: str, answer: Answer | None, namespace: str | None) -> bool:
+        return self.known.cited_nothing(id, namespace) if answer is None else not answer.lessons
 
     def _unknown(self, id: str, namespace: str | None) -> str:
         where = f" in namespace {namespace!r}" if namespace is not None else ""
-        hint = "" if where or self.known.home or len(self.known) else "; hand the learner its index"
-        return f"no answer of run {id!r} is remembered{where} (the last {self.remember} are{hint})"
+        hint = "" if where or self.known.has_indexes else "; hand the learner its index"
+        return (
+            f"no answer of run {id!r} is remembered{where} "
+            f"(the last {self.known.remember} are{hint})"
+        )
 
-    @staticmethod
-    def _about(
-        id: str, cited: Sequence[str], known: Answered | None, index: TeachableIndex | None
-    ) -> Answered | None:
-        lessons = known.lessons if known is not None else ()
-        recalls = [lesson.recalled for lesson in lessons]
-        if known is not None:
-            recalls += [one for one in known.label.recalls if one not in recalls]
-        if not recalls and index is not None and (recall := index.find_recall(id)) is not None:
-            recalls = [Recalled(index, recall)]
-        found_ids = {hit.chunk.id for one in recalls for hit in one.recall.hits}
-        if recalls and (unknown := [id_ for id_ in cited if id_ not in found_ids]):
-            raise FeedbackError(
-                f"chunk {unknown[0]!r} is not among the hits that run {id!r} was given; "
-                "only what a recall found can be judged"
-            )
-        shown = [id_ for lesson in lessons for id_ in lesson.shown]
-        actor = lessons[0].actor if lessons else None
-        found = share_credit(cited, [*shown, *cited], recalls)
-        if not recalls:
-            return None
-        label = known.label if known is not None else Label((id,))
-        vouched = bool(lessons) and lessons[0].trusted
-        return Answered([lesson.by(actor, trusted=vouched) for lesson in found], label)
+
+def _about_chunks(
+    id: str, cited: Sequence[str], answer: Answer | None, index: TeachableIndex | None
+) -> Answer | None:
+    """Return an answer that cites these chunks, of the same recalls; None if there are none."""
+    lessons = answer.lessons if answer is not None else ()
+    recalls = answer.recalls if answer is not None else []
+    if not recalls and index is not None and (recall := index.find_recall(id)) is not None:
+        recalls = [Recalled(index, recall)]
+    if not recalls:
+        return None
+    hit_ids = {id_ for recalled in recalls for id_ in recalled.ids}
+    if unknown := [id_ for id_ in cited if id_ not in hit_ids]:
+        raise FeedbackError(
+            f"chunk {unknown[0]!r} is not among the hits that run {id!r} was given; "
+            "only what a recall found can be judged"
+        )
+    shown = [id_ for lesson in lessons for id_ in lesson.shown]
+    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (None, False)
+    return Answer(
+        [
+            lesson.by(actor, trusted=trusted)
+            for lesson in share_credit(cited, [*shown, *cited], recalls)
+        ],
+        names=(id,) if answer is None else answer.names,
+        conversation=None if answer is None else answer.conversation,
+        recalls=() if answer is None else recalls,
+    )

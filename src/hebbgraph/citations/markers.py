@@ -1,4 +1,4 @@
-"""What a marker looks like: names in brackets, in lists and ranges, outside of code."""
+"""Markers in a text: names in brackets, in lists and ranges, outside of code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
     "is_interval",
     "known_names",
     "split_names",
-    "spoken",
+    "visible_text",
     "with_brackets",
     "without_label",
 ]
@@ -32,12 +32,12 @@ _LABEL = re.compile(
 _BETWEEN = re.compile(r"[,;|&\s]+")
 _FILLERS = frozenset(("and", "source", "sources", "doc", "document"))
 _RANGE = re.compile(r"([a-z]{0,12})([0-9]{1,3})[-–—]([a-z]{0,12})([0-9]{1,3})")
-#: Models write their reasoning between these; some prompts end with the opening one.
+#: Tags around a model's reasoning; some prompts end with the opening one.
 _THINK = "think|thinking|thought|reasoning|scratchpad"
 _THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
 _RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-#: Raised numbers after a word or a sentence; "m²", "sin²" and "10²" are none.
+#: Raised numbers after a word or a sentence, but not in "m²", "sin²" and "10²".
 _RAISED = re.compile(
     r"(?<!\d)<sup>\s*\[?([0-9]{1,4}(?:\s*,\s*[0-9]{1,4})*)\]?\s*</sup>"
     r"|(?:(?<=[^\W\d_]{3})(?<!sin|cos|tan|log)|(?<=[.,;:!?)\]\"'”’»]))([⁰¹²³⁴-⁹]{1,4})"
@@ -62,7 +62,7 @@ _NUMBERED = re.compile(r"\[(?=[\s^]*(?:[A-Za-z]+[\s:#]*)?[0-9])([^\[\]\n]{1,200}
 
 
 def known_names(text: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the known keys that a text contains as markers, however many there are."""
+    """Yield the known keys that a text contains as markers."""
     for match in BRACKETS.finditer(text):
         for name in split_names(match.group(1), known):
             if name in known:
@@ -77,55 +77,48 @@ def split_names(inside: str, known: Container[str]) -> Iterator[str]:
         name = part.partition("†")[0].strip("^ \t()*")
         if not name or name.lower() in _FILLERS:
             continue
-        found = None if name in known else _RANGE.fullmatch(name.lower())
-        if found is None:
+        match = None if name in known else _RANGE.fullmatch(name.lower())
+        if match is None:
             yield name
             continue
-        prefix, first, again, last = found.groups()
-        low, high = int(first), int(last)
-        if again in ("", prefix) and low <= high <= low + _MAX_RANGE:
-            for number in range(low, high + 1):
+        prefix, low, last_prefix, high = match.groups()
+        first, last = int(low), int(high)
+        if last_prefix in ("", prefix) and first <= last <= first + _MAX_RANGE:
+            for number in range(first, last + 1):
                 yield f"{prefix}{number}"
 
 
 def without_label(name: str) -> str:
     """Remove "Source " or the like from the start of a name in brackets."""
-    found = _LABEL.match(name)
-    return name[found.end() :] if found is not None and found.end() < len(name) else name
+    label = _LABEL.match(name)
+    return name[label.end() :] if label is not None and label.end() < len(name) else name
 
 
-def spoken(text: str) -> str:
-    """Remove what no reader is told: reasoning, and code that does not consist of markers.
+def visible_text(text: str) -> str:
+    """Remove reasoning, and code that does not consist of markers.
 
     Examples
     --------
-    >>> spoken("<think>Maybe [3].</think>Moss built it [1]."), spoken("Or [2].</think>It is `[1]`.")
-    ('Moss built it [1].', 'It is [1].')
+    >>> visible_text("<think>Maybe [3].</think>Moss built it [1].")
+    'Moss built it [1].'
+    >>> visible_text("Or [2].</think>It is `[1]`.")
+    'It is [1].'
     """
     if "<" in text:
         text = _THOUGHT_END.sub("", _THOUGHT.sub("", text))
     if "`" not in text:
         return text
-    outside = []
-    start = 0
-    while (fence := text.find("```", start)) >= 0:
-        outside.append(text[start:fence])
-        end = text.find("```", fence + 3)
-        if end < 0:
-            start = len(text)
-            break
-        start = end + 3
-    outside.append(text[start:])
+    outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
 
     def keep_markers(match: re.Match[str]) -> str:
         inside = match.group(1).strip()
         return inside if inside[:1] in "[【" and inside[-1:] in "]】" else " "
 
-    return _INLINE_CODE.sub(keep_markers, "\n".join(outside))
+    return _INLINE_CODE.sub(keep_markers, outside)
 
 
 def with_brackets(text: str, keys: Container[str]) -> str:
-    """Write raised numbers that are keys in brackets: two digits are two keys if need be.
+    """Put raised numbers that are keys in brackets; two digits may be two keys.
 
     Examples
     --------
@@ -144,14 +137,14 @@ def with_brackets(text: str, keys: Container[str]) -> str:
 
 
 def is_interval(text: str, start: int, names: Sequence[str]) -> bool:
-    """Return whether brackets hold the ends of an interval: "the range [0, 1]"."""
+    """Return whether brackets contain the ends of an interval: "the range [0, 1]"."""
     if len(names) != 2 or not all(name.isdecimal() for name in names):
         return False
     return names[0] == "0" or _INTERVAL.search(text[max(0, start - 30) : start]) is not None
 
 
 def is_code(text: str, start: int, stop: int) -> bool:
-    """Return whether brackets belong to code that nobody quoted: ``arr[1] = 2``, ``f([1])``.
+    """Return whether brackets belong to unquoted code: ``arr[1] = 2``, ``f([1])``.
 
     Examples
     --------
@@ -170,5 +163,5 @@ def is_code(text: str, start: int, stop: int) -> bool:
 
 
 def defused(text: str) -> str:
-    """Change bracketed numbers to numbers in parentheses."""
+    """Replace brackets around numbers by parentheses."""
     return _NUMBERED.sub(r"(\1)", text).replace("【", "(").replace("】", ")")

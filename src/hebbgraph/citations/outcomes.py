@@ -1,7 +1,11 @@
-"""What became of an answer: what it teaches, or in a word why it teaches nothing."""
+"""What became of each answer: what it taught, or the reason why nothing; counted and logged."""
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,7 +13,16 @@ from hebbgraph.citations.credit import Lesson
 from hebbgraph.labels import counted
 from hebbgraph.records import Feedback
 
-__all__ = ["Outcome", "Reason"]
+__all__ = ["Journal", "Outcome", "Reason"]
+
+logger = logging.getLogger("hebbgraph.citations")
+
+#: Chunks named in the line about an answer.
+_MAX_NAMED = 5
+_UNNAMED = (
+    "answers teach without an actor: all unnamed feedback counts, together, as one actor's. "
+    'Name users with metadata={"user_id": ...}, or hand the learner actor=...'
+)
 
 
 class Reason(StrEnum):
@@ -19,17 +32,17 @@ class Reason(StrEnum):
     OTHER_INDEX = "the index that was asked is not the one that this learner teaches"
     FAILED = "the run failed"
     NO_REPLY = "no model answered"
-    NOTHING_SHOWN = "no chunk that was recalled stood in a prompt"
+    NOTHING_SHOWN = "no recalled chunk stood in a prompt"
     NO_KEYS = "nothing was cited, and no chunk had a key in the prompt"
     NOTHING_CITED = "nothing was cited"
-    OUT_OF_RANGE = "the keys that were cited are those of no chunk in the prompt"
-    FOREIGN = "what was cited is another retriever's, and no index holds it"
+    OUT_OF_RANGE = "no chunk in the prompt has the cited keys"
+    FOREIGN = "the cited texts are another retriever's, and no index holds them"
     UNKNOWN_FORMAT = "the answer points to sources in a form that is not read"
     DISMISSED = "chunks were named only to say that they do not help"
     ASKED_FOR = "the question itself named the keys that the answer repeats"
-    REPLACED = "what was finally said is not what a model said, and cites nothing"
-    ALL_OF_MANY = "all of many chunks were cited, which says nothing of any"
-    ALREADY_TAUGHT = "what was cited has been taught by an earlier answer to the same request"
+    REPLACED = "the application replaced the model's answer by one that cites nothing"
+    ALL_OF_MANY = "all of many chunks were cited, which prefers none of them"
+    ALREADY_TAUGHT = "an earlier answer to the same request has taught these citations"
     UNREADABLE = "the answer could not be read"
     REFUSED = "the index refused the lesson"
 
@@ -40,7 +53,7 @@ class Reason(StrEnum):
 
     @property
     def remedy(self) -> str:
-        """What to do about it, if it is likely to be a mistake; or empty."""
+        """What to do about it if it is likely a mistake; otherwise empty."""
         return _REMEDIES.get(self, "")
 
 
@@ -52,29 +65,35 @@ _REMEDIES = {
     Reason.FOREIGN: "add those texts to the index, with the ids that they have there",
     Reason.UNKNOWN_FORMAT: "ask the model for the keys in square brackets, exactly as given",
 }
+#: Too common for a line at INFO.
+_COMMON = frozenset({Reason.NOTHING_RECALLED, Reason.NOTHING_CITED, Reason.ALREADY_TAUGHT})
+#: The first of each is logged as a warning: nothing will ever be learned that way.
+_MISTAKES = frozenset({
+    Reason.OTHER_INDEX, Reason.NOTHING_SHOWN, Reason.NO_KEYS, Reason.UNKNOWN_FORMAT,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an exchange teaches, or why it teaches nothing.
+    """What an answer teaches, or why it teaches nothing.
 
     Attributes
     ----------
     lessons : tuple of Lesson
-        One per credited recall.
+        One for each credited recall.
     reason : Reason, optional
-        If there are no lessons.
+        Set if there are no lessons.
     shown, cited : tuple of str
-        The ids of the chunks in the prompt, and of those the answer cites.
+        The ids of the chunks in the prompt, and of those that the answer cites.
     dismissed : tuple of str
-        Of those that it names only to say that they do not help.
+        The ids of the chunks that it names only to say that they do not help.
     feedback : tuple of Feedback
         The indexes' records, once the lessons are taught.
     names : tuple of str
-        What the answer may be called: ids of runs and recalls.
+        The ids of runs and recalls by which feedback may refer to the answer.
     actor : str, optional
     namespaces : frozenset of str
-        Those that it was asked in.
+        Where its recalls searched.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -98,12 +117,12 @@ class Outcome:
         return f"<{type(self).__name__}: {self}>"
 
     def __str__(self) -> str:
-        """Tell it in one line, without a word of the question or the answer."""
+        """Describe the outcome in one line, without a word of the question or the answer."""
         name = f"run {self.names[0]}: " if self.names else ""
         if self.reason is not None:
-            seen = f" ({counted(len(self.shown), 'chunk')} shown)" if self.shown else ""
+            shown = f" ({counted(len(self.shown), 'chunk')} shown)" if self.shown else ""
             hint = f"; {self.reason.remedy}" if self.reason.remedy else ""
-            return f"{name}learned nothing: {self.reason.value}{seen}{hint}"
+            return f"{name}learned nothing: {self.reason.value}{shown}{hint}"
         chunks = ", ".join(map(repr, self.cited[:_MAX_NAMED]))
         more = f" and {len(self.cited) - _MAX_NAMED} more" if len(self.cited) > _MAX_NAMED else ""
         by = f", by {self.actor!r}" if self.actor is not None else ""
@@ -111,4 +130,64 @@ class Outcome:
         return f"{name}{did} {chunks}{more} of {counted(len(self.shown), 'chunk')} shown{by}"
 
 
-_MAX_NAMED = 5
+class Journal:
+    """The latest outcomes, and how many of each there were. Thread-safe.
+
+    Outcomes that teach, and likely mistakes, are logged at INFO, the rest at DEBUG; the first
+    likely mistake of a kind is a warning. No line contains a question or an answer.
+
+    Parameters
+    ----------
+    remember : int
+        How many outcomes are kept.
+    on_answer : callable, optional
+        Called with each outcome. Its errors are logged.
+    expects_actor : bool
+        Whether to warn once if an answer has no actor.
+    """
+
+    def __init__(
+        self,
+        *,
+        remember: int,
+        on_answer: Callable[[Outcome], object] | None,
+        expects_actor: bool,
+    ) -> None:
+        self._latest: deque[Outcome] = deque(maxlen=remember)
+        self._counts: Counter[str] = Counter()
+        self._on_answer = on_answer
+        self._expects_actor = expects_actor
+        self._lock = threading.Lock()
+
+    @property
+    def latest(self) -> tuple[Outcome, ...]:
+        """The latest outcomes, oldest first."""
+        with self._lock:
+            return tuple(self._latest)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were, by :attr:`Outcome.code`."""
+        with self._lock:
+            return dict(sorted(self._counts.items()))
+
+    def note(self, outcome: Outcome) -> None:
+        """Count, log and hand on an outcome."""
+        with self._lock:
+            is_first = not self._counts[outcome.code]
+            self._counts[outcome.code] += 1
+            self._latest.append(outcome)
+            lacks_actor = self._expects_actor and bool(outcome.feedback) and outcome.actor is None
+            self._expects_actor = self._expects_actor and not lacks_actor
+        if is_first and outcome.reason in _MISTAKES:
+            level = logging.WARNING
+        else:
+            level = logging.DEBUG if outcome.reason in _COMMON else logging.INFO
+        logger.log(level, "%s", outcome)
+        if lacks_actor:
+            logger.warning(_UNNAMED)
+        if self._on_answer is not None:
+            try:
+                self._on_answer(outcome)
+            except Exception:
+                logger.exception("on_answer failed")

@@ -1,4 +1,4 @@
-"""Sources as they appear in a prompt, and which chunk a key or an id stands for."""
+"""Sources as they appear in a prompt, and the chunks that keys and ids stand for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["PREFIX", "Rendered", "Source", "SourceLike", "as_source", "planted_ids"]
 
-#: So much of a chunk's beginning identifies it in a prompt, be the rest cut off.
+#: This many characters identify a chunk in a prompt, even if the rest is cut off.
 PREFIX = 64
 #: A quotation shorter than this may occur anywhere.
 _QUOTE = 20
@@ -20,10 +20,10 @@ _QUOTE = 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text for a formatter; :class:`~hebbgraph.Chunk` works as well.
+    """A text for a formatter; a :class:`~hebbgraph.Chunk` works as well.
 
-    ``id`` is the chunk's, or empty for a text that is not ours: it gets a key like the others, and
-    citing it has no effect.
+    ``id`` is the chunk's, or empty for another retriever's text: it gets a key like the others,
+    and citing it has no effect.
     """
 
     id: str
@@ -41,20 +41,20 @@ class Rendered:
     Attributes
     ----------
     sources : tuple of Source
-        Those shown, in the order of the prompt.
+        The sources shown, in the order of the prompt.
     keys : dict of str to str
-        Key to chunk id. Several keys may lead to one chunk.
+        Maps keys to chunk ids. Several keys may stand for one chunk.
     text : str
         The rendered text; empty if it was read back from a prompt.
     blocks : tuple of str
-        Chunk ids (or "") of the prompt's native document blocks, by index.
+        The chunk ids (or "") of the prompt's native document blocks, by index.
     shared : dict of str to tuple of str
-        Further chunks that a key stands for: of a parent document, those that were found.
+        Further chunks that a key stands for: the hits within a parent document.
     forms : frozenset of str
-        Forms of keys in the prompt that an answer may take up, other than brackets: ``"("`` for
+        Forms of keys in the prompt, other than brackets, that an answer may use: ``"("`` for
         ``(1)``, ``"label"`` for ``Source 1``.
     foreign : frozenset of str
-        Keys of texts that are not ours.
+        Keys of other retrievers' texts.
 
     Examples
     --------
@@ -72,15 +72,17 @@ class Rendered:
 
     @classmethod
     def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:
-        """Describe a prompt that something else numbered, in the order of ``sources``."""
-        own = tuple(map(as_source, sources))
-        keys = {str(number): one.id for number, one in enumerate(own, start) if one.id}
-        return cls(own, keys, blocks=tuple(one.id for one in own))
+        """Describe a prompt in which something else has numbered the sources, in this order."""
+        numbered = tuple(map(as_source, sources))
+        keys = {
+            str(number): source.id for number, source in enumerate(numbered, start) if source.id
+        }
+        return cls(numbered, keys, blocks=tuple(source.id for source in numbered))
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The chunks shown, each once."""
-        return tuple(dict.fromkeys(one.id for one in self.sources if one.id))
+        return tuple(dict.fromkeys(source.id for source in self.sources if source.id))
 
     @cached_property
     def id_set(self) -> frozenset[str]:
@@ -96,13 +98,13 @@ class Rendered:
     def _valid(self) -> dict[str, str]:
         """Keys that do not occur as a marker in any shown text."""
         planted: set[str] = set()
-        for one in self.sources:
-            planted.update(known_names(f"{one.title}\n{one.text}", self.keys))
+        for source in self.sources:
+            planted.update(known_names(f"{source.title}\n{source.text}", self.keys))
         return {key: id_ for key, id_ in self.keys.items() if key not in planted}
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Titles, folded, that a single shown chunk has, and no shown text holds as a marker."""
+        """Lower-case titles that one shown chunk has and no shown text contains as a marker."""
         ids: dict[str, set[str]] = {}
         for source in self.sources:
             if title := " ".join(source.title.lower().split()):
@@ -120,36 +122,35 @@ class Rendered:
 
     @cached_property
     def _planted_ids(self) -> frozenset[str]:
-        """Ids that occur in a shown text, from which an answer may have copied them."""
+        """Ids that occur in a shown text, where an answer may have copied them from."""
         return frozenset(planted_ids(self.ids, self.sources))
 
     @cached_property
     def _squashed(self) -> list[tuple[str, str]]:
-        return [(one.id, _squash(one.text)) for one in self.sources if one.id]
+        return [(source.id, _squash(source.text)) for source in self.sources if source.id]
 
     def find(self, name: str) -> str | None:
         """Return the chunk that a key or an id stands for, or None."""
-        if (found := self._valid.get(name) or self._valid.get(name.lower())) is not None:
-            return found
+        if (id_ := self._valid.get(name) or self._valid.get(name.lower())) is not None:
+            return id_
         if name in self.keys or name.isdecimal():
             return None
         if name in self.id_set:
             return None if name in self._planted_ids else name
         return self.titles.get(" ".join(name.lower().split()))
 
-    def behind(self, name: str) -> tuple[str, ...]:
-        """Return all chunks that a key or an id stands for: several, of a parent document."""
-        found = self.find(name)
-        if found is None:
+    def chunk_ids(self, name: str) -> tuple[str, ...]:
+        """Return all chunks that a key or an id stands for; a parent document has several."""
+        first = self.find(name)
+        if first is None:
             return ()
-        more = self.shared.get(name) or self.shared.get(name.lower()) or ()
-        return (found, *more)
+        return (first, *(self.shared.get(name) or self.shared.get(name.lower()) or ()))
 
     def text_of(self, id: str) -> str:
         """Return the shown text of a chunk."""
-        return next((one.text for one in self.sources if one.id == id), "")
+        return next((source.text for source in self.sources if source.id == id), "")
 
-    def holding(self, quote: str) -> list[str]:
+    def containing(self, quote: str) -> list[str]:
         """Return the chunks whose shown text contains a quotation, ignoring white space."""
         wanted = _squash(quote[:2_000]).strip(" .…\"'“”«»")
         if len(wanted) < _QUOTE:
@@ -167,8 +168,8 @@ def as_source(value: SourceLike) -> Source:
 def planted_ids(ids: Iterable[str], sources: Iterable[Source]) -> Iterator[str]:
     """Yield the ids that occur in a text as an answer would cite them."""
     known = dict.fromkeys(ids, "")
-    for one in sources:
-        text = f"{one.title}\n{one.text}"
+    for source in sources:
+        text = f"{source.title}\n{source.text}"
         yield from known_names(text, known)
         yield from (id_ for id_ in known if len(id_) >= LONG_ID and id_ in text)
 

@@ -1,4 +1,4 @@
-"""Which sources a prompt shows, whatever wrote it, and under which keys."""
+"""Finds the sources that a prompt shows, however it was written, and their keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["MAX_PROMPT_CHARACTERS", "rendered_in", "shown_in"]
 
 MAX_PROMPT_CHARACTERS = 4_000_000
 _MAX_OCCURRENCES = 8
-#: A shorter text proves nothing unless it has a key or lines of its own.
+#: A shorter text counts only if it has a key or lines of its own.
 _SHORT = 32
 _MAX_SENTENCES = 40
 _MAX_SEARCHED = 8_000_000
@@ -32,25 +32,25 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a source's text stands in a prompt, and the key before it."""
+    """An occurrence of a source's text in a prompt, and the key before it."""
 
     start: int
     stop: int
     source: int
     key: Key | None
-    inside: tuple[int, ...] = ()  # our sources that stand within a text that is not ours
+    inside: tuple[int, ...] = ()  # our sources within another retriever's text
 
 
-class _Given:
-    """Which key stands for what; one that stands before two texts stands for none."""
+class _KeyTable:
+    """Maps keys to chunks; a key before two different texts stands for none."""
 
     def __init__(self) -> None:
         self._ids: dict[str, tuple[str, ...]] = {}
         self._ambiguous: set[str] = set()
         self.forms: set[str] = set()
 
-    def note(self, key: Key, ids: Sequence[str]) -> None:
-        """Take in a key before a text."""
+    def add(self, key: Key, ids: Sequence[str]) -> None:
+        """Add a key before a text."""
         self.forms.update({"[": (), "name": ("(",), "label": ("label", "(")}.get(key.form, ("(",)))
         for name in (key.name, *key.others):
             if self._ids.setdefault(name, tuple(ids)) != tuple(ids):
@@ -58,7 +58,7 @@ class _Given:
 
     @property
     def keys(self) -> dict[str, str]:
-        """Key to chunk, the first of those within a text that is not ours."""
+        """The first chunk that each key stands for."""
         return {
             name: ids[0]
             for name, ids in self._ids.items()
@@ -67,7 +67,7 @@ class _Given:
 
     @property
     def foreign(self) -> frozenset[str]:
-        """Keys of texts that are not ours."""
+        """Keys of other retrievers' texts."""
         return frozenset(name for name, ids in self._ids.items() if not ids[0])
 
     @property
@@ -85,29 +85,29 @@ def rendered_in(
 ) -> Rendered:
     r"""Read back from a prompt which sources it shows, and under which keys.
 
-    Works on any prompt: what a reranker or a token limit dropped is not found, and what was
-    renumbered has its new key.
+    Works on any prompt: sources that a reranker or a token limit dropped are not found, and
+    renumbered ones have their new keys.
 
     Parameters
     ----------
     prompt : str
-        All the text that the model received.
+        All text that the model received.
     sources : iterable of Source or Chunk
         Candidates, in the order of retrieval.
     blocks : sequence of str
-        Texts of native document blocks, in order, for :func:`parse_annotations`. They count as
-        shown.
+        The texts of native document blocks, in order, for :func:`parse_annotations`. They count
+        as shown.
     instead : sequence of Source
-        Other texts of the same sources, such as the sentences around one: a source whose own text
-        has no key is looked for by these.
+        Other texts of the same sources, such as the sentences around one. They are searched for
+        the sources whose own text has no key.
 
     Returns
     -------
     Rendered
         A source is shown if the prompt contains its text, at least its first 64 characters, or one
-        of its sentences, and not just as part of another source. Its key is what stands in
-        brackets at the start of the same line or the line before. Texts under 32 characters need a
-        key or lines of their own.
+        of its sentences, and not just as part of another source. Its key is in brackets at the
+        start of the same line or the line before. Texts under 32 characters need a key or lines
+        of their own.
 
     Examples
     --------
@@ -115,42 +115,42 @@ def rendered_in(
     >>> rendered_in("Sources:\n[1] On births\nBorn in Tessel Bay.\n\nWho?", chunks).keys
     {'1': 'b'}
     """
-    own = list(dict.fromkeys(as_source(one) for one in sources))
-    rendered = _rendered_in(prompt, own, blocks)
+    candidates = list(dict.fromkeys(map(as_source, sources)))
+    rendered = _rendered_in(prompt, candidates, blocks)
     keyed = set(rendered.keys.values())
-    if lost := [one for one in instead if one.id not in keyed]:
-        again = _rendered_in(prompt, list(dict.fromkeys([*own, *lost])), blocks)
+    if keyless := [source for source in instead if source.id not in keyed]:
+        again = _rendered_in(prompt, list(dict.fromkeys([*candidates, *keyless])), blocks)
         if not keyed.issuperset(again.keys.values()):
             return again
     return rendered
 
 
-def _rendered_in(prompt: str, own: Sequence[Source], blocks: Sequence[str]) -> Rendered:
+def _rendered_in(prompt: str, sources: Sequence[Source], blocks: Sequence[str]) -> Rendered:
     prompt = prompt[-MAX_PROMPT_CHARACTERS:]
-    found = {at: _places(prompt, one, at) for at, one in enumerate(own)}
-    for otherwise in (_rewrapped, _in_passages):
-        if lost := {at: own[at] for at, places in found.items() if not places}:
-            found.update(otherwise(prompt, lost))
-    everywhere = [place for at in sorted(found) for place in found[at]]
-    places = _unclaimed(everywhere, {at for at, one in enumerate(own) if not one.id})
-    given = _Given()
+    places = {at: _places(prompt, source, at) for at, source in enumerate(sources)}
+    for search in (_rewrapped, _in_passages):
+        if missing := {at: sources[at] for at in places if not places[at]}:
+            places.update(search(prompt, missing))
+    foreign = {at for at, source in enumerate(sources) if not source.id}
+    everywhere = [place for at in sorted(places) for place in places[at]]
+    table = _KeyTable()
     shown: dict[int, None] = {}
-    for place in _told_apart(prompt, places, own):
+    for place in _one_source_each(prompt, _outermost(everywhere, foreign), sources):
         shown[place.source] = None
         if place.key is not None:
-            given.note(place.key, [own[at].id for at in place.inside] or [own[place.source].id])
+            table.add(place.key, [sources[at].id for at in place.inside or (place.source,)])
         shown.update(dict.fromkeys(place.inside))
-    native = tuple(_block_id(text, own) for text in blocks)
-    for at, one in enumerate(own):
-        if one.id and one.id in native:
+    native = tuple(_block_id(text, sources) for text in blocks)
+    for at, source in enumerate(sources):
+        if source.id and source.id in native:
             shown.setdefault(at)
     return Rendered(
-        sources=tuple(own[at] for at in shown),
-        keys=given.keys,
+        sources=tuple(sources[at] for at in shown),
+        keys=table.keys,
         blocks=native,
-        shared=given.shared,
-        forms=frozenset(given.forms),
-        foreign=given.foreign,
+        shared=table.shared,
+        forms=frozenset(table.forms),
+        foreign=table.foreign,
     )
 
 
@@ -161,7 +161,7 @@ def shown_in(prompt: str, sources: Rendered | Iterable[SourceLike]) -> list[str]
     ----------
     prompt : str
     sources : Rendered, or iterable of Source or Chunk
-        As in :func:`rendered_in`. Of a ``Rendered``, those that are still there.
+        The candidates, as in :func:`rendered_in`.
 
     Examples
     --------
@@ -170,24 +170,21 @@ def shown_in(prompt: str, sources: Rendered | Iterable[SourceLike]) -> list[str]
     >>> shown_in("Context:\nBorn in Tessel\n", [Source("b", "Born in Tessel")])
     ['b']
     """
-    own = sources.sources if isinstance(sources, Rendered) else sources
-    return list(rendered_in(prompt, own).ids)
+    candidates = sources.sources if isinstance(sources, Rendered) else sources
+    return list(rendered_in(prompt, candidates).ids)
 
 
-def _places(prompt: str, one: Source, at: int) -> list[_Place]:
-    text = one.text.strip()
-    for variant in dict.fromkeys((text, defused(text))):
-        if found := _verbatim(prompt, variant, at):
-            return found
-    return []
+def _places(prompt: str, source: Source, at: int) -> list[_Place]:
+    text = source.text.strip()
+    return _verbatim(prompt, text, at) or _verbatim(prompt, defused(text), at)
 
 
 def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
-    """Find passages that were taken out of texts, by a sentence of each."""
+    """Find extracts from texts, by one sentence of each."""
     found: dict[int, list[_Place]] = {}
     limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(prompt) + 1))
-    for at, one in sources.items():
-        text = one.text.strip()
+    for at, source in sources.items():
+        text = source.text.strip()
         for sentence in _SENTENCE_END.split(text, maxsplit=_MAX_SENTENCES)[:limit]:
             if len(sentence) > _SHORT and (start := prompt.find(sentence)) >= 0:
                 # A passage may begin in the middle of the sentence before.
@@ -199,7 +196,7 @@ def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_
 
 
 def _common_before(prompt: str, start: int, text: str, at: int) -> int:
-    """Return how many characters before two positions are the same."""
+    """Return how many characters before two positions agree."""
     count = 0
     while count < min(start, at) and prompt[start - 1 - count] == text[at - 1 - count]:
         count += 1
@@ -245,12 +242,12 @@ def _has_own_lines(prompt: str, start: int, stop: int) -> bool:
 
 
 def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
-    """Find texts whose line ends and spaces were changed, such as by a line per passage."""
+    """Find texts whose line ends and spaces were changed, such as one line per passage."""
     sources = {
-        at: one
-        for at, one in sources.items()
-        if len(one.text) >= _SHORT
-        and all(word in prompt for word in one.text[:PREFIX].split()[:-1])
+        at: source
+        for at, source in sources.items()
+        if len(source.text) >= _SHORT
+        and all(word in prompt for word in source.text[:PREFIX].split()[:-1])
     }
     if not sources:
         return {}
@@ -258,8 +255,8 @@ def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Pl
     flat = " ".join(match.group() for match in words)
     starts = list(accumulate((len(match.group()) + 1 for match in words), initial=0))
     found: dict[int, list[_Place]] = {}
-    for at, one in sources.items():
-        text = " ".join(one.text.split())
+    for at, source in sources.items():
+        text = " ".join(source.text.split())
         start = flat.find(text[: max(PREFIX, _SHORT)]) if len(text) >= _SHORT else -1
         if start < 0:
             continue
@@ -271,11 +268,10 @@ def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Pl
     return found
 
 
-def _unclaimed(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
-    """Drop what lies within another source's text; equal spans stay for now.
+def _outermost(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
+    """Drop places within another source's text, but not equal spans.
 
-    What lies within a text that is not ours, such as a parent document, is what that text's key
-    stands for.
+    The key of another retriever's text, such as a parent document, stands for our sources in it.
     """
     kept: list[_Place] = []
     by_length = sorted(places, key=lambda place: (place.start - place.stop, place.source))
@@ -297,12 +293,12 @@ def _unclaimed(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
     return sorted(kept, key=lambda place: (place.start, place.source))
 
 
-def _told_apart(
+def _one_source_each(
     prompt: str, places: Sequence[_Place], sources: Sequence[Source]
 ) -> Iterator[_Place]:
-    """Assign each place that several sources with the same text share to one of them.
+    """Assign each place to one source, where several have the same text.
 
-    By the title in the line before; otherwise in order, as long as there are enough places.
+    The title in the line before decides; otherwise sources are assigned in order.
     """
     used: set[int] = set()
     by_start: dict[int, list[_Place]] = {}
@@ -322,13 +318,13 @@ def _told_apart(
         yield rivals[0]
 
 
-def _block_id(text: str, sources: Sequence[Source]) -> str:
-    stripped = text.strip()
-    for one in sources:
-        if one.text.strip() == stripped:
-            return one.id
-    for one in sources:
-        own = one.text.strip()
-        if len(own) >= _SHORT and own[:PREFIX] in stripped:
-            return one.id
+def _block_id(block: str, sources: Sequence[Source]) -> str:
+    stripped = block.strip()
+    for source in sources:
+        if source.text.strip() == stripped:
+            return source.id
+    for source in sources:
+        text = source.text.strip()
+        if len(text) >= _SHORT and text[:PREFIX] in stripped:
+            return source.id
     return ""

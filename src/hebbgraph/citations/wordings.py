@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- phrases are easier to read on one line
-"""How answers say that a source does not help, by language: what dismissals are recognised by."""
+"""How answers say that a source does not help, by language."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ __all__ = ["WORDINGS", "Wording"]
 
 
 class Wording(NamedTuple):
-    """How a language denies, as patterns."""
+    """Patterns of denials in one language."""
 
     joins: str
-    """Stands between markers that are denied together."""
+    """Between markers that are denied together."""
     after: str
-    """Follows a marker, as its predicate."""
+    """The predicate after a marker."""
     before: str
-    """Leads up to a marker."""
+    """The words before a marker."""
 
 
-#: The languages whose denials are known, and how they are worded.
 WORDINGS = {
     "en": Wording(
         r"and|or|nor|both|as well as",

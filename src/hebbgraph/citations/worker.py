@@ -1,4 +1,4 @@
-"""Jobs of many learners, run in the background by a few threads that all of them share."""
+"""Runs the jobs of all learners in the background, in a few shared threads."""
 
 from __future__ import annotations
 
@@ -22,21 +22,19 @@ MAX_WAITING = 10_000
 MAX_THREADS = 4
 IDLE_SECONDS = 30.0
 _EXIT_SECONDS = 10.0
-#: So long whoever closes an index waits for what is being learned: a callback may have stalled.
+#: Closing an index waits at most this long for learning, as a callback may have stalled.
 CLOSING_SECONDS = 60.0
 
 
 class Worker:
-    """Runs jobs one after the other, in a daemon thread that it borrows while it has any.
+    """Runs jobs in order, in a shared daemon thread that it uses only while it has any.
 
-    When the process exits, waiting jobs get ten seconds to finish. After that, and while Python
-    takes its modules apart, nothing is queued and no thread is started. Errors of jobs are logged.
+    When the process exits, waiting jobs get ten seconds to finish; later jobs are refused. Errors
+    of jobs are logged.
 
     :meth:`put` never blocks and may be called during garbage collection, as when a stream is
     abandoned: ``SimpleQueue`` and the lock are reentrant. If too many jobs wait, the oldest is
-    dropped, and that is logged.
-
-    A waiting job keeps alive what it refers to. An idle thread keeps nothing alive.
+    dropped, and that is logged. An idle thread keeps no worker alive.
     """
 
     def __init__(self) -> None:
@@ -45,10 +43,10 @@ class Worker:
 
     def _reset(self) -> None:
         self._jobs: SimpleQueue[Job] = SimpleQueue()
-        self._scheduled = False  # it waits for a thread, or a thread runs one of its jobs
+        self._scheduled = False  # waiting for a thread, or running
 
     def put(self, job: Job) -> bool:
-        """Queue a job; return False if the process is exiting and nothing will run it."""
+        """Queue a job; return False if the process is exiting and will not run it."""
         if _threads.over:
             return False
         self._jobs.put(job)
@@ -58,9 +56,9 @@ class Worker:
         return True
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs queued before are done; False after ``timeout`` seconds.
+        """Wait until all jobs queued so far are done; False after ``timeout`` seconds.
 
-        A job that calls it does not wait, since it might wait for itself.
+        Within a job it does not wait, since it might wait for itself.
         """
         if not self._scheduled or threading.get_ident() in _threads.ids:
             return True
@@ -74,16 +72,16 @@ class Worker:
             oldest = self._jobs.get_nowait()
         except Empty:
             return
-        if isinstance(oldest, _Mark):  # somebody waits for it
+        if isinstance(oldest, _Mark):  # a flush waits for it
             self._jobs.put(oldest)
             return
         logger.warning("more than %d jobs wait for %r; the oldest is dropped", MAX_WAITING, self)
 
 
 def finish_learning(timeout: float | None = None) -> bool:
-    """Wait until all learners of this process have learned from what they heard so far.
+    """Wait until all learners of this process have learned everything they heard so far.
 
-    Whoever closes an index calls it first. False after ``timeout`` seconds.
+    Call this before closing an index. Returns False after ``timeout`` seconds.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     return all(
@@ -103,7 +101,7 @@ class _Mark:
 
 
 class _Threads:
-    """The threads of all workers: as many as have work, up to a bound."""
+    """The threads of all workers: one per busy worker, up to a bound."""
 
     def __init__(self) -> None:
         self.reset()
@@ -114,7 +112,7 @@ class _Threads:
         self.ids: set[int] = set()
         self._lock = threading.RLock()
         self._ready: SimpleQueue[Worker] = SimpleQueue()
-        self._working = 0  # workers that wait for a thread, or have one
+        self._working = 0  # workers with jobs
         self._count = 0
 
     def schedule(self, worker: Worker) -> None:
@@ -125,7 +123,7 @@ class _Threads:
             self._working += 1
             self._ready.put(worker)
             if self._count < min(self._working, MAX_THREADS) and not self.exiting:
-                self._count += 1  # first: making a thread may collect a stream that puts a job
+                self._count += 1  # first: starting a thread may collect garbage that puts a job
                 self._start()
 
     def _start(self) -> None:
@@ -133,7 +131,7 @@ class _Threads:
             threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
         except RuntimeError as error:
             self._count -= 1
-            logger.warning("no thread could be started, so that answers wait: %s", error)
+            logger.warning("no thread could be started, so answers wait: %s", error)
 
     def _run(self) -> None:
         self.ids.add(threading.get_ident())
@@ -142,7 +140,7 @@ class _Threads:
                 worker = self._ready.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
-                    self._count -= 1  # before it looks: a collected stream may schedule meanwhile
+                    self._count -= 1  # before looking: garbage collection may schedule meanwhile
                     if self._ready.empty():
                         self.ids.discard(threading.get_ident())
                         return
@@ -152,7 +150,7 @@ class _Threads:
             with self._lock:
                 worker._scheduled = False
                 self._working -= 1
-                if not worker._jobs.empty():  # after the others: nobody keeps a thread to itself
+                if not worker._jobs.empty():  # behind the other workers
                     self.schedule(worker)
             del worker  # an idle thread must not keep it alive
 
@@ -164,11 +162,11 @@ class _Threads:
             return
         try:
             job()
-        except BaseException:  # the thread serves others too
+        except BaseException:  # other workers need the thread
             logger.exception("%r failed", job)
 
     def finish(self) -> None:
-        """Let what waits be done, for a while; whatever comes later is refused."""
+        """Run waiting jobs for a while, then refuse more."""
         self.exiting = True
         deadline = time.monotonic() + _EXIT_SECONDS
         for worker in list(_workers):
@@ -177,13 +175,13 @@ class _Threads:
         self.over = True
         if late := sum(worker._scheduled for worker in list(_workers)):
             logger.warning(
-                "the process exits while %d learners are at work; what they did not learn is lost",
+                "the process exits while %d learners have work; what they did not learn is lost",
                 late,
             )
 
 
 def _forget() -> None:
-    """Start anew in a forked child, which has neither the threads nor the jobs."""
+    """Start empty in a forked child, which has none of the threads."""
     _threads.reset()
     for worker in list(_workers):
         worker._reset()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.citations import Rendered, Source, parse_citations, read_citations
-from hebbgraph.citations.dismissals import LANGUAGES, dismissed
+from hebbgraph.citations.dismissals import LANGUAGES, dismissed_markers
 
 DISMISSING = [
     "[7] does not say who drew them.",
@@ -81,14 +81,14 @@ def _spans(text: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("answer", DISMISSING)
 def test_what_does_not_help_is_not_cited(answer: str) -> None:
     spans = _spans(answer)
-    assert dismissed(answer, spans) == set(range(len(spans)))
+    assert dismissed_markers(answer, spans) == set(range(len(spans)))
     said = read_citations(answer, SOURCES)
     assert (said.ids, len(said.dismissed)) == ((), len(spans))
 
 
 @pytest.mark.parametrize("answer", CITING)
 def test_a_denial_whose_subject_is_the_matter_is_a_citation(answer: str) -> None:
-    assert dismissed(answer, _spans(answer)) == set()
+    assert dismissed_markers(answer, _spans(answer)) == set()
     assert len(parse_citations(answer, SOURCES)) == len(_spans(answer))
 
 
@@ -171,5 +171,5 @@ def test_the_languages_are_named() -> None:
 @given(st.text(st.sampled_from("[]12 ,.not saymentiokgéв没\n\ue000"), max_size=300))
 def test_any_text_is_read(text: str) -> None:
     spans = [match.span() for match in re.finditer(r"\[[12]\]", text)]
-    assert dismissed(text, spans) <= set(range(len(spans)))
+    assert dismissed_markers(text, spans) <= set(range(len(spans)))
     read_citations(text, SOURCES)
