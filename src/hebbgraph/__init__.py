@@ -73,17 +73,11 @@ from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings,
 
 if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
-    from hebbgraph.inspection import (
-        Causes,
-        Explanation,
-        LearnedEffect,
-        LessonReport,
-        Neighborhood,
-        TagCount,
-        Trace,
-    )
     from hebbgraph.pool import IndexPool
     from hebbgraph.recall import Ranking, RankStep, RecallOptions, Request, Strategy
+    from hebbgraph.records.explanations import Causes, Explanation, LearnedEffect, Trace
+    from hebbgraph.records.lesson_report import LessonReport
+    from hebbgraph.records.neighborhood import Neighborhood, TagCount
 
 __all__ = [
     "AccessError",
@@ -166,17 +160,10 @@ _LAZY = {
     "Stats": "hebbgraph.inspect.statistics",
     "Strategy": "hebbgraph.recall",
     **dict.fromkeys(
-        (
-            "Causes",
-            "Explanation",
-            "LearnedEffect",
-            "LessonReport",
-            "Neighborhood",
-            "TagCount",
-            "Trace",
-        ),
-        "hebbgraph.inspection",
+        ("Causes", "Explanation", "LearnedEffect", "Trace"), "hebbgraph.records.explanations"
     ),
+    "LessonReport": "hebbgraph.records.lesson_report",
+    **dict.fromkeys(("Neighborhood", "TagCount"), "hebbgraph.records.neighborhood"),
 }
 
 #: Names that moved to other distributions: they can be imported from here until 0.3.

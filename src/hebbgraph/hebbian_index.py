@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hebbgraph.inspect.statistics import Stats
     from hebbgraph.inspect.tags import Tags
     from hebbgraph.inspect.view import Inspection
-    from hebbgraph.inspection import Explanation
     from hebbgraph.namespace import Namespace
     from hebbgraph.records import Recall
+    from hebbgraph.records.explanations import Explanation
 
 __all__ = ["MOVED", "HebbianIndex", "Moved", "public_members"]
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from hebbgraph import EmbeddingError, HebbianIndex, ParameterError, Settings, SettingsMismatchError
+from hebbgraph.adapters.seed_vectors import EmbeddedTexts
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.recall.elsewhere import EmbeddedTexts
 from hebbgraph.vectors import table as vector_table
 
 pytestmark = pytest.mark.every_database

@@ -19,10 +19,10 @@ from hebbgraph._version import __version__
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.inspection import Explanation
 from hebbgraph.labels import heading_of, place_of
 from hebbgraph.pool import IndexPool
 from hebbgraph.records import Chunk, Recall
+from hebbgraph.records.explanations import Explanation
 from hebbgraph_documents import markdown_document, split_document
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context

@@ -12,7 +12,7 @@ from hebbgraph.inspect.maintenance import Maintenance
 from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspect.tags import Tags
 from hebbgraph.inspect.view import Inspection
-from hebbgraph.inspection import Explanation
+from hebbgraph.records.explanations import Explanation
 
 __all__ = ["ROOMS", "home_of", "method_of", "returned_by"]
 

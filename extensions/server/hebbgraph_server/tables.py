@@ -15,13 +15,6 @@ from typing import Any, get_origin, get_type_hints
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import NotFoundError
 from hebbgraph.inspect.documents import DocumentSummary
-from hebbgraph.inspection import (
-    LessonPoint,
-    TagCount,
-    TagNode,
-    TraceEvent,
-    TraceHit,
-)
 from hebbgraph.records import (
     Colony,
     EdgeChange,
@@ -31,6 +24,9 @@ from hebbgraph.records import (
     LessonRecord,
     TagCorrection,
 )
+from hebbgraph.records.explanations import TraceEvent, TraceHit
+from hebbgraph.records.lesson_report import LessonPoint
+from hebbgraph.records.neighborhood import TagCount, TagNode
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 

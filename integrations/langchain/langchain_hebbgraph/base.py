@@ -10,12 +10,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 from uuid import UUID
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError, Recall
+from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.arguments import agreed_namespace, check_names
 from hebbgraph.calling import Closing, Steps, astep, step
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.latest import Explaining, LatestRecalls
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,

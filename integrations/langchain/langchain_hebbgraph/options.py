@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypedDict, get_args
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError
+from hebbgraph.adapters.search_options import CommonSearchOptions
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
 from hebbgraph.protocols import Embedder
-from hebbgraph.recall.search_options import CommonSearchOptions
 from hebbgraph.recall.strategies import check_strategy
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever

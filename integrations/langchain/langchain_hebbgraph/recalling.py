@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
+from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.calling import in_thread
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.diversity import diverse_hits
 from langchain_core.documents import Document
 
 from langchain_hebbgraph.conversion import TRAIL, to_document

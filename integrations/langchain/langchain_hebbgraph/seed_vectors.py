@@ -7,13 +7,13 @@ from inspect import isfunction, signature
 from typing import Any
 
 from hebbgraph import HebbianIndex, ParameterError
-from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import (
+from hebbgraph.adapters.seed_vectors import (
     EmbeddedTexts,
     NumberedVectors,
     SeedVectors,
     included_vectors,
 )
+from hebbgraph.protocols import VectorSource
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 __all__ = ["vectors_of"]

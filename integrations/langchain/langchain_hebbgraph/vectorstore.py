@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from hebbgraph import HebbianIndex, Hit, ParameterError
+from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.arguments import check_names, one_of
 from hebbgraph.calling import in_thread
 from hebbgraph.embedders import given_vectors, passage_text
 from hebbgraph.filters import joined
-from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from html import escape
 
 from hebbgraph.cli.terminal import without_controls
-from hebbgraph.inspection import LessonPoint, LessonReport, MeanChange
+from hebbgraph.records.lesson_report import LessonPoint, LessonReport, MeanChange
 
 __all__ = ["as_html", "as_svg", "as_text"]
 

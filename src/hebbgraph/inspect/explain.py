@@ -7,13 +7,13 @@ import numpy as np
 from hebbgraph.errors import NotFoundError
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.inspect.replay import Replay, check_namespace, position
-from hebbgraph.inspection import Explanation, LearnedEffect
 from hebbgraph.learning.effects import learned_effects
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import path_steps
 from hebbgraph.recall.question import cues_of
 from hebbgraph.recall.recaller import Recaller
 from hebbgraph.records import Recall
+from hebbgraph.records.explanations import Explanation, LearnedEffect
 from hebbgraph.text import display
 
 __all__ = ["explain"]

@@ -18,12 +18,18 @@ from numpy.typing import NDArray
 from hebbgraph.arguments import check_k
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
-from hebbgraph.inspection import LessonPoint, LessonReport, MeanChange, MovedQuestion, Verdict
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.options import RecallOptions
 from hebbgraph.recall.recaller import Recaller
 from hebbgraph.recall.step_list import StepList
+from hebbgraph.records.lesson_report import (
+    LessonPoint,
+    LessonReport,
+    MeanChange,
+    MovedQuestion,
+    Verdict,
+)
 from hebbgraph.store.feedback_log import Selection
 
 __all__ = ["lesson_report"]

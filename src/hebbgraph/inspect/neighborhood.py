@@ -11,7 +11,7 @@ from hebbgraph.arrays import IntArray, top_n
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.cooccurrence import edges_between
-from hebbgraph.inspection import Neighborhood, TagChunk, TagCount, TagEdge, TagNode
+from hebbgraph.records.neighborhood import Neighborhood, TagChunk, TagCount, TagEdge, TagNode
 from hebbgraph.text import display, phrase_key
 
 __all__ = ["neighborhood", "tags_named", "tags_of_chunk"]

@@ -8,12 +8,12 @@ import numpy as np
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.inspection import Causes
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.recaller import Recaller
 from hebbgraph.recall.strategies import Request
 from hebbgraph.recall.strategies.spreading import Spreading
 from hebbgraph.records import Recall
+from hebbgraph.records.explanations import Causes
 
 __all__ = ["Replay", "check_namespace", "position", "spreading_of"]
 

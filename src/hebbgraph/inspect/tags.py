@@ -14,8 +14,8 @@ from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.inspect.corrections import correct_tags, undo_tag_correction
 from hebbgraph.inspect.neighborhood import neighborhood, tags_named, tags_of_chunk
-from hebbgraph.inspection import Neighborhood, TagCount
 from hebbgraph.records import CorrectionKind, TagCorrection
+from hebbgraph.records.neighborhood import Neighborhood, TagCount
 from hebbgraph.text import display, phrase_key
 
 if TYPE_CHECKING:

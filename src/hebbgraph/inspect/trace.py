@@ -12,12 +12,12 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.replay import Replay, check_namespace, spreading_of
-from hebbgraph.inspection import Trace, TraceCut, TraceEvent, TraceHit, TraceNode
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots
 from hebbgraph.recall.recaller import Recaller
 from hebbgraph.recall.strategies import Ranking
 from hebbgraph.records import Recall
+from hebbgraph.records.explanations import Trace, TraceCut, TraceEvent, TraceHit, TraceNode
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
 

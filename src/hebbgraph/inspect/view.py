@@ -17,10 +17,11 @@ from hebbgraph.inspect.export import colony_graph, incidence_graph, tag_graph
 from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
-from hebbgraph.inspection import Explanation, LessonReport, Trace
 from hebbgraph.learning.survey import deeds_of
 from hebbgraph.recall.search import Slots
 from hebbgraph.records import Colony, LearnedParameter, Recall
+from hebbgraph.records.explanations import Explanation, Trace
+from hebbgraph.records.lesson_report import LessonReport
 
 if TYPE_CHECKING:
     import networkx as nx

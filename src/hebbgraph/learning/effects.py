@@ -11,9 +11,9 @@ import numpy as np
 from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.trust import KINDS
-from hebbgraph.inspection import LearnedEffect
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.learning.recollection import Recollection
+from hebbgraph.records.explanations import LearnedEffect
 
 __all__ = ["learned_effects"]
 

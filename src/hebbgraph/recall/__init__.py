@@ -1,30 +1,28 @@
 """From a question to a Recall.
 
-Data flows through the room in this order:
+The files, in the order in which a question meets them; read ``recaller`` first:
 
-==================== ================================================================
-``options``          what is asked for beside the question: one record
-``recaller``         the pipeline, from a question to a Recall
-``query``            a question as it arrived, and what models add to it
-``question``         a query read with one graph's vocabulary: terms, cues, memory
-``conversation``     what earlier turns add to a question
-``masks``            a filter to the chunks that pass it
-``misfits``          why no chunk passes a filter
-``predicate``        the same for a callable, asked in rank order
-``search``           direct evidence: lexical and dense search
-``elsewhere``        vectors that another store keeps, for the chunks a question comes to
-``strategies``       ways to rank: what one is given, what it returns, one file each
-``steps``            what may change a ranking: rank steps
-``step_list``        which of our own steps a recall needs
-``staleness``        the step of time: versions and events of one subject
-``naming``           the step of titles: what a question names in full comes first
-``judging``          the step of a judge or reranker: a second look at the first hits
-``listwise``         a judge that is a language model
-``hits``             a ranking to hits: ties, chunks, paths
-``diversity``        hits that differ: by their words, or the step of ``per_colony``
-``latest``           which recall a result came from, for retrievers that explain it
-``search_options``   what the adapters' retrievers are told beside their fields
-==================== ================================================================
+================== =================================================================
+``recaller``       the pipeline
+``options``        the keywords of ``recall`` in one record, checked
+``query``          a question as it arrived, and what models add to it
+``conversation``   what earlier turns add to a question
+``question``       a query read with one graph's vocabulary: terms, cues, memory
+``masks``          a filter to the chunks that pass it
+``misfits``        why no chunk passes a filter
+``search``         direct evidence: lexical and dense search
+``elsewhere``      vectors that another store keeps
+``strategies``     ways to rank: what they read, what they return, one file each
+``naming``         titles that a question names come first
+``predicate``      a callable as a filter, called in rank order
+``steps``          the base class of rank steps
+``step_list``      which of our own steps a recall needs:
+``staleness``      - versions and events of one subject, by time
+``per_colony``     - at most so many hits of one colony
+``judging``        - a judge or reranker looks at the first hits again
+``listwise``       a judge that is a language model
+``hits``           a ranking to hits: ties, chunks, paths
+================== =================================================================
 
 The formulas that rank are in :mod:`hebbgraph.formulas`.
 """

@@ -37,7 +37,7 @@ class StepList:
             language, moment = namespace.settings.language, options.moment
             steps.append(InTime(namespace.truth, graph, timeline, query.text, language, moment))
         if options.per_colony is not None:
-            from hebbgraph.recall.diversity import PerColony
+            from hebbgraph.recall.per_colony import PerColony
 
             steps.append(PerColony(options.per_colony, namespace.colony_of))
         if namespace.reranker is not None:

@@ -2,6 +2,8 @@
 
 All are frozen pydantic models. They can be stored, compared, serialised to JSON
 (``model_dump_json``) and loaded again (``model_validate_json``) without the index.
+``explanations``, ``lesson_report`` and ``neighborhood`` hold what the verbs do not need; import
+their records from there, or from :mod:`hebbgraph`.
 """
 
 from hebbgraph.records.chunk import (

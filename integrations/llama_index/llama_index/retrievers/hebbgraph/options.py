@@ -16,9 +16,9 @@ from llama_index.core.schema import BaseNode, IndexNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import ParameterError
+from hebbgraph.adapters.search_options import CommonSearchOptions
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
-from hebbgraph.recall.search_options import CommonSearchOptions
 from llama_index.retrievers.hebbgraph.embedding import check_embed_model
 from llama_index.retrievers.hebbgraph.filters import to_where
 

@@ -25,13 +25,13 @@ from hebbgraph import (
     ParameterError,
     Recall,
 )
+from hebbgraph.adapters.diversity import diverse_hits
+from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.arguments import agreed_namespace, check_k
 from hebbgraph.calling import Steps, astep, in_thread, step
 from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.diversity import diverse_hits
-from hebbgraph.recall.latest import Explaining, LatestRecalls
 from hebbgraph.recall.options import check_query
 from llama_index.retrievers.hebbgraph.conversation import (
     RecallBundle,

@@ -8,13 +8,13 @@ from typing import Any
 from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
 
-from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import (
+from hebbgraph.adapters.seed_vectors import (
     EmbeddedTexts,
     NumberedVectors,
     SeedVectors,
     included_vectors,
 )
+from hebbgraph.protocols import VectorSource
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
 __all__ = ["vectors_of"]

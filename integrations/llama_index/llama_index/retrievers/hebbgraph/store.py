@@ -21,10 +21,10 @@ from llama_index.core.vector_stores.types import (
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.limits import MAX_K
-from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where

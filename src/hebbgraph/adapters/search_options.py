@@ -1,4 +1,4 @@
-"""What few retrievers need, whatever the framework: the options that their adapters share."""
+"""Options of a search that few retrievers need, shared by the adapters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+from hebbgraph.adapters.seed_vectors import SeedVectors, check_seed_vectors
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import FilterError, ParameterError
-from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from hebbgraph.recall.options import RecallOptions
 from hebbgraph.recall.steps import RankStep
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
@@ -28,7 +28,7 @@ class CommonSearchOptions:
     seed_vectors : callable or "embed", optional
         Gives a store's vectors by id.
     filter_by : callable, optional
-        From what a request says of itself to the filter for it; see :meth:`rule_for`.
+        Maps the fields of a request to the filter for it; see :meth:`rule_for`.
     per_colony, steps, min_score
         As for ``HebbianIndex.recall``.
     """
@@ -39,7 +39,7 @@ class CommonSearchOptions:
     per_colony: int | None = None
     steps: Sequence[RankStep] = ()
     min_score: float | None = None
-    #: How a rule says that everything may be seen.
+    #: How a rule spells "everything may be seen".
     everything: ClassVar[str] = "{}"
 
     def __post_init__(self) -> None:
@@ -54,67 +54,62 @@ class CommonSearchOptions:
 
     @property
     def for_recall(self) -> dict[str, Any]:
-        """Those that every recall is asked with, as they are: adapters pass them on unread."""
-        shared = {one.name for one in fields(RecallOptions)}
-        return {name: getattr(self, name) for name in self.names() if name in shared}
+        """The options that are keywords of ``recall``; adapters pass them on."""
+        keywords = {field.name for field in fields(RecallOptions)}
+        return {name: getattr(self, name) for name in self.names() if name in keywords}
 
     def rule_for(self, request: Mapping[str, Any]) -> Any:
-        """Return the filter that the access rule sets for a request; None if there is no rule.
-
-        Parameters
-        ----------
-        request : mapping
-            What it says of itself.
+        """Return the filter that ``filter_by`` sets for a request; None without ``filter_by``.
 
         Raises
         ------
         ParameterError
-            If the rule needs what the request does not say.
+            If the rule needs a field that the request lacks.
         FilterError
-            If the rule returns None: whoever wants to let everything pass says so.
+            If the rule returns None: to let everything pass, it must return ``everything``.
         """
         if self.filter_by is None:
             return None
         try:
-            found = self.filter_by(request)
+            rule = self.filter_by(request)
         except KeyError as error:
-            said = ", ".join(repr(name) for name in request) or "nothing"
+            names = ", ".join(repr(name) for name in request) or "nothing"
             raise ParameterError(
                 f"filter_by finds no {', '.join(map(repr, error.args)):.200}; the request says "
-                f"{said:.400}. Ask with it, or write what holds for requests without it"
+                f"{names:.400}. Ask with it, or write what holds for requests without it"
             ) from error
-        if found is None:
+        if rule is None:
             raise FilterError(
                 f"filter_by returned None; return {self.everything} where everything may be seen"
             )
-        return found
+        return rule
 
     @classmethod
-    def of(cls, given: Any) -> Self:
-        """Return options as they are, made of a mapping, or the default ones."""
-        if isinstance(given, Mapping):
-            check_names(given, cls.names(), of="SearchOptions")
-            return cls(**given)
-        if not (given is None or isinstance(given, cls)):
-            raise ParameterError(f"options is a SearchOptions, got {given!r:.80}")
-        return given or cls()
+    def of(cls, options: Any) -> Self:
+        """Return options unchanged, made from a mapping, or the default ones for None."""
+        if isinstance(options, Mapping):
+            check_names(options, cls.names(), of="SearchOptions")
+            return cls(**options)
+        if not (options is None or isinstance(options, cls)):
+            raise ParameterError(f"options is a SearchOptions, got {options!r:.80}")
+        return options or cls()
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of all options."""
-        return tuple(one.name for one in fields(cls))
+        return tuple(field.name for field in fields(cls))
 
     @classmethod
     def taken_from(cls, arguments: dict[str, Any], *, stacklevel: int) -> Self:
-        """Take ``options`` out of a call's arguments, and those that were arguments once."""
-        found = cls.of(arguments.pop("options", None))
+        """Pop ``options``, and options in their deprecated form, out of a call's arguments."""
+        options = cls.of(arguments.pop("options", None))
         old = {name: arguments.pop(name) for name in cls.names() if name in arguments}
         if not old:
-            return found
+            return options
         warnings.warn(
             f"write options=SearchOptions({', '.join(f'{name}=...' for name in old)}); "
             f"{', '.join(old)} as an argument of its own goes with 0.3",
             DeprecationWarning,
             stacklevel=stacklevel + 1,
         )
-        return replace(found, **old)
+        return replace(options, **old)

@@ -11,23 +11,22 @@ from typing import Any, Generic, TypeVar
 
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.inspection import Explanation
 from hebbgraph.records import Recall
+from hebbgraph.records.explanations import Explanation
 
 __all__ = ["Explaining", "LatestRecalls"]
 
 _MOST = 64
 
-#: What any retriever has returned and somebody still has, by its ``id()``.
+#: Results of any retriever that are still referenced, by their ``id()``.
 _RETURNED: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
-#: An index; this room lies below its own.
 _Index = TypeVar("_Index")
 
 
 @dataclass(frozen=True, slots=True)
-class _Returned(Generic[_Index]):
-    """A recall, and weak references to the objects that it was returned as."""
+class _Entry(Generic[_Index]):
+    """A recall, and weak references to the objects that were returned for it."""
 
     index: _Index
     recall: Recall
@@ -35,7 +34,7 @@ class _Returned(Generic[_Index]):
 
 
 class LatestRecalls(Generic[_Index]):
-    """The latest recalls of a retriever, which many tenants may share.
+    """The latest recalls of a retriever, which several tenants may share.
 
     Examples
     --------
@@ -52,13 +51,13 @@ class LatestRecalls(Generic[_Index]):
     """
 
     def __init__(self) -> None:
-        self._latest: deque[_Returned[_Index]] = deque(maxlen=_MOST)
+        self._entries: deque[_Entry[_Index]] = deque(maxlen=_MOST)
 
     def add(self, index: _Index, recall: Recall, results: Iterable[Any]) -> None:
-        """Keep a recall, and which objects were returned for it."""
+        """Remember a recall and the objects that were returned for it."""
         returned = list(results)
         _RETURNED.update((id(result), result) for result in returned)
-        self._latest.append(_Returned(index, recall, [weakref.ref(result) for result in returned]))
+        self._entries.append(_Entry(index, recall, [weakref.ref(result) for result in returned]))
 
     def find(
         self,
@@ -75,29 +74,29 @@ class LatestRecalls(Generic[_Index]):
         id_ : str
             Of the chunk.
         result : object, optional
-            As it was returned, or a copy. An object is known again, whatever else was asked
-            meanwhile; a copy is not, so it counts only if a single recall returned its id.
-            Left out, the latest recall of the namespace that returned the id is meant.
+            The object that was returned, or a copy of it. A copy names no recall, so it counts
+            only if a single recall returned its id. Left out, the latest recall of the namespace
+            that returned the id is meant.
         recall_id : str, optional
-            The recall that the result names itself.
+            The recall that the result itself names.
         namespace : str, optional
-            Of the caller. Needed where nothing else says which recall is meant.
+            The caller's. Needed if neither the object nor ``recall_id`` identifies the recall.
 
         Raises
         ------
         NotFoundError
             If none of the latest recalls returned it.
         ParameterError
-            If it cannot be told which one is meant.
+            If several recalls may be meant.
         """
-        latest = list(reversed(self._latest))
-        for returned in latest:
-            if returned.recall.id == recall_id or (
+        entries = list(reversed(self._entries))
+        for entry in entries:
+            if entry.recall.id == recall_id or (
                 recall_id is None
                 and result is not None
-                and any(reference() is result for reference in returned.results)
+                and any(reference() is result for reference in entry.results)
             ):
-                return returned.index, returned.recall
+                return entry.index, entry.recall
         if recall_id is None and _RETURNED.get(id(result), self) is result:
             raise ParameterError(
                 f"{id_!r} came back from another retriever, or before the latest {_MOST} recalls "
@@ -111,9 +110,9 @@ class LatestRecalls(Generic[_Index]):
                     "why(..., namespace=...)"
                 )
             matches = [
-                (returned.index, returned.recall)
-                for returned in latest
-                if returned.recall.namespace == namespace and returned.recall.hit(id_) is not None
+                (entry.index, entry.recall)
+                for entry in entries
+                if entry.recall.namespace == namespace and entry.recall.hit(id_) is not None
             ]
             if len(matches) > 1 and result is not None:
                 raise ParameterError(
@@ -130,20 +129,20 @@ class LatestRecalls(Generic[_Index]):
 
 
 class Explaining(ABC):
-    """What retrievers have that explain why something came back: :meth:`why`."""
+    """Base of retrievers that explain why something came back: :meth:`why`."""
 
     _latest: LatestRecalls[Any]
 
     @abstractmethod
     def _known(self, result: Any) -> tuple[str, Any, Mapping[str, Any]]:
-        """Return the id of a result, the object if it is one, and the trail that it carries.
+        """Return a result's chunk id, the object if it is one, and its metadata on the recall.
 
         Raises ParameterError for anything else.
         """
 
     @abstractmethod
     def _whose(self, namespace: str | None) -> str | None:
-        """Return the namespace that a request is about, if anything says it."""
+        """Return the namespace that a request is about, if anything names it."""
 
     @abstractmethod
     def _index_of(self, namespace: str | None) -> Any:
@@ -155,29 +154,30 @@ class Explaining(ABC):
         Parameters
         ----------
         result : node, document or str
-            One that this retriever has returned lately: it is known again, whatever others have
-            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
-            do. Of an id, the latest recall of the namespace that returned it counts.
+            A recent result of this retriever, or a chunk id. With ``include_path``, results name
+            their recall, so a copy will do. For an id, the latest recall of the namespace that
+            returned it counts.
         namespace : str, optional
-            Whose id that is, over a pool, if the request does not say it.
+            The namespace of an id, over a pool, if the request does not name it.
 
         Raises
         ------
         NotFoundError
             If none of the latest 64 recalls of this retriever returned it.
         ParameterError
-            If it cannot be told which recall is meant.
+            If several recalls may be meant.
         """
-        id_, held, trail = self._known(result)
-        named = trail.get("recall_id")
-        whose = self._whose(namespace)
+        chunk_id, returned, trail = self._known(result)
+        recall_id = trail.get("recall_id")
         try:
-            index, recall = self._latest.find(id_, held, recall_id=named, namespace=whose)
+            index, recall = self._latest.find(
+                chunk_id, returned, recall_id=recall_id, namespace=self._whose(namespace)
+            )
         except NotFoundError:
-            if named is None:
+            if recall_id is None:
                 raise
-            index, recall = self._index_of(trail.get("namespace")), named
-        found: Explanation = index.explain(recall, id_)
-        return found
+            index, recall = self._index_of(trail.get("namespace")), recall_id
+        explanation: Explanation = index.explain(recall, chunk_id)
+        return explanation
 
     awhy = in_thread(why)
