@@ -114,7 +114,7 @@ def served(config: ServingConfig, *, nodes: int) -> Iterator[list[Any]]:
 
 
 def processor_seconds(postmaster: int) -> dict[str, float]:
-    """Return the processor time of each part so far: Linux only.
+    """Return the processor time so far of each part, and of no other process: Linux only.
 
     Parameters
     ----------
@@ -136,7 +136,9 @@ def processor_seconds(postmaster: int) -> dict[str, float]:
         elif postmaster in (pid, parent):
             part = "database"
         else:
-            part = next((name for text, name in _PARTS.items() if text in line), "all others")
+            part = next((name for text, name in _PARTS.items() if text in line), "")
+        if not part:
+            continue
         # Children that ended count too, as connections of the database do.
         used = sum(map(int, fields[11:15] if part == "database" else fields[11:13]))
         spent[part] = spent.get(part, 0.0) + used / _TICKS

@@ -110,13 +110,20 @@ class _Load:
         self.waits: list[float] = []
         self.replicas: set[bytes] = set()
         self.failed: list[bytes] = []
+        self.reconnected = 0
         self._until = 0.0
         self._n_clients = clients
 
     def _ask(self, first: int) -> None:
         connection, number = _Connection(), first
         while (began := time.monotonic()) < self._until:
-            status, replica = connection.ask(self.requests[number % len(self.requests)])
+            try:
+                status, replica = connection.ask(self.requests[number % len(self.requests)])
+            except ConnectionError:  # HAProxy was given another list of replicas
+                self.reconnected += 1
+                connection.close()
+                connection = _Connection()
+                continue
             if b" 200 " not in status:
                 self.failed.append(status)
             self.waits.append(time.monotonic() - began)
@@ -126,7 +133,7 @@ class _Load:
 
     def run(self, seconds: float) -> None:
         """Ask for so long."""
-        self.waits, self.replicas, self.failed = [], set(), []
+        self.waits, self.replicas, self.failed, self.reconnected = [], set(), [], 0
         self._until = time.monotonic() + seconds
         each = len(self.requests) // self._n_clients
         clients = [
@@ -157,6 +164,7 @@ def _measured(clients: _Load, seconds: float, postmaster: int) -> dict[str, Any]
             part: round(1000 * used / asked, 2) for part, used in spent.items()
         },
         "failed": len(clients.failed),
+        "reconnected": clients.reconnected,
     }
 
 

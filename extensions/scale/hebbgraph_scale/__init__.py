@@ -1,22 +1,22 @@
-"""hebbgraph on more than one core or machine, among many vectors, and in PostgreSQL.
+"""hebbgraph on many cores or machines, with many vectors, and in PostgreSQL.
 
-Installed with ``pip install "hebbgraph[scale]"``.
+Install it with ``pip install "hebbgraph[scale]"``.
 
 ================  =======================================================================
-``build``         an index by many workers: processes, or a cluster of Ray
+``build``         builds an index with many workers: processes, or a Ray cluster
 ``commands``      ``hebbgraph build``, ``hebbgraph scale``
 ``ivf``           ``Settings(vector_search="ivf")``: approximate, from inverted lists
 ``quantized``     ``Settings(vector_search="quantized")``: exact, from eight-bit codes
 ``postgresql``    an index at ``postgresql+psycopg://...``
-``publishing``    :func:`publish` what is derived
-``replicas``      :func:`open_replica` from what is published
-``snapshots``     what both know: where snapshots lie, and what is whole
-``serving``       replicas by Ray Serve
-``storage``       folders and URLs of fsspec
-``directions``    the principal directions that both searches turn vectors onto
+``publishing``    :func:`publish`: derived parts to a folder or object storage
+``replicas``      :func:`open_replica`: an index that starts from a published snapshot
+``snapshots``     the layout of snapshots, shared by both
+``serving``       replicas behind Ray Serve
+``storage``       folders and fsspec URLs
+``directions``    principal directions, onto which both searches rotate vectors
 ================  =======================================================================
 
-hebbgraph loads builds, databases and searches by name, as entry points. Snapshots are imported::
+hebbgraph finds builds, databases and searches as entry points. Import snapshots::
 
     from hebbgraph_scale import open_replica, publish
 """
@@ -31,7 +31,7 @@ __all__ = ["Fetched", "Published", "fetch", "open_replica", "publish"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load snapshots when they are asked for: entry points pass through here, too."""
+    """Import on first use: entry points import this package, too."""
     if name in __all__:
         from hebbgraph_scale import publishing, replicas
 

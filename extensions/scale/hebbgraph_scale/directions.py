@@ -1,4 +1,4 @@
-"""Principal directions of vectors, which both searches turn onto."""
+"""Principal directions of vectors, onto which both searches rotate."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from numpy.typing import NDArray
 
 __all__ = ["principal_directions"]
 
-#: Vectors that principal directions are estimated from.
+#: Vectors sampled to estimate principal directions.
 _SAMPLE = 10_000
 
 
 def principal_directions(
     vectors: NDArray[np.float32],
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return the principal directions of vectors, by descending share of their length.
-
-    They are the eigenvectors of the second moments of a sample.
+    """Return the eigenvectors of the second moments of a sample of vectors.
 
     Returns
     -------
     shares : ndarray of float64, shape (dimension,), descending
         The share of the squared length along each direction.
     directions : ndarray of float32, shape (dimension, dimension)
-        One per column.
+        One direction a column.
 
     Examples
     --------

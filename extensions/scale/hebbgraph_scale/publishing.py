@@ -1,4 +1,4 @@
-"""Publishing: the files of what is derived, as blocks, and a manifest that is written last."""
+"""Publishing: derived files as blocks, then a manifest."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from hebbgraph_scale.snapshots import (
     FORMAT,
     UNFINISHED,
     Place,
-    Refused,
-    folder_of,
-    named,
-    opened,
+    UnusableSnapshot,
+    derived_folder,
+    read_manifest,
     scratch_in,
-    sealed,
+    storage_errors,
+    write_manifest,
 )
 from hebbgraph_scale.storage import check_bucket
 
@@ -39,24 +39,24 @@ __all__ = ["Published", "publish"]
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 24
-_AT_ONCE = 8
-#: Blocks that no snapshot names: of a publisher at work, or of one that was killed.
+_THREADS = 8
+#: Keep unnamed blocks this long: a publisher may be about to name them.
 _UNNAMED_KEPT = timedelta(days=1)
 
 
 class Published(NamedTuple):
-    """What :func:`publish` did.
+    """A published snapshot.
 
     Attributes
     ----------
     name : str
-        Of the snapshot, below the URL.
+        Below the URL.
     generation : int
-        How many commits it stands for.
+        The number of commits in it.
     bytes : int
-        Of all its files.
+        Size of all files.
     bytes_sent : int
-        Of blocks that were not there yet.
+        Size of the blocks that were new to the storage.
     """
 
     name: str
@@ -66,10 +66,9 @@ class Published(NamedTuple):
 
 
 def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = False) -> Published:
-    """Publish what is derived of an index, so that replicas start from it instead of building it.
+    """Publish the derived parts of an index, so that replicas need not build them.
 
-    Recalls and writes go on meanwhile. What was written since the last commit that the snapshot
-    stands for, a replica takes from the database.
+    Recalls and writes go on meanwhile. Replicas take later commits from the database.
 
     Parameters
     ----------
@@ -79,9 +78,9 @@ def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = Fals
         A folder, or a URL of fsspec: ``s3://bucket/path``, ``gs://...``. Many namespaces and
         databases may share it.
     keep : int, at least 1
-        So many snapshots of this namespace stay, the newest; others are removed.
+        Keep so many snapshots of this namespace, and remove older ones.
     resend : bool
-        Send blocks that are there, too: replaces those that were damaged in the storage.
+        Also send blocks that exist: replaces those that were damaged in the storage.
 
     Returns
     -------
@@ -92,27 +91,27 @@ def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = Fals
     ParameterError
         If the index lies in memory, or is read-only.
     StorageError
-        If the storage cannot be written, or there is no such bucket.
+        If the storage cannot be written, or the bucket does not exist.
     """
     if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
         raise ParameterError(f"keep is a whole number of at least 1, got {keep!r}")
     parts = index.parts
     place = Place.of(parts, url)
-    with named(url):
+    with storage_errors(url):
         check_bucket(place.system, place.folder, url)
     parts.check_exists()
-    with parts.held():  # learned what the log holds
+    with parts.held():  # learns from the log up to now
         pass
     parts.learned.keep()
     parts.derived.refresh()
     parts.derived.save()
-    with scratch_in(folder_of(parts)) as scratch:
+    with scratch_in(derived_folder(parts)) as scratch:
         commit, files = _captured(parts, scratch)
-        held = {} if resend else place.listed("blocks")
-        described, sent = {}, 0
+        stored = {} if resend else place.sizes("blocks")
+        described, bytes_sent = {}, 0
         for name, size in files:
-            described[name], more = _sent(place, scratch / name, size, held)
-            sent += more
+            described[name], sent = _send(place, scratch / name, size, stored)
+            bytes_sent += sent
     body = {
         "format": FORMAT,
         "database": parts.database.id,
@@ -121,22 +120,22 @@ def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = Fals
         "files": described,
     }
     name = f"{commit.generation:012d}.{time.time_ns():020d}.json"
-    with named(url):
+    with storage_errors(url):
         place.system.makedirs(f"{place.folder}/snapshots", exist_ok=True)
-        place.system.pipe_file(place.manifest(name), sealed(body))
+        place.system.pipe_file(place.manifest(name), write_manifest(body))
     _prune(place, keep)
     total = sum(size for _, size in files)
-    logger.info("published generation %d at %s: %d bytes", commit.generation, url, sent)
-    return Published(name, commit.generation, total, sent)
+    logger.info("published generation %d at %s: %d bytes", commit.generation, url, bytes_sent)
+    return Published(name, commit.generation, total, bytes_sent)
 
 
 def _captured(parts: Namespace, scratch: Path) -> tuple[Commit, list[tuple[str, int]]]:
-    """Link all files as they are now into a folder; return their commit, names and sizes.
+    """Link the present files into a folder; return their commit, names and sizes.
 
-    Files are replaced, never overwritten, but for vectors, which are appended to: so a link and
-    a size hold on to what there is, without keeping other processes waiting for the storage.
+    Files are replaced, not overwritten; only vectors are appended to. So a link and a size
+    preserve the present state without locking other processes out during the transfer.
     """
-    folder = folder_of(parts)
+    folder = derived_folder(parts)
     files = []
     with parts.derived.locked(), translated_os(str(folder)):
         graph = load_snapshot(folder)
@@ -156,55 +155,52 @@ def _captured(parts: Namespace, scratch: Path) -> tuple[Commit, list[tuple[str, 
     return Commit(graph.generation, graph.mark), files
 
 
-def _sent(place: Place, path: Path, size: int, held: dict[str, int]) -> tuple[list[list[Any]], int]:
-    """Send the blocks of a file that are not there; return all of them, and the bytes sent."""
+def _send(
+    place: Place, path: Path, size: int, stored: dict[str, int]
+) -> tuple[list[list[Any]], int]:
+    """Send the blocks of a file that are not stored; return all blocks, and the bytes sent."""
     blocks: list[list[Any]] = []
     sent = 0
-
-    def send(block: tuple[str, bytes]) -> None:
-        place.system.pipe_file(place.block(block[0]), block[1])
-
-    with path.open("rb") as file, ThreadPoolExecutor(_AT_ONCE) as pool, named(place.url):
+    with path.open("rb") as file, ThreadPoolExecutor(_THREADS) as pool, storage_errors(place.url):
         place.system.makedirs(f"{place.folder}/blocks", exist_ok=True)
         while size:
-            waiting = {}
-            for _ in range(_AT_ONCE):
+            missing = {}
+            for _ in range(_THREADS):
                 if not (content := file.read(min(_BLOCK, size))):
                     break
                 size -= len(content)
                 sha = hashlib.sha256(content).hexdigest()
                 blocks.append([sha, len(content)])
-                if held.get(sha) != len(content):
-                    waiting[sha] = content
+                if stored.get(sha) != len(content):
+                    missing[sha] = content
             if not content and size:
                 raise StorageError(f"{path} became shorter while it was published; publish again")
-            list(pool.map(send, waiting.items()))
-            for sha, content in waiting.items():
-                held[sha] = len(content)
-                sent += len(content)
+            list(pool.map(place.system.pipe_file, map(place.block, missing), missing.values()))
+            stored |= {sha: len(content) for sha, content in missing.items()}
+            sent += sum(map(len, missing.values()))
     return blocks, sent
 
 
 def _prune(place: Place, keep: int) -> None:
-    """Remove older snapshots, and blocks that none names any more."""
+    """Remove older snapshots, and blocks that no snapshot names any more."""
     names = place.names()
-    with named(place.url):
+    with storage_errors(place.url):
         kept, former = (_blocks_of(place, some) for some in (names[:keep], names[keep:]))
         for name in names[keep:]:
             _remove(place, place.manifest(name))
-        long_ago = datetime.now(UTC) - _UNNAMED_KEPT
-        for sha in set(place.listed("blocks")) - kept:
-            if sha in former or _is_older(place, place.block(sha), long_ago):
+        oldest = datetime.now(UTC) - _UNNAMED_KEPT
+        for sha in set(place.sizes("blocks")) - kept:
+            if sha in former or _is_older(place, place.block(sha), oldest):
                 _remove(place, place.block(sha))
 
 
 def _blocks_of(place: Place, names: Sequence[str]) -> set[str]:
-    blocks: set[str] = set()
+    named: set[str] = set()
     for name in names:
-        with contextlib.suppress(Refused, FileNotFoundError):
-            body = opened(place.system.cat_file(place.manifest(name)))
-            blocks |= {sha for held in body["files"].values() for sha, _ in held}
-    return blocks
+        with contextlib.suppress(UnusableSnapshot, FileNotFoundError):
+            body = read_manifest(place.system.cat_file(place.manifest(name)))
+            named |= {sha for blocks in body["files"].values() for sha, _ in blocks}
+    return named
 
 
 def _is_older(place: Place, path: str, than: datetime) -> bool:
@@ -216,5 +212,5 @@ def _is_older(place: Place, path: str, than: datetime) -> bool:
 
 
 def _remove(place: Place, path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):  # another publisher did
+    with contextlib.suppress(FileNotFoundError):  # another publisher was faster
         place.system.rm_file(path)

@@ -1,4 +1,4 @@
-"""Replicas: an index whose derived parts start from the newest snapshot that fits the truth."""
+"""Replicas: indexes that start from the newest snapshot that fits their database."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from hebbgraph_scale.snapshots import (
     FORMAT,
     UNFINISHED,
     Place,
-    Refused,
-    folder_of,
-    named,
-    opened,
+    UnusableSnapshot,
+    derived_folder,
+    read_manifest,
     scratch_in,
+    storage_errors,
 )
 
 __all__ = ["Fetched", "fetch", "open_replica"]
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 8
+_THREADS = 8
 
 
 class Fetched(NamedTuple):
-    """What :func:`fetch` did.
+    """The result of :func:`fetch`.
 
     Attributes
     ----------
     name : str or None
-        The snapshot that was taken; None if none fits, or what is here is as new.
+        The installed snapshot; None if none fits, or the local parts are as new.
     generation : int or None
-        Where the replica starts: that snapshot's, or what was here; None if it builds anew.
+        The generation that the replica starts from; None if it builds from the database.
     bytes : int
         Bytes read.
     refused : tuple of (name, reason)
-        Snapshots that are damaged, incomplete, or not of this truth.
+        Snapshots that are damaged, incomplete, or of another database.
     """
 
     name: str | None
@@ -60,11 +60,10 @@ class Fetched(NamedTuple):
 def open_replica(
     location: str | Path, *, replica_of: str, cache_dir: str | Path, **options: Any
 ) -> HebbianIndex:
-    """Open an index whose derived parts start from a published snapshot.
+    """Open an index that starts from a published snapshot.
 
-    It is an index like any other: it reads and writes the same database, and each recall first
-    takes what was committed since. If no snapshot fits, it builds what is derived, and says why
-    in the log.
+    It is an ordinary index of the same database, and each recall first catches up with later
+    commits. If no snapshot fits, the index builds its derived parts and logs why.
 
     Parameters
     ----------
@@ -73,7 +72,7 @@ def open_replica(
     replica_of : str
         Where :func:`publish` publishes.
     cache_dir : str or Path
-        A folder of this machine, which its processes may share.
+        A folder of this machine; its processes may share it.
     **options
         For :meth:`hebbgraph.HebbianIndex.open`.
 
@@ -92,7 +91,9 @@ def open_replica(
 
 
 def fetch(index: HebbianIndex, url: str) -> Fetched:
-    """Take the newest whole snapshot, unless what is here is as new; call it before any recall.
+    """Install the newest usable snapshot, unless the local parts are as new.
+
+    Call it before any recall.
 
     Parameters
     ----------
@@ -115,55 +116,55 @@ def fetch(index: HebbianIndex, url: str) -> Fetched:
     parts = index.parts
     place = Place.of(parts, url)
     refused: list[tuple[str, str]] = []
-    read = 0
-    here = _generation_here(parts)
-    with scratch_in(folder_of(parts)) as scratch:
+    n_bytes = 0
+    local = _local_generation(parts)
+    with scratch_in(derived_folder(parts)) as scratch:
         for name in place.names():
             try:
-                body = _fitting(place, name, parts)
-                if here is not None and body["commit"][0] <= here:
+                body = _usable_manifest(place, name, parts)
+                if local is not None and body["commit"][0] <= local:
                     break
                 remove(scratch / "files")
-                read += _downloaded(place, body, scratch / "files")
-            except (Refused, FileNotFoundError) as error:
-                reason = str(error) if isinstance(error, Refused) else "it was removed"
-                logger.warning("%s: snapshot %s is not taken: %s", url, name, reason)
+                n_bytes += _download(place, body, scratch / "files")
+            except (UnusableSnapshot, FileNotFoundError) as error:
+                reason = str(error) if isinstance(error, UnusableSnapshot) else "it was removed"
+                logger.warning("%s: skipping snapshot %s: %s", url, name, reason)
                 refused.append((name, reason))
                 continue
             with parts.derived.locked():
-                here = _generation_here(parts)  # another process may have been faster
-                if here is None or here < body["commit"][0]:
-                    _install(scratch / "files", folder_of(parts))
-                    return Fetched(name, body["commit"][0], read, tuple(refused))
+                local = _local_generation(parts)  # another process may have been faster
+                if local is None or local < body["commit"][0]:
+                    _install(scratch / "files", derived_folder(parts))
+                    return Fetched(name, body["commit"][0], n_bytes, tuple(refused))
             break
-    if here is None:
+    if local is None:
         logger.warning("%s: no snapshot of this index fits: building from the database", url)
-    return Fetched(None, here, read, tuple(refused))
+    return Fetched(None, local, n_bytes, tuple(refused))
 
 
-def _generation_here(parts: Namespace) -> int | None:
-    """Return the generation of the graph in the folder, if it is of this truth."""
+def _local_generation(parts: Namespace) -> int | None:
+    """Return the generation of the local graph, if it belongs to this database."""
     try:
-        graph = load_snapshot(folder_of(parts))
-    except DamagedPartError:  # what is damaged is replaced
+        graph = load_snapshot(derived_folder(parts))
+    except DamagedPartError:
         return None
     if graph is None or not parts.truth.history.knows(Commit(graph.generation, graph.mark)):
         return None
     return graph.generation
 
 
-def _fitting(place: Place, name: str, parts: Namespace) -> dict[str, Any]:
-    """Read a manifest; refuse it unless its commit led to the truth."""
-    with named(place.url):
-        body = opened(place.system.cat_file(place.manifest(name)))
+def _usable_manifest(place: Place, name: str, parts: Namespace) -> dict[str, Any]:
+    """Read a manifest; raise UnusableSnapshot unless the database knows its commit."""
+    with storage_errors(place.url):
+        body = read_manifest(place.system.cat_file(place.manifest(name)))
     if body["format"] != FORMAT:
-        raise Refused(f"it has format {body['format']}, and this version reads {FORMAT}")
+        raise UnusableSnapshot(f"it has format {body['format']}, and this version reads {FORMAT}")
     if [body["database"], body["namespace"]] != [parts.database.id, parts.name]:
-        raise Refused("it is of another database or namespace")
+        raise UnusableSnapshot("it is of another database or namespace")
     commit = Commit(*body["commit"])
     if not parts.truth.history.knows(commit):
         newest = parts.truth.state().commit.generation
-        raise Refused(
+        raise UnusableSnapshot(
             f"it is newer than the database, which has generation {newest}"
             if commit.generation > newest
             else f"its generation {commit.generation} is of another history of the database"
@@ -171,40 +172,41 @@ def _fitting(place: Place, name: str, parts: Namespace) -> dict[str, Any]:
     return body
 
 
-def _downloaded(place: Place, body: dict[str, Any], into: Path) -> int:
-    """Write the files of a snapshot into a folder, each block checked; return the bytes read."""
-    read = 0
+def _download(place: Place, body: dict[str, Any], into: Path) -> int:
+    """Write the files of a snapshot into a folder, checking each block; return the bytes read."""
+    n_bytes = 0
 
-    def content(block: Sequence[Any]) -> bytes:
+    def read_block(block: Sequence[Any]) -> bytes:
+        sha, size = block
         try:
-            found: bytes = place.system.cat_file(place.block(block[0]))
+            content: bytes = place.system.cat_file(place.block(sha))
         except FileNotFoundError:
-            raise Refused(f"block {block[0][:12]} is missing") from None
-        if len(found) != block[1]:
-            raise Refused(f"block {block[0][:12]} has {len(found)} of {block[1]} bytes")
-        if hashlib.sha256(found).hexdigest() != block[0]:
-            raise Refused(f"block {block[0][:12]} is damaged")
-        return found
+            raise UnusableSnapshot(f"block {sha[:12]} is missing") from None
+        if len(content) != size:
+            raise UnusableSnapshot(f"block {sha[:12]} has {len(content)} of {size} bytes")
+        if hashlib.sha256(content).hexdigest() != sha:
+            raise UnusableSnapshot(f"block {sha[:12]} is damaged")
+        return content
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_THREADS) as pool:
         for name, blocks in body["files"].items():
             path = into / name
             with translated_os(str(into)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = path.open("wb")
             with file:
-                for start in range(0, len(blocks), _AT_ONCE):
-                    with named(place.url):
-                        found = list(pool.map(content, blocks[start : start + _AT_ONCE]))
+                for start in range(0, len(blocks), _THREADS):
+                    with storage_errors(place.url):
+                        contents = list(pool.map(read_block, blocks[start : start + _THREADS]))
                     with translated_os(str(into)):
-                        read += sum(map(file.write, found))
-    return read
+                        n_bytes += sum(map(file.write, contents))
+    return n_bytes
 
 
 def _install(files: Path, folder: Path) -> None:
-    """Move files to where they belong, in place of all that was there; the folder is locked.
+    """Replace the derived files; the caller has locked the folder.
 
-    If this process dies in between, each part still says of which commit it is.
+    If this process dies halfway, each part still states its own commit.
     """
     with translated_os(str(folder)):
         for path in list(folder.iterdir()):

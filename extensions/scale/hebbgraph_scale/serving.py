@@ -1,11 +1,11 @@
-"""Replicas by Ray Serve: the server of hebbgraph-server, in as many copies as there is to do.
+"""Replicas of hebbgraph-server behind Ray Serve.
 
-``hebbgraph scale serve CONFIG``, or with Ray's own tools, also in a cluster's config file::
+Start them with ``hebbgraph scale serve CONFIG``, with Ray's config file, or::
 
     serve run hebbgraph_scale.serving:app database=postgresql+psycopg://... cache_dir=...
 
-Ray starts, watches, scales and replaces the replicas, and routes requests. What they know lies in
-PostgreSQL; each machine keeps derived parts in ``cache_dir``, which its replicas share.
+Ray starts, watches, scales and replaces replicas, and routes requests. PostgreSQL holds the data;
+each machine keeps derived parts in ``cache_dir``, which its replicas share.
 """
 
 from __future__ import annotations
@@ -35,33 +35,32 @@ __all__ = ["ReplicaPool", "ServingConfig", "app", "read_config", "run"]
 logger = logging.getLogger(__name__)
 
 _FAILED = 400
-#: Ray's HAProxy takes requests in place of its proxies, and tells no replica who sent them.
+#: Makes Ray route requests by HAProxy, which hides the client's address from replicas.
 _HAPROXY = "RAY_SERVE_ENABLE_HA_PROXY"
 
 
 class ServingConfig(BaseModel):
-    """What is served, and by how many.
+    """The index to serve, and the number of replicas.
 
     Attributes
     ----------
     database : str
-        A URL of PostgreSQL; a directory, where all replicas run on one machine.
+        A PostgreSQL URL, or a directory if all replicas run on one machine.
     cache_dir : str
-        A folder of each machine; ``~`` and ``$VARIABLE`` are those of the machine.
+        A folder of each machine; may hold ``~`` and ``$VARIABLE``.
     snapshots : str, optional
-        Where snapshots are published: replicas start from them.
+        Where snapshots are published; replicas start from them.
     embedder : str, optional
-        A model of sentence-transformers.
+        A sentence-transformers model.
     tokens : str, optional
-        A TOML file of tokens, on each machine. Without one, only this machine is listened to.
+        A TOML file of tokens on each machine. Without it, replicas answer only their own machine.
     host, port
         Where Ray's proxies listen.
     server : dict
         Further settings of :class:`hebbgraph_server.ServerSettings`, such as ``allowed_hosts``.
     min_replicas, max_replicas : int
-        Ray adds and removes replicas between them.
     ongoing : float
-        Requests at once that each replica should have.
+        Ray aims at this number of concurrent requests a replica.
     cpus : float
         Processors that Ray reserves for a replica; .5 puts two on one.
     """
@@ -82,7 +81,7 @@ class ServingConfig(BaseModel):
     cpus: float = Field(default=1.0, gt=0)
 
     def settings(self) -> Any:
-        """Return the settings of the server; tokens are read here."""
+        """Read the tokens; return the settings of the server."""
         server = require("hebbgraph_server", extra="serving", purpose="serving")
         access = require("hebbgraph_server.access", extra="serving", purpose="serving")
         tokens = () if self.tokens is None else tuple(access.read_tokens(Path(self.tokens)))
@@ -99,108 +98,106 @@ def read_config(path: Path) -> ServingConfig:
     Raises
     ------
     ParameterError
-        If it cannot be read, or names what there is not.
+        If it cannot be read, or holds unknown or invalid settings.
     """
     try:
         if path.suffix.lower() in (".yaml", ".yml"):
             yaml = require("yaml", extra="serving", purpose=f"reading {path}")
-            held = yaml.safe_load(path.read_text("utf-8"))
+            settings = yaml.safe_load(path.read_text("utf-8"))
         else:
-            held = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"{path}: {error}") from error
+            settings = tomllib.loads(path.read_text("utf-8"))
     except Exception as error:
-        if type(error).__module__.startswith("yaml"):
+        if isinstance(error, OSError | ValueError) or type(error).__module__.startswith("yaml"):
             raise ParameterError(f"{path}: {error}") from error
         raise
-    return _config(held, str(path))
+    return _config(settings, str(path))
 
 
-def _config(held: Any, where: str) -> ServingConfig:
-    if not isinstance(held, dict):
-        raise ParameterError(f"{where} holds no settings; write database = ... and cache_dir = ...")
+def _config(settings: Any, source: str) -> ServingConfig:
+    if not isinstance(settings, dict):
+        raise ParameterError(f"{source} holds no settings; add database = ... and cache_dir = ...")
     try:
-        return ServingConfig(**held)
+        return ServingConfig(**settings)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
-        )
-        raise ParameterError(f"{where}: {problems}") from error
+        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise ParameterError(f"{source}: {'; '.join(problems)}") from error
 
 
 class ReplicaPool(IndexPool):
     """An IndexPool whose indexes start from published snapshots.
 
-    If the storage cannot be reached, they are built from the database, and the log says so.
+    If the storage cannot be reached, it logs a warning and builds them from the database.
     """
 
     def __init__(self, location: str, *, replica_of: str | None, **options: Any) -> None:
         super().__init__(location, **options)
         self._replica_of = replica_of
-        self._starting: dict[str, threading.Lock] = {}
-        self._begun: set[str] = set()
+        self._locks: dict[str, threading.Lock] = {}
+        self._started: set[str] = set()
 
     @contextmanager
     def lend(self, namespace: str) -> Iterator[HebbianIndex]:
-        """Yield the open index of a namespace, begun from a snapshot when it is first opened."""
+        """Yield the open index of a namespace; fetch its snapshot first, once."""
         with super().lend(namespace) as index:
-            if self._replica_of is not None and namespace not in self._begun:
-                with self._starting.setdefault(namespace, threading.Lock()):
-                    if namespace not in self._begun:
-                        self._begin(index, self._replica_of)
-                        self._begun.add(namespace)
+            if self._replica_of is not None and namespace not in self._started:
+                with self._locks.setdefault(namespace, threading.Lock()):
+                    if namespace not in self._started:
+                        self._fetch(index, self._replica_of)
+                        self._started.add(namespace)
             yield index
 
-    def _begin(self, index: HebbianIndex, url: str) -> None:
+    def _fetch(self, index: HebbianIndex, url: str) -> None:
         try:
-            fetched = fetch(index, url)
+            name = fetch(index, url).name
+            logger.info("%s: started from snapshot %s", index.namespace, name)
         except StorageError as error:
             logger.warning("%s: building from the database: %s", url, error)
-        else:
-            logger.info("%s: begun from %s", index.namespace, fetched.name)
 
 
 def app(args: dict[str, str] | ServingConfig) -> Any:
-    """Return the application of Ray Serve.
+    """Return the Ray Serve application.
 
     Parameters
     ----------
     args : dict or ServingConfig
-        Ray passes what stands under ``args:`` in its config file, or after ``serve run``.
+        Ray passes ``args:`` of its config file, or the arguments of ``serve run``.
     """
     serve = require("ray.serve", extra="serving", purpose="serving by Ray")
     config = args if isinstance(args, ServingConfig) else _config(args, "args")
     if not is_url(config.database):
         logger.warning("%s is a directory: all replicas must run on this machine", config.database)
     settings = config.settings()
-    most = settings.open_namespaces
-    ours = isinstance(args, ServingConfig)  # then proxies listen where the settings say
+    max_open = settings.open_namespaces
+    is_ours = isinstance(args, ServingConfig)  # run() makes the proxies listen on config.host
 
     class Replica:
-        """One replica: a pool of tenants behind the routes, the page and MCP."""
+        """A pool of tenants behind the routes, the page and MCP."""
 
         def __init__(self) -> None:
             from hebbgraph_server import create_app
             from hebbgraph_server.indexes import Indexes
 
-            if not (settings.tokens or ours):
-                _check_addresses_are_known()
+            if not (settings.tokens or is_ours) and os.environ.get(_HAPROXY) == "1":
+                raise ParameterError(
+                    f"HAProxy ({_HAPROXY}=1) hides who asks, so everyone on the network could read "
+                    "and write; name a file of tokens: tokens = FILE"
+                )
             cache = os.path.expandvars(os.path.expanduser(config.cache_dir))
             options: dict[str, Any] = {"cache_dir": cache, "settings": "saved"}
             if config.embedder is not None:
                 options["embedder"] = SentenceTransformerEmbedder(config.embedder)
             self.pool = ReplicaPool(
-                config.database, replica_of=config.snapshots, max_open=most, **options
+                config.database, replica_of=config.snapshots, max_open=max_open, **options
             )
-            self._served = create_app(Indexes(self.pool), settings, sessions=False)
+            self._app = create_app(Indexes(self.pool), settings, sessions=False)
             self.id = serve.get_replica_context().replica_id.unique_id
 
         def __serve_build_asgi_app__(self) -> Any:
-            return _Tenants(self._served, self, open_here=not settings.tokens)
+            return _Tenants(self._app, self, local_only=not settings.tokens)
 
-        @serve.multiplexed(max_num_models_per_replica=most)  # type: ignore[untyped-decorator]
+        @serve.multiplexed(max_num_models_per_replica=max_open)  # type: ignore[untyped-decorator]
         async def tenant(self, namespace: str) -> str:
-            """Tell Ray that this replica has a tenant open; the pool opens and closes it."""
+            """Tell Ray that this replica has a tenant open."""
             return namespace
 
     deployment = serve.deployment(
@@ -216,57 +213,48 @@ def app(args: dict[str, str] | ServingConfig) -> Any:
     return deployment(serve.ingress()(Replica)).bind()
 
 
-def _check_addresses_are_known() -> None:
-    """Raise ParameterError where Ray's proxies tell no replica who asks."""
-    if os.environ.get(_HAPROXY) == "1":
-        raise ParameterError(
-            f"behind HAProxy ({_HAPROXY}=1) nobody's address is known, so everyone on the network "
-            "could read and write; name a file of tokens: tokens = FILE"
-        )
-
-
 class _Tenants:
-    """Tells Ray which tenants are open here, once a request of one was allowed and answered.
+    """Middleware that tells Ray which tenants this replica has open.
 
-    The header ``x-replica`` of an answer names the replica that gave it. Without tokens
-    (``open_here``), only this machine is answered: where Ray's proxies listen is Ray's to say under
-    ``serve deploy``, and by default that is everywhere.
+    It adds the header ``x-replica``. With ``local_only`` it refuses other machines: under ``serve
+    deploy`` Ray decides where proxies listen, by default everywhere.
     """
 
-    def __init__(self, app: Any, replica: Any, *, open_here: bool) -> None:
-        self.app, self.replica, self.open_here = app, replica, open_here
+    def __init__(self, app: Any, replica: Any, *, local_only: bool) -> None:
+        self.app, self.replica, self.local_only = app, replica, local_only
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if self.open_here and scope["type"] == "http" and not _is_from_here(scope):
+        if self.local_only and scope["type"] == "http" and not _is_local(scope):
             await _refusal()(scope, receive, send)
             return
-        answered = []
+        status = _FAILED
 
-        async def sending(message: Any) -> None:
+        async def send_named(message: Any) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                answered.append(message["status"])
-                who = (b"x-replica", self.replica.id.encode())
-                message = {**message, "headers": [*message["headers"], who]}
+                status = message["status"]
+                header = (b"x-replica", self.replica.id.encode())
+                message = {**message, "headers": [*message["headers"], header]}
             await send(message)
 
-        await self.app(scope, receive, sending)
-        if scope["type"] == "http" and answered and answered[0] < _FAILED:
-            asked = parse_qs(scope["query_string"].decode("latin-1")).get("namespace")
-            if scope["path"].startswith("/v1/") and asked:
-                await self.replica.tenant(asked[0])
+        await self.app(scope, receive, send_named)
+        if scope["type"] == "http" and status < _FAILED and scope["path"].startswith("/v1/"):
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            if namespaces := query.get("namespace"):
+                await self.replica.tenant(namespaces[0])
 
 
-def _is_from_here(scope: Any) -> bool:
-    access = require("hebbgraph_server.settings", extra="serving", purpose="serving")
+def _is_local(scope: Any) -> bool:
+    settings = require("hebbgraph_server.settings", extra="serving", purpose="serving")
     client = scope.get("client")
-    return bool(client) and bool(access.is_loopback(client[0]))
+    return bool(client) and bool(settings.is_loopback(client[0]))
 
 
 def _refusal() -> Any:
-    """Return what a request over the network gets where there are no tokens."""
+    """Return the answer to a request over the network without tokens."""
     problems = require("hebbgraph_server.problems", extra="serving", purpose="serving")
     detail = (
-        "without a token only the machine itself is answered, as everyone on the network could "
+        "without tokens only the machine itself is answered, as everyone on the network could "
         "read and write; name a file of tokens in the settings: tokens = FILE"
     )
     return problems.response(problems.problem(403, "AccessError", detail))

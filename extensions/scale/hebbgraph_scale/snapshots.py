@@ -1,14 +1,13 @@
-"""Published snapshots: derived parts as immutable files, so that a replica need not build them.
+"""The layout of published snapshots: derived parts as immutable files.
 
-Below the URL lies a folder for each namespace of each database::
+Each namespace of each database has a folder below the URL::
 
     <folder>/blocks/<sha256>                      at most 16 MiB of a file
-    <folder>/snapshots/<generation>.<time>.json   which blocks make which file; written last
+    <folder>/snapshots/<generation>.<time>.json   the blocks of each file; written last
 
-A block is named by its content, so what has not changed is not sent again: of a file that was
-appended to, its last block. What a replica takes are the files that another machine's process
-would have written into its folder. Each still says of which commit it is, and counts only if the
-truth knows that commit; the rest comes from the truth, as after any restart.
+Blocks are named by their content, so publishing sends only what changed; of a file that was
+appended to, the last block. A snapshot holds the files that a process of another machine writes
+into its own folder. Each file states its commit and counts only if the database knows that commit.
 """
 
 from __future__ import annotations
@@ -34,26 +33,26 @@ __all__ = [
     "FORMAT",
     "UNFINISHED",
     "Place",
-    "Refused",
-    "folder_of",
-    "named",
-    "opened",
+    "UnusableSnapshot",
+    "derived_folder",
+    "read_manifest",
     "scratch_in",
-    "sealed",
+    "storage_errors",
+    "write_manifest",
 ]
 
 FORMAT = 2
-#: Names of files that are no part of what is derived.
+#: Names of files that belong to no snapshot.
 UNFINISHED = re.compile(r"\.(?:partial|lock)$|^lock$")
 _SHA = re.compile(r"[0-9a-f]{64}")
 
 
-class Refused(Exception):
-    """Why a snapshot is of no use."""
+class UnusableSnapshot(Exception):
+    """Says why a snapshot cannot be used."""
 
 
 class Place(NamedTuple):
-    """The folder of one namespace in some storage."""
+    """The folder of one namespace in a storage."""
 
     system: Any
     folder: str
@@ -61,9 +60,8 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, parts: Namespace, url: str) -> Place:
-        purpose = f"a snapshot at {url}"
-        system, path = file_system(url, extra="scale", purpose=purpose)
-        return cls(system, f"{path.rstrip('/')}/{folder_of(parts).name}", url)
+        system, path = file_system(url, extra="scale", purpose=f"a snapshot at {url}")
+        return cls(system, f"{path.rstrip('/')}/{derived_folder(parts).name}", url)
 
     def block(self, sha: str) -> str:
         return f"{self.folder}/blocks/{sha}"
@@ -71,23 +69,24 @@ class Place(NamedTuple):
     def manifest(self, name: str) -> str:
         return f"{self.folder}/snapshots/{name}"
 
-    def listed(self, below: str) -> dict[str, int]:
-        """Return the names in a folder with their sizes; none if there is no folder."""
-        with named(self.url):
+    def sizes(self, subfolder: str) -> dict[str, int]:
+        """Return the size of each file in a subfolder, by name; empty if it does not exist."""
+        with storage_errors(self.url):
             self.system.invalidate_cache()
             try:
-                found = self.system.ls(f"{self.folder}/{below}", detail=True)
+                files = self.system.ls(f"{self.folder}/{subfolder}", detail=True)
             except FileNotFoundError:
                 return {}
-        return {one["name"].rpartition("/")[2]: int(one["size"] or 0) for one in found}
+        return {file["name"].rpartition("/")[2]: int(file["size"] or 0) for file in files}
 
     def names(self) -> list[str]:
-        """Return the names of all snapshots, the newest first."""
-        return sorted(one for one in self.listed("snapshots") if one.endswith(".json"))[::-1]
+        """Return the names of all snapshots, newest first."""
+        names = (name for name in self.sizes("snapshots") if name.endswith(".json"))
+        return sorted(names, reverse=True)
 
 
-def folder_of(parts: Namespace) -> Path:
-    """Return the folder of the derived parts, which may be written."""
+def derived_folder(parts: Namespace) -> Path:
+    """Return the folder of derived parts; raise ParameterError if it cannot be written."""
     folder = parts.derived.directory
     if folder is None or parts.derived.in_memory:
         raise ParameterError(
@@ -99,7 +98,7 @@ def folder_of(parts: Namespace) -> Path:
 
 @contextlib.contextmanager
 def scratch_in(folder: Path) -> Iterator[Path]:
-    """Yield a folder beside the parts, gone in the end; compacting sweeps a dead process's."""
+    """Yield a temporary folder among the parts; compacting removes those of dead processes."""
     scratch = folder / f".snapshot-{secrets.token_hex(8)}.partial"
     with translated_os(str(folder)):
         scratch.mkdir(parents=True)
@@ -112,33 +111,39 @@ def scratch_in(folder: Path) -> Iterator[Path]:
         remove(scratch)
 
 
-def sealed(body: dict[str, Any]) -> bytes:
-    """Return a manifest, whose first line is the checksum of the rest."""
+def write_manifest(body: dict[str, Any]) -> bytes:
+    """Return a manifest; its first line is the checksum of the rest."""
     content = json.dumps(body).encode()
     return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
 
 
-def opened(manifest: bytes) -> dict[str, Any]:
-    """Parse a manifest; refuse one that is damaged, or names what it must not."""
+def read_manifest(manifest: bytes) -> dict[str, Any]:
+    """Parse a manifest.
+
+    Raises
+    ------
+    UnusableSnapshot
+        If it is damaged, or names a file outside of the folder.
+    """
     checksum, _, content = manifest.partition(b"\n")
     if checksum.decode("ascii", "replace") != hashlib.sha256(content).hexdigest():
-        raise Refused("its manifest is incomplete or damaged")
+        raise UnusableSnapshot("its manifest is incomplete or damaged")
     body: dict[str, Any] = json.loads(content)
     for name, blocks in body["files"].items() if body["format"] == FORMAT else ():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
-            raise Refused(f"it names a file outside of its folder: {name!r:.80}")
+            raise UnusableSnapshot(f"it names a file outside of its folder: {name!r:.80}")
         if not all(_SHA.fullmatch(str(sha)) for sha, _ in blocks):
-            raise Refused(f"it names a block that is none, of {name!r:.80}")
+            raise UnusableSnapshot(f"it names an invalid block of {name!r:.80}")
     return body
 
 
 @contextlib.contextmanager
-def named(url: str) -> Iterator[None]:
-    """Say where storage failed; that something is not there is the caller's matter."""
+def storage_errors(url: str) -> Iterator[None]:
+    """Raise errors of a storage as StorageError; FileNotFoundError passes."""
     try:
         yield
-    except (HebbgraphError, FileNotFoundError, Refused):
+    except (HebbgraphError, FileNotFoundError, UnusableSnapshot):
         raise
-    except Exception as error:  # each kind of storage raises its own
+    except Exception as error:  # each storage raises errors of its own
         raise StorageError(f"{url}: {type(error).__name__}: {error}") from error

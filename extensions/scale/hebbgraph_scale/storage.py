@@ -1,4 +1,4 @@
-"""Where fsspec reaches: a folder, ``s3://``, ``gs://``, ``memory://`` and others, by their URL."""
+"""Storage that fsspec reaches: folders, ``s3://``, ``gs://``, ``memory://`` and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hebbgraph.extras import require
 
 __all__ = ["check_bucket", "file_system"]
 
-#: Storage that is kept in buckets. fsspec makes one with the first folder in it, whatever its name.
+#: Protocols with buckets. Writing to a missing bucket would make fsspec create it.
 _BUCKETED = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az"}
 
 
@@ -19,14 +19,14 @@ def file_system(url: str, *, extra: str, purpose: str) -> tuple[Any, str]:
     Raises
     ------
     MissingExtraError
-        If fsspec, or the package for this kind of storage, is not installed.
+        If fsspec, or its package for this protocol, is not installed.
     ParameterError
-        If no package knows the URL.
+        If fsspec does not know the protocol.
     """
     core = require("fsspec.core", extra=extra, purpose=purpose)
     try:
         system, path = core.url_to_fs(url)
-    except ImportError as error:  # each kind of storage has a package of its own
+    except ImportError as error:  # each protocol has its own package
         raise MissingExtraError(f"{purpose}: {error}") from error
     except ValueError as error:
         raise ParameterError(
@@ -36,13 +36,10 @@ def file_system(url: str, *, extra: str, purpose: str) -> tuple[Any, str]:
 
 
 def check_bucket(system: Any, path: str, url: str) -> None:
-    """Raise StorageError if a path lies in a bucket that is not there.
-
-    A bucket of a mistyped name would be made, paid for, and read by nobody.
-    """
-    kinds = {system.protocol} if isinstance(system.protocol, str) else {*system.protocol}
+    """Raise StorageError if a path lies in a missing bucket, which a typo would create."""
+    protocols = {system.protocol} if isinstance(system.protocol, str) else {*system.protocol}
     bucket = path.lstrip("/").partition("/")[0]
-    if kinds & _BUCKETED and not system.exists(bucket):
+    if protocols & _BUCKETED and not system.exists(bucket):
         raise StorageError(
             f"{url}: there is no bucket {bucket!r}, or it may not be read; check the name, or make "
             "it with the tools of the storage"

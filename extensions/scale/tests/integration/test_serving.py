@@ -57,14 +57,14 @@ def test_the_network_is_listened_to_with_tokens_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "open_here", "status"),
+    ("client", "local_only", "status"),
     [
         (("127.0.0.1", 5000), True, 200), (("::1", 5000), True, 200),
         (("192.0.2.7", 5000), True, 403), (None, True, 403), (("192.0.2.7", 5000), False, 200),
     ],
 )  # fmt: skip
 def test_without_tokens_only_this_machine_is_answered(
-    client: tuple[str, int] | None, open_here: bool, status: int
+    client: tuple[str, int] | None, local_only: bool, status: int
 ) -> None:
     pytest.importorskip("fastapi", reason="the extra server is not installed")
     sent: list[Any] = []
@@ -77,7 +77,7 @@ def test_without_tokens_only_this_machine_is_answered(
 
     scope = {"type": "http", "path": "/v1/stats", "query_string": b"", "client": client}
     replica = SimpleNamespace(id="r1")
-    asyncio.run(_Tenants(served, replica, open_here=open_here)(scope, None, send))
+    asyncio.run(_Tenants(served, replica, local_only=local_only)(scope, None, send))
     assert sent[0]["status"] == status
     assert ((b"x-replica", b"r1") in sent[0]["headers"]) is (status == 200)
 

@@ -217,7 +217,7 @@ def test_a_publisher_killed_before_its_manifest_leaves_the_former_snapshot(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(publishing, "sealed", killed)
+        patch.setattr(publishing, "write_manifest", killed)
         with pytest.raises(KeyboardInterrupt):
             publish(source, str(url))
     index, fetched = replica(url)
@@ -257,7 +257,7 @@ def test_of_another_database(source: HebbianIndex, make_index: Any, tmp_path: Pa
     url = tmp_path / "bucket"
     publish(source, str(url))
     other = make_index([{"id": "x", "text": "Nothing of this."}], "other")
-    theirs = only_folder(url).rename(url / snapshots.folder_of(other.parts).name)
+    theirs = only_folder(url).rename(url / snapshots.derived_folder(other.parts).name)
     assert theirs.is_dir()
     fetched = fetch(other, str(url))
     assert [reason for _, reason in fetched.refused] == ["it is of another database or namespace"]
@@ -277,7 +277,7 @@ def test_a_manifest_cannot_name_a_file_elsewhere(
     publish(source, str(url))
     body = json.loads(newest(url).read_bytes().partition(b"\n")[2])
     body["files"]["../../stray"] = next(iter(body["files"].values()))
-    newest(url).write_bytes(snapshots.sealed(body))
+    newest(url).write_bytes(snapshots.write_manifest(body))
     _, fetched = replica(url)
     assert "outside of its folder" in fetched.refused[0][1]
     assert not list(tmp_path.rglob("stray"))
