@@ -44,7 +44,8 @@ def _route(
     if body is not None:
         schema = _resolved(body["content"]["application/json"]["schema"], schemas)
         required = schema.get("required", ())
-        yield '<div class="scroll" tabindex="0" role="region" aria-label="Fields"><table>'
+        yield f'<div class="scroll" tabindex="0" role="region" aria-label="Fields of {path}">'
+        yield "<table>"
         yield "<tr><th>field<th>type<th>default<th>about</tr>"
         for name, field in schema.get("properties", {}).items():
             default = "required" if name in required else _default(field)

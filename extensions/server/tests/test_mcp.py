@@ -41,6 +41,12 @@ async def use_all(client: Client) -> None:
     """Recall, cite, explain, remember and forget, and read a chunk."""
     tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == {"recall", "cite", "remember", "forget", "explain"}
+    hints = {tool.name: tool.annotations for tool in tools}
+    assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
+        "recall",
+        "explain",
+    }
+    assert all(tool.output_schema for tool in tools)
     found = await call(client, "recall", query=QUESTION, k=3)
     first, last = found["passages"][0]["id"], found["passages"][2]["id"]
     given = await call(client, "cite", recall_id=found["recall_id"], chunk_ids=[last])
@@ -65,6 +71,7 @@ async def use_all(client: Client) -> None:
     barns = await call(client, "recall", query="Owl number 7 hunts voles in barn 7", k=1)
     assert barns["passages"][0]["heading"] == "Barns"
     assert barns["passages"][0]["source"].startswith("barns, passage ")
+    assert barns["passages"][0]["complete"]
     assert "/srv" not in str(barns)
     assert (await call(client, "forget", document_id="/srv/barns"))["removed"] == len(
         parts["chunk_ids"]

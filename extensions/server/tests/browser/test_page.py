@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hebbgraph import HebbianIndex
+from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.labels import heading_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,45 @@ def test_hits_have_the_scores_and_causes_of_the_index(window: Window, index: Heb
     ).replace(" ", "")
 
 
+def test_a_score_is_told_in_words_and_its_bar_stays_in_the_card(
+    open_window: Callable[..., Window], index: HebbianIndex
+) -> None:
+    trace = index.inspect.trace(index.recall(QUESTION))
+    lowered = next(at for at, hit in enumerate(trace.hits) if hit.causes.learned < -0.05)
+    for width in (1440, 390):
+        page = open_window(width=width).ask(QUESTION)
+        page.get_by_text("Sure: passages hold what the question names.").wait_for()
+        assert page.get_by_role("status").filter(has=page.locator(".hits")).count() == 0
+        assert page.locator("[aria-live] .hits").count() == 0  # a screen reader reads no whole list
+        for why in page.get_by_text(re.compile("^Why: ")).all():
+            why.click()
+        for card in page.get_by_role("listitem").filter(has_text="Why: ").all():
+            box, bar = card.bounding_box(), card.locator(".bar").bounding_box()
+            assert box is not None
+            assert bar is not None
+            parts = [part.bounding_box() for part in card.locator(".bar i").all()]
+            assert all(part is not None for part in parts)
+            right = max(part["x"] + part["width"] for part in parts if part is not None)
+            assert right <= bar["x"] + bar["width"] + 1 <= box["x"] + box["width"]
+        assert page.locator(".hit").nth(lowered).locator(".bar .minus").count() == 1
+
+
+def test_passages_of_one_document_can_be_told_apart_in_every_view(window: Window) -> None:
+    page = window.ask(QUESTION)
+    names = ("Tessel Bay", "Tessel Bay › Access")
+    for name in names:
+        assert page.get_by_role("heading", name=name, exact=True).count() == 1
+    page = window.go("replay")
+    page.get_by_role("heading", name="Where it ended").wait_for()
+    ends = page.get_by_role("listitem")
+    for name in names:
+        assert ends.get_by_role("button", name=name, exact=True).count() == 1
+    page = window.go("learning")
+    compared = page.get_by_role("table").filter(has_text="without")
+    for name in names:
+        compared.get_by_role("button", name=name, exact=True).wait_for()
+
+
 def test_lessons_behind_a_hit_are_named(window: Window, index: HebbianIndex) -> None:
     page = window.ask(QUESTION)
     recall = index.recall(QUESTION)
@@ -83,6 +122,9 @@ def test_lessons_behind_a_hit_are_named(window: Window, index: HebbianIndex) -> 
     assert [float(one.replace("−", "-")) for one in shown] == (
         pytest.approx([one.effect for one in effects], abs=0.0006)
     )
+    told = " ".join(_text(page, "dialog ul.plain li"))
+    assert f"taught by {effects[0].actor}" in told
+    assert not re.search("[0-9a-f]{8}", told)  # passages have names, not ids
 
 
 def test_a_filter_and_a_second_question(window: Window, index: HebbianIndex) -> None:
@@ -183,6 +225,27 @@ def test_replay_shows_every_flow_of_every_step(window: Window, index: HebbianInd
     assert (page.locator("path.edge.learned").count() > 0) == (learned > 0)
 
 
+def test_replay_fills_its_frame_and_shows_names_in_full(
+    open_window: Callable[..., Window], index: HebbianIndex
+) -> None:
+    trace = index.inspect.trace(index.recall(QUESTION))
+    for width in (1440, 2560):
+        window = open_window(width=width)
+        window.ask(QUESTION)
+        page = window.go("replay")
+        frame = page.get_by_role("region", name="The spread")
+        inside, drawn = frame.bounding_box(), page.locator(".spread").bounding_box()
+        assert inside is not None
+        assert drawn is not None
+        assert inside["width"] - 60 < drawn["width"] <= inside["width"]
+        labels = {
+            re.sub("[\u2068\u2069]", "", " ".join(label.locator("tspan").all_text_contents()))
+            for label in page.locator(".spread text.label").all()
+        }
+        assert {node.value for node in trace.nodes if node.kind == "tag"} & labels
+        assert "Sable Trench Expedition › Results" in labels
+
+
 def test_replay_plays_by_itself(window: Window) -> None:
     page = window.go("replay")
     page.get_by_label("Question", exact=True).fill(QUESTION)
@@ -246,6 +309,19 @@ def test_no_label_of_the_map_covers_another(
                 )
                 page.get_by_role("button", name=opened, exact=True).press("Enter")
                 page.locator(f'.picture:not([data-drawn="{len(boxes)}"])').wait_for()
+
+
+def test_hubs_are_folded_and_a_tag_may_be_alone(window: Window, index: HebbianIndex) -> None:
+    index.add(
+        Chunk(id=f"h{n}", text="x", tags=("tide table", f"berth {n % 40}")) for n in range(400)
+    )
+    around = index.tags.around("berth 7", limit=39)
+    assert [hub.tag for hub in around.hubs] == ["tide table"]
+    page = window.go("map?tag=berth%207")
+    page.get_by_text("1 hub, folded").wait_for()
+    assert page.get_by_role("link", name="tide table").is_hidden()
+    page.get_by_text("1 hub, folded").click()
+    page.get_by_role("link", name="tide table").wait_for()
 
 
 def test_a_tag_is_moved_by_dragging(window: Window) -> None:
@@ -436,7 +512,10 @@ def test_the_numbers_of_the_index(window: Window, index: HebbianIndex) -> None:
         name = str(tile.get_attribute("data-stat"))
         assert float(tile.get_attribute("data-value") or "nan") == pytest.approx(stats[name])
     page.get_by_role("button", name="Examine").click()
-    assert page.locator("[data-findings]").get_attribute("data-findings") == "0"
+    page.get_by_text("All is well: ").wait_for()
+    page.get_by_role("button", name="Find colonies").click()
+    page.get_by_text(f"{len(index.inspect.colonies())} colonies:").wait_for()
+    page.get_by_text("All is well: ").wait_for()  # neither takes the other's place
 
 
 def test_text_is_added_with_progress(window: Window, index: HebbianIndex, tmp_path: Path) -> None:
@@ -496,8 +575,7 @@ def test_every_view_is_accessible_and_fits(
                 page.get_by_label("Step forward").click()
         page.wait_for_timeout(700)  # until plots and pictures are drawn
         found: Any = Axe().run(page).response["violations"]
-        serious = [one for one in found if one["impact"] in ("serious", "critical")]
-        assert serious == [], [(one["id"], one["nodes"][0]["html"]) for one in serious]
+        assert found == [], [(one["id"], one["nodes"][0]["html"]) for one in found]
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         if pictures:
             name = f"page-{view.split('?')[0]}-{width}.png"
@@ -523,7 +601,7 @@ def test_the_api_is_described_for_people(open_window: Callable[..., Window]) -> 
         page.goto(f"{window.url}docs")
         page.get_by_role("heading", name="POST /v1/recall").wait_for()
         found: Any = Axe().run(page).response["violations"]
-        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        assert found == [], [(one["id"], one["nodes"][0]["html"]) for one in found]
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         if pictures := os.environ.get("HEBBGRAPH_SCREENSHOTS"):
             page.screenshot(path=str(Path(pictures) / f"api-{width}.png"))

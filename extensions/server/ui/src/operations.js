@@ -20,7 +20,7 @@ export function showOperations(view, parameters) {
   const refresh = [() => measure(numbers)];
   const changed = () => Promise.all(refresh.map((again) => again()));
   put(view,
-    h("section", { "aria-label": "Documents" }, documents(parameters.get("document"), changed, refresh)),
+    h("section", documents(parameters.get("document"), changed, refresh)),
     may("write") && h("section", h("h2", "Add"), adding(changed)),
     h("section", h("h2", "Size"), numbers),
     h("div.pair",

@@ -32,7 +32,7 @@ export function places(nodes, edges, width, height) {
   const order = nodes.slice(1).map((node) => [node.colony === null ? 0 : hashed(`colony ${node.colony}`), hashed(node.tag), node])
     .sort(([a, b], [c, d]) => a - c || b - d).map(([, , node]) => node);
   nodes.forEach((node, at) => {
-    const angle = (2 * Math.PI * order.indexOf(node)) / order.length;
+    const angle = at ? (2 * Math.PI * order.indexOf(node)) / order.length : 0; // a tag may be alone
     const near = most > least ? (Math.log1p(node.weight) - least) / (most - least) : 0;
     const far = at === 0 ? 0 : 1 - 0.55 * near;
     node.homeX = node.x = far * (width / 2 - 60) * Math.cos(angle) - (at ? node.wide / 2 - 16 : 0);
