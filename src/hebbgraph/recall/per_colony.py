@@ -49,6 +49,7 @@ def limit_per_colony(colonies: IntArray, k: int, limit: int) -> list[int]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> limit_per_colony(np.array([5, 5, 5, 6]), 2, 1)
     [0, 3]
     >>> limit_per_colony(np.array([5, 5, 5, 6]), 3, 1)
