@@ -25,7 +25,7 @@ from hebbgraph import Chunk, HebbianIndex
 from hebbgraph_scale.build.adding import new_recipe
 from hebbgraph_scale.build.driver import Driver
 from hebbgraph_scale.build.engines import Engine, engine_named
-from hebbgraph_scale.build.recipe import Given
+from hebbgraph_scale.build.recipe import ChunkList
 
 from hebbgraph_bench.datasets import Dataset, load
 
@@ -119,7 +119,7 @@ def _built(
     path: Path, chunks: Sequence[Chunk], n: int, engine: Engine, questions: Sequence[str]
 ) -> Content:
     bounds = [len(chunks) * at // n for at in range(n + 1)]
-    parts = [Given(list(chunks[a:b]), a, b - a) for a, b in pairwise(bounds)]
+    parts = [ChunkList(list(chunks[a:b]), a, b - a) for a, b in pairwise(bounds)]
     with HebbianIndex.open(path) as index:
         recipe = new_recipe(index.settings)
         driver = Driver(index.parts, engine, path.with_name(f"{path.name}-shelf"), recipe)

@@ -29,7 +29,7 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import VectorSearchName
 from hebbgraph.settings import Settings
 from hebbgraph_scale.build.building import build
-from hebbgraph_scale.build.driver import Told
+from hebbgraph_scale.build.driver import BuildProgress
 from hebbgraph_scale.build.engines import engine_named
 from hebbgraph_scale.build.sources import partitions_of
 
@@ -81,7 +81,7 @@ def _write(corpus: Recombined, n: int, folder: Path) -> list[str]:
 def _build(files: Sequence[str], index: Path, workers: int) -> dict[str, Any]:
     began, told = perf_counter(), [0.0]
 
-    def tell(now: Told) -> None:
+    def tell(now: BuildProgress) -> None:
         if (passed := perf_counter() - began) > told[0] + _TOLD_EVERY:
             told[0] = passed
             _say(f"{passed:.0f} s: {now.step}, {now.done:.0%}, {now.chunks} chunks")

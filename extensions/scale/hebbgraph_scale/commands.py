@@ -31,7 +31,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from hebbgraph_scale.build.building import BuildReport
 from hebbgraph_scale.build.building import build as build_index
-from hebbgraph_scale.build.driver import Told
+from hebbgraph_scale.build.driver import BuildProgress
 from hebbgraph_scale.build.engines import Engine, engine_named
 from hebbgraph_scale.build.recipe import Partition
 from hebbgraph_scale.build.sources import is_table, partitions_of
@@ -196,7 +196,7 @@ def _built(
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("propose", total=1.0, left="")
 
-        def show(now: Told) -> None:
+        def show(now: BuildProgress) -> None:
             left = "" if now.seconds_left is None else f"{now.seconds_left:,.0f} s left"
             shown = f"{counted(now.chunks, 'chunk')}, {left}"
             bar.update(task, completed=now.done, description=now.step, left=shown)

@@ -1,4 +1,4 @@
-"""``index.add(chunks, workers=N)``: a build of what the caller hands over."""
+"""``index.add(chunks, workers=N)``: a build of the caller's chunks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
 
-from hebbgraph_scale.build.driver import Driver, Told
+from hebbgraph_scale.build.driver import BuildProgress, Driver
 from hebbgraph_scale.build.engines import engine_named
-from hebbgraph_scale.build.recipe import Given, Recipe
+from hebbgraph_scale.build.recipe import ChunkList, Recipe
 
 __all__ = ["add_with_workers", "check_buildable", "new_recipe"]
 
@@ -48,13 +48,13 @@ def add_with_workers(
         progress(show_progress, on_progress) as tell,
     ):
 
-        def told(now: Told) -> None:
+        def show(now: BuildProgress) -> None:
             tell(now.chunks, total)
 
         namespace.warn_without_model()
-        driver = Driver(namespace, engine, folder, recipe, told)
+        driver = Driver(namespace, engine, folder, recipe, show)
         report = driver.run(_partitions(chunks), None)
-    if namespace.embedder is not None:  # it may hold a model or a connection, and stays here
+    if namespace.embedder is not None:  # may hold a model or a connection: used here only
         reembed(namespace, None, show_progress=show_progress, on_progress=None)
     return report
 
@@ -67,7 +67,7 @@ def new_recipe(
     salt: bytes = b"",
     embedder: Callable[[], Any] | None = None,
 ) -> Recipe:
-    """Return a recipe with a salt of its own, unless one is given."""
+    """Return a recipe with this salt, or a new one."""
     if on_error not in ("raise", "skip"):
         raise ParameterError(f"on_error is 'raise' or 'skip', got {on_error!r}")
     salt = salt or os.urandom(_SALT_BYTES)
@@ -75,7 +75,7 @@ def new_recipe(
 
 
 def check_buildable(namespace: Namespace) -> None:
-    """Raise ParameterError if chunks of this index cannot be prepared by workers."""
+    """Raise ParameterError if workers cannot prepare chunks of this index."""
     settings = namespace.settings
     if namespace.tagger is not None:
         raise ParameterError(
@@ -89,9 +89,9 @@ def check_buildable(namespace: Namespace) -> None:
         )
 
 
-def _partitions(chunks: Iterable[ChunkLike]) -> Iterator[Given]:
+def _partitions(chunks: Iterable[ChunkLike]) -> Iterator[ChunkList]:
     remaining = iter(chunks)
     first = 0
     while page := list(islice(remaining, _CHUNKS)):
-        yield Given(page, first, len(page))
+        yield ChunkList(page, first, len(page))
         first += len(page)

@@ -1,10 +1,9 @@
-"""The last step: results of all partitions to one graph and one lexical index."""
+"""The last step: the postings of all partitions to one graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from hebbgraph.arrays import concatenated_ranges, prefix_sums, transpose
@@ -14,38 +13,31 @@ from numpy.typing import NDArray
 
 from hebbgraph_scale.build.match import Matched, matched_of
 from hebbgraph_scale.build.merge import vocabulary_of
-from hebbgraph_scale.build.propose import prefixes_of
+from hebbgraph_scale.build.propose import Numbered, prefixes_of
 
-__all__ = ["Placed", "assembled"]
-
-
-class Placed(NamedTuple):
-    """A partition that was committed: its result, its postings, and the row of each chunk.
-
-    A row is 0 for a chunk that is not in the index.
-    """
-
-    proposed: str
-    matched: str
-    rows: NDArray[np.int64]
+__all__ = ["assembled"]
 
 
 def assembled(
-    shelf: Path, vocabulary: str, partitions: Sequence[Placed], commit: Commit
+    shelf: Path,
+    vocabulary: str,
+    partitions: Sequence[Numbered],
+    matches: Sequence[str],
+    commit: Commit,
 ) -> TagGraph:
-    """Return the graph of all partitions, as of a commit."""
+    """Return the graph of all partitions as of a commit; ``matches`` are their postings."""
     phrases = vocabulary_of(shelf / vocabulary)
-    rows = np.concatenate([one.rows[one.rows > 0] for one in partitions])
-    parts = [matched_of(shelf / one.matched) for one in partitions]
-    matched = Matched(*map(np.concatenate, zip(*parts, strict=True)))
+    rows = np.concatenate([part.rows[part.rows > 0] for part in partitions])
     prefixes = np.concatenate(
-        [prefixes_of(shelf / one.proposed)[one.rows > 0] for one in partitions]
+        [prefixes_of(shelf / part.proposed)[part.rows > 0] for part in partitions]
     )
+    parts = [matched_of(shelf / name) for name in matches]
+    matched = Matched(*map(np.concatenate, zip(*parts, strict=True)))
     order = np.argsort(rows, kind="stable")
     if not np.array_equal(order, np.arange(len(order))):
         rows, prefixes, matched = rows[order], prefixes[order], _reordered(matched, order)
     indptr = prefix_sums(matched.counts)
-    columns, chunks, from_ = transpose(indptr, matched.tags, len(phrases.candidate_counts))
+    columns, chunks, postings = transpose(indptr, matched.tags, len(phrases.candidate_counts))
     arrays = GraphArrays(
         rows=rows,
         id_prefixes=prefixes,
@@ -57,20 +49,20 @@ def assembled(
         posting_is_title=matched.is_title,
         column_indptr=columns,
         column_chunks=chunks,
-        column_is_title=matched.is_title[from_],
+        column_is_title=matched.is_title[postings],
     )
     return TagGraph(commit.generation, arrays, phrases, mark=commit.mark)
 
 
 def _reordered(matched: Matched, order: NDArray[np.int64]) -> Matched:
     counts, proposed_counts = matched.counts[order], matched.proposed_counts[order]
-    at = concatenated_ranges(prefix_sums(matched.counts)[order], counts)
-    from_ = concatenated_ranges(prefix_sums(matched.proposed_counts)[order], proposed_counts)
+    tags = concatenated_ranges(prefix_sums(matched.counts)[order], counts)
+    candidates = concatenated_ranges(prefix_sums(matched.proposed_counts)[order], proposed_counts)
     return Matched(
         counts,
-        matched.tags[at],
-        matched.is_title[at],
+        matched.tags[tags],
+        matched.is_title[tags],
         proposed_counts,
-        matched.proposed[from_],
-        matched.kinds[from_],
+        matched.proposed[candidates],
+        matched.kinds[candidates],
     )

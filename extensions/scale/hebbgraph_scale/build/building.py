@@ -1,4 +1,4 @@
-"""What ``hebbgraph build`` does: partitions of files, on a shelf that outlives a kill."""
+"""``hebbgraph build``: partitions of files, with results on a shelf that survives a kill."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph_scale.build.adding import check_buildable, new_recipe
-from hebbgraph_scale.build.driver import Driver, Progress
+from hebbgraph_scale.build.driver import Driver, OnBuildProgress
 from hebbgraph_scale.build.engines import Engine
 from hebbgraph_scale.build.recipe import Partition, Recipe
 
@@ -31,23 +31,22 @@ _MANIFEST = "manifest.json"
 
 
 class BuildReport(BaseModel):
-    """What a build did.
+    """The result of a build.
 
     Attributes
     ----------
     added : AddReport
-        What was committed.
     partitions : int
     reused : int
         Results of an earlier, killed build that were whole.
     workers : int
     megabytes : float
-        Text and titles, as characters.
+        Millions of characters of text and titles.
     seconds : dict of str to float
         Wall time by step; ``propose`` includes the commits.
     files_failed : tuple of (path, reason)
     files_ignored : dict of str to int
-        How many files of folders were left out, by suffix.
+        The number of files of folders that were left out, by suffix.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,35 +69,35 @@ def build(
     work: str | os.PathLike[str] | None = None,
     embedder: Callable[[], Any] | None = None,
     on_error: OnError = "raise",
-    on_progress: Progress | None = None,
+    on_progress: OnBuildProgress | None = None,
 ) -> BuildReport:
-    """Build an index of partitions, or go on with a build that was killed.
+    """Build an index from partitions, or continue a build that was killed.
 
     Parameters
     ----------
     namespace : Namespace
-        ``index.parts`` of an open index, which may hold other chunks.
+        ``index.parts`` of an open index; it may hold other chunks.
     partitions : sequence of Partition
         From :func:`hebbgraph_scale.build.sources.partitions_of` or
         :func:`hebbgraph_scale.build.documents.batches_of`.
     engine : Engine
         See :func:`hebbgraph_scale.build.engines.engine_named`.
     work : path, optional
-        The folder of results, which all workers share; by default ``build`` in the index. It is
-        new, empty, or that of a build that was killed, and removed when the build is complete.
+        The folder of results, shared by all workers; by default ``build`` in the index. It must be
+        new, empty, or that of a killed build, and is removed when the build is complete.
     embedder : callable, optional
-        Makes an embedder in each worker; it can be pickled, such as
+        Makes an embedder in each worker. It must be picklable, such as
         ``functools.partial(SentenceTransformerEmbedder, name)``.
     on_error : {"raise", "skip"}
     on_progress : callable, optional
-        Gets a :class:`~hebbgraph_scale.build.driver.Told`.
+        Called with a :class:`~hebbgraph_scale.build.driver.BuildProgress`.
 
     Raises
     ------
     ParameterError
-        If this index cannot be built by workers, or ``work`` holds somebody else's files.
+        If workers cannot build this index, or ``work`` holds other files.
     IndexLockedError
-        If another build writes to this namespace, or uses the same folder.
+        If another build writes to this namespace or uses the same folder.
     """
     check_buildable(namespace)
     if embedder is not None and not namespace.settings.keep_text:
@@ -111,19 +110,19 @@ def build(
     shelf = Path(work) if work is not None else Path(namespace.root or "") / BUILD_FOLDER
     with _only_build_of(namespace), _alone_in(shelf):
         recipe = _recipe_of(shelf, namespace, on_error, embedder)
-        noted = (
-            None if work is None or namespace.root is None else namespace.root / BUILDS_ELSEWHERE
-        )
-        if noted is not None:
-            _note(noted, [*_noted(noted), str(shelf.absolute())])
+        elsewhere = str(shelf.absolute())
+        registry = None if work is None or namespace.root is None else namespace.root
+        if registry is not None:
+            _write_elsewhere(registry, [*_read_elsewhere(registry), elsewhere])
         driver = Driver(namespace, engine, shelf, recipe, on_progress)
-        added = driver.run(partitions, sum(one.size for one in partitions))
+        added = driver.run(partitions, sum(partition.size for partition in partitions))
         if embedder is not None:
             namespace.derived.hold_vectors()
             namespace.bring_up_to_date()
         remove(shelf)
-        if noted is not None:
-            _note(noted, [one for one in _noted(noted) if one != str(shelf.absolute())])
+        if registry is not None:
+            others = [folder for folder in _read_elsewhere(registry) if folder != elsewhere]
+            _write_elsewhere(registry, others)
     return BuildReport(
         added=added,
         partitions=len(partitions),
@@ -136,10 +135,10 @@ def build(
 
 
 def sweep_shelf(root: Path, database: str) -> None:
-    """Remove what killed builds left in an index directory and elsewhere, since it holds texts.
+    """Remove the results of killed builds, which hold texts, from an index directory and elsewhere.
 
-    A folder elsewhere is left alone if it is of another index by now, and looked for again by the
-    next call if it cannot be reached.
+    A folder elsewhere stays if it belongs to another index by now; if it cannot be reached, the
+    next call tries again.
 
     Parameters
     ----------
@@ -150,59 +149,51 @@ def sweep_shelf(root: Path, database: str) -> None:
     Raises
     ------
     IndexLockedError
-        If the build is at work.
+        If the build is running.
     """
-    noted = root / BUILDS_ELSEWHERE
     unreached = []
-    for shelf in (root / BUILD_FOLDER, *map(Path, _noted(noted))):
+    for shelf in (root / BUILD_FOLDER, *map(Path, _read_elsewhere(root))):
         if not shelf.parent.is_dir():
             unreached.append(str(shelf))
-        elif shelf.is_dir() and (shelf.parent == root or _is_of(shelf, database)):
+        elif shelf.is_dir() and (
+            shelf.parent == root or _manifest(shelf)["index"][:1] == [database]
+        ):
             with _alone_in(shelf):
                 remove(shelf)
-    if noted.exists():
-        _note(noted, unreached)
+    _write_elsewhere(root, unreached)
 
 
-def _noted(file: Path) -> list[str]:
-    """Return the folders elsewhere that a file names; none if there is no such file."""
+def _read_elsewhere(root: Path) -> list[str]:
+    """Return the folders elsewhere in which builds of this index put results."""
     try:
-        return [str(one) for one in json.loads(file.read_text("utf-8"))]
+        return [str(folder) for folder in json.loads((root / BUILDS_ELSEWHERE).read_text("utf-8"))]
     except (FileNotFoundError, ValueError, TypeError):
         return []
 
 
-def _note(file: Path, folders: Sequence[str]) -> None:
-    """Name the folders elsewhere; without any, the file goes."""
+def _write_elsewhere(root: Path, folders: Sequence[str]) -> None:
+    """Record the folders elsewhere; without any, remove the record."""
+    file = root / BUILDS_ELSEWHERE
     if not folders:
         file.unlink(missing_ok=True)
         return
-    held = json.dumps([*dict.fromkeys(folders)])
-    replace_file(file, lambda to: to.write_text(held, "utf-8"))
-
-
-def _is_of(shelf: Path, database: str) -> bool:
-    """Return whether the build that was begun in a folder is one of an index."""
-    try:
-        held = json.loads((shelf / _MANIFEST).read_bytes())["index"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return bool(held and held[0] == database)
+    content = json.dumps([*dict.fromkeys(folders)])
+    replace_file(file, lambda path: path.write_text(content, "utf-8"))
 
 
 @contextlib.contextmanager
 def _only_build_of(namespace: Namespace) -> Iterator[None]:
-    """Keep other builds out of a namespace, whatever their folders and machines.
+    """Keep other builds out of a namespace, on any machine.
 
-    Both would insert what the other inserts, and neither graph would be that of the whole.
+    Two builds at once would insert the same chunks, and neither graph would be complete.
     """
     driver: Any = namespace.database.driver
     name = f"{namespace.database.id}/{namespace.name}"
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         if driver.name == "postgresql":
-            is_alone = held.enter_context(driver.alone(f"build {name}"))
+            is_alone = stack.enter_context(driver.alone(f"build {name}"))
         elif driver.path is None:
-            return (yield)  # nobody else sees it
+            return (yield)  # in memory: no other process sees it
         else:
             digest = hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
             lock = driver.path.with_name(f"build-{digest}.lock")
@@ -210,19 +201,19 @@ def _only_build_of(namespace: Namespace) -> Iterator[None]:
                 file = lock_file(lock)
             is_alone = file is not None
             if file is not None:
-                held.enter_context(file)
-                held.callback(_unlinked, lock)  # before it is unlocked
+                stack.enter_context(file)
+                stack.callback(_unlinked, lock)  # before it is unlocked
         if not is_alone:
             raise IndexLockedError(
                 f"{namespace.database.place}: another build writes to namespace "
-                f"{namespace.name!r}; wait for it, and build again: what is held stays"
+                f"{namespace.name!r}; wait for it, and build again: what is stored stays"
             )
         yield
 
 
 @contextlib.contextmanager
 def _alone_in(shelf: Path) -> Iterator[None]:
-    """Keep other builds out of a folder: they would remove each other's results."""
+    """Keep other builds out of a folder, as they would remove each other's results."""
     lock = shelf.with_name(f"{shelf.name}.lock")
     with translated_os(str(shelf)):
         file = lock_file(lock)
@@ -245,38 +236,46 @@ def _recipe_of(
     shelf: Path, namespace: Namespace, on_error: OnError, embedder: Callable[[], Any] | None
 ) -> Recipe:
     """Return the recipe of the build that was begun on a shelf, or a new one."""
-    made_for = [namespace.database.id, namespace.name]
-    salt = _salt_of(shelf, made_for)
+    owner = [namespace.database.id, namespace.name]
+    salt = _salt_of(shelf, owner)
     recipe = new_recipe(namespace.settings, on_error=on_error, salt=salt, embedder=embedder)
     shelf.mkdir(parents=True, exist_ok=True)
-    manifest = json.dumps({"index": made_for, "salt": recipe.salt.hex()})
-    replace_file(shelf / _MANIFEST, lambda to: to.write_text(manifest))
+    manifest = json.dumps({"index": owner, "salt": recipe.salt.hex()})
+    replace_file(shelf / _MANIFEST, lambda path: path.write_text(manifest))
     return recipe
 
 
-def _salt_of(shelf: Path, made_for: list[str]) -> bytes:
-    """Return the salt of the hashes on a shelf; empty if no build of this index was begun there.
+def _salt_of(shelf: Path, owner: list[str]) -> bytes:
+    """Return the salt of the hashes on a shelf; empty if it is new.
 
-    Without it nothing on the shelf fits, so results for another index are removed.
+    Results for another index are useless without their salt, and are removed.
 
     Raises
     ------
     ParameterError
-        If somebody else's files lie there, since a build removes its folder in the end.
+        If other files lie there: a build removes its folder in the end.
     """
-    try:
-        held = json.loads((shelf / _MANIFEST).read_bytes())
-        if held["index"] == made_for:
-            return bytes.fromhex(held["salt"])
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
-        if shelf.exists() and not (shelf.is_dir() and _is_empty(shelf)):
-            raise ParameterError(
-                f"{shelf} holds files that no build made, and a build removes its folder in the "
-                "end; name a new or an empty one (work=, --work)"
-            ) from error
-        return b""
-    remove(shelf)
+    manifest = _manifest(shelf)
+    if manifest["index"] == owner:
+        return bytes.fromhex(manifest["salt"])
+    if manifest["index"]:
+        remove(shelf)
+    elif shelf.exists() and not (shelf.is_dir() and _is_empty(shelf)):
+        raise ParameterError(
+            f"{shelf} holds files that no build made, and a build removes its folder in the "
+            "end; name a new or an empty one (work=, --work)"
+        )
     return b""
+
+
+def _manifest(shelf: Path) -> dict[str, Any]:
+    """Return the owner and the salt of a shelf; both empty if no build made it."""
+    try:
+        manifest = json.loads((shelf / _MANIFEST).read_bytes())
+        bytes.fromhex(manifest["salt"])
+        return {"index": list(manifest["index"]), "salt": manifest["salt"]}
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return {"index": [], "salt": ""}
 
 
 def _is_empty(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Files in portions, for workers that index them in parallel (:mod:`hebbgraph_scale.build`)."""
+"""Files of documents to partitions, for workers that read and split them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from hebbgraph_documents.split import ChunkSettings
 from hebbgraph_documents.walk import FoundFile, discover, fingerprint
 from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits
 
+from hebbgraph_scale.build.recipe import Partition
 from hebbgraph_scale.build.sources import share_of
 
 __all__ = ["Batch", "Batches", "batches_of"]
 
 
 @dataclass
-class Batch:
-    """Some files; a worker reads and splits them.
+class Batch(Partition):
+    """Some files of documents.
 
     Attributes
     ----------
@@ -50,13 +51,13 @@ class Batch:
     _failed: list[tuple[str, str]] = field(default_factory=list)
 
     def identity(self) -> list[Any]:
-        """Return the files with size and time of change, and how they are split."""
+        """Return the files with size and time of change, and the settings."""
         files = [[id_, size, changed] for id_, _, size, changed in self.files]
         limits = None if self.limits is None else repr(self.limits)
         return ["files", fingerprint_salt(self.settings, None), limits, files]
 
     def read(self) -> Iterator[Chunk]:
-        """Yield the chunks of all files that can be read."""
+        """Yield the chunks of all readable files."""
         salt = fingerprint_salt(self.settings, None)
         for document_id, file, _, _ in self.files:
             try:
@@ -72,20 +73,20 @@ class Batch:
                 yield chunk.model_copy(update={"document_id": document_id})
 
     def notes(self) -> dict[str, Any]:
-        """Return the fingerprints of what was read, and the files that failed."""
+        """Return the fingerprints of the files read, and those that failed."""
         return {"documents": self._documents, "files_failed": self._failed}
 
 
 class Batches(NamedTuple):
-    """Files in batches, and what is in none.
+    """Files in batches, and those left out.
 
     Attributes
     ----------
     batches : list of Batch
     failed : list of (path, reason)
-        What cannot even be looked at.
+        Files that cannot be accessed.
     ignored : dict of str to int
-        How many files of folders have a suffix that is not read.
+        The number of files in folders with an unknown suffix, by suffix.
     """
 
     batches: list[Batch]
@@ -100,7 +101,7 @@ def batches_of(
     settings: ChunkSettings | None = None,
     limits: ConversionLimits | None = DEFAULT_LIMITS,
 ) -> Batches:
-    """Divide the files at and below some paths into batches of about the same size.
+    """Divide the files at and below some paths into batches of similar size.
 
     Returns
     -------
@@ -111,18 +112,18 @@ def batches_of(
     failed = list(found.unreadable)
     for document_id, file in identified(found, None if base is None else Path(base).resolve()):
         try:
-            looks = os.stat(file.real)
+            status = os.stat(file.real)
         except OSError as error:
             failed.append((shown_path(file.path), str(error)))
         else:
-            files.append((document_id, file, looks.st_size, looks.st_mtime_ns))
+            files.append((document_id, file, status.st_size, status.st_mtime_ns))
     share = share_of(sum(size for _, _, size, _ in files))
     settings = settings or ChunkSettings()
     batches: list[Batch] = []
-    for one in files:
-        size = one[2]
+    for file_entry in files:
+        size = file_entry[2]
         if not batches or batches[-1].size + size > share:
             batches.append(Batch([], settings, limits, 0))
-        batches[-1].files.append(one)
+        batches[-1].files.append(file_entry)
         batches[-1].size += size
     return Batches(batches, failed, found.unsupported)

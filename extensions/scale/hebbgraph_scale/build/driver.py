@@ -1,13 +1,14 @@
-"""The driver of a build: hands out tasks, commits in one place, and puts the results together.
+"""The driver of a build: hands out tasks, commits their results and assembles the index.
 
-Partitions are proposed for in parallel and committed in their order, so rows are numbered as
-``add`` numbers them. Then come the vocabulary, the postings and the lexical segments. If other
-chunks are in the index that no partition holds, or somebody writes meanwhile, the graph takes an
-ordinary step instead: the result is the same, and takes longer.
+Workers propose for partitions in parallel; the driver commits these in order, so rows are numbered
+as by ``add``. Vocabulary, postings and lexical segments follow. If the index holds other chunks, or
+another process writes meanwhile, the graph takes an ordinary step instead, which takes longer and
+gives the same result.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import deque
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from hebbgraph.arrays import IntArray
@@ -29,41 +30,43 @@ from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import ChunkWrite
 from numpy.typing import NDArray
 
-from hebbgraph_scale.build.assemble import Placed, assembled
+from hebbgraph_scale.build.assemble import assembled
 from hebbgraph_scale.build.engines import Engine, Task
-from hebbgraph_scale.build.lexical import INDEX, Numbered, index_terms, joined, lexical_rows
+from hebbgraph_scale.build.lexical import INDEX, index_terms, joined, lexical_rows
 from hebbgraph_scale.build.match import match
 from hebbgraph_scale.build.merge import merge, write_vocabulary
-from hebbgraph_scale.build.propose import propose, recount, rows_of
+from hebbgraph_scale.build.propose import Numbered, propose, recount, rows_of
 from hebbgraph_scale.build.recipe import Partition, Recipe
 from hebbgraph_scale.build.shelf import Summary
 from hebbgraph_scale.build.vectors import embed, vectors_of
 
-__all__ = ["Driver", "Progress", "Told"]
+__all__ = ["BuildProgress", "Driver", "OnBuildProgress"]
 
 logger = logging.getLogger(__name__)
 
-_AHEAD = 2  # tasks handed out for each worker, so that none waits for the driver
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_AHEAD = 2  # tasks queued for each worker, so that it never waits for the driver
 _ROWS_OF_A_SEGMENT = 25_000
 _MOST_SEGMENTS = 7  # Tantivy merges eight of a size as soon as anything is added
 _PHRASES_OF_A_BUCKET = 50_000
 _NONE = np.empty(0, np.int64)
-#: Shares of the whole work, in processor time, as measured (docs/building.md).
+#: Shares of the work, in processor time, as measured (docs/building.md).
 _SHARES = {"propose": 0.8, "merge": 0.04, "match": 0.14, "assemble": 0.02}
 
 
-class Told(NamedTuple):
-    """How far a build is.
+class BuildProgress(NamedTuple):
+    """The progress of a build.
 
     Attributes
     ----------
     step : str
     done : float
-        The share of the whole work.
+        The share of the work that is done.
     chunks : int
         Committed so far.
     seconds_left : float or None
-        An estimate; None at the very start.
+        An estimate; None at the start.
     """
 
     step: str
@@ -72,15 +75,18 @@ class Told(NamedTuple):
     seconds_left: float | None
 
 
-Progress = Callable[[Told], object]
+OnBuildProgress = Callable[[BuildProgress], object]
 
 
-@dataclass
-class _Committed:
-    """A partition in the truth: the row of each of its chunks."""
-
-    proposed: str
-    rows: NDArray[np.int64]
+def _started(items: Iterable[_T], start: Callable[[_T], _R], most: int) -> Iterator[tuple[_T, _R]]:
+    """Yield each item with its task, while the tasks of up to ``most`` items are running."""
+    running: deque[tuple[_T, _R]] = deque()
+    remaining = iter(items)
+    while True:
+        running.extend((item, start(item)) for item in islice(remaining, most - len(running)))
+        if not running:
+            return
+        yield running.popleft()
 
 
 @dataclass
@@ -92,17 +98,17 @@ class Driver:
     namespace : Namespace
     engine : Engine
     shelf : Path
-        The folder of results; of this build, or of one that was killed.
+        The folder of results, of this build or of one that was killed.
     recipe : Recipe
     on_progress : callable, optional
 
     Attributes
     ----------
     seconds : dict of str to float
-        Wall time by step; ``propose`` includes waiting for workers and ``commit``. With more than
-        one worker, ``lexical`` runs while the others do.
+        Wall time by step; ``propose`` includes waiting for workers and ``commit``. With several
+        workers, ``lexical`` overlaps other steps.
     reused : int
-        Results that were whole already.
+        Results of an earlier build that were whole.
     size : int
         Characters of text and titles.
     files_failed : list of (path, reason)
@@ -113,26 +119,26 @@ class Driver:
     engine: Engine
     shelf: Path
     recipe: Recipe
-    on_progress: Progress | None = None
+    on_progress: OnBuildProgress | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     reused: int = 0
     size: int = 0
     files_failed: list[tuple[str, str]] = field(default_factory=list)
-    _committed: list[_Committed] = field(default_factory=list)
+    _committed: list[Numbered] = field(default_factory=list)
     _report: AddReport = field(default_factory=AddReport)
-    #: Commits that inserted chunks, and whether no other kind was needed.
+    #: The number of commits that inserted chunks, and whether there was no other commit.
     _commits: int = 0
     _only_inserts: bool = True
 
     def run(self, partitions: Iterable[Partition], total_bytes: int | None) -> AddReport:
-        """Build; ``total_bytes`` is for progress alone.
+        """Build; ``total_bytes`` is only used for progress.
 
         Raises
         ------
         InvalidChunkError
-            For a chunk that cannot be taken; partitions before it are committed.
+            For an invalid chunk; partitions before it are committed.
         BuildError
-            If workers die again and again.
+            If workers die repeatedly.
         """
         self._began = time.perf_counter()
         truth = self.namespace.truth
@@ -153,7 +159,7 @@ class Driver:
             }
         )
 
-    # -- the truth -----------------------------------------------------------------------
+    # -- the database --------------------------------------------------------------------
 
     def _propose_and_commit(self, partitions: Iterable[Partition], total: int | None) -> None:
         done = 0
@@ -164,17 +170,13 @@ class Driver:
             self._tell("propose", done / total if total else 0.0)
 
     def _in_order(self, partitions: Iterable[Partition]) -> Iterator[tuple[Partition, Summary]]:
-        """Yield each partition with the summary of what was proposed, in their order."""
-        waiting: deque[tuple[Partition, Task[Summary]]] = deque()
+        """Yield each partition with the summary of its first step, in order."""
+
+        def start(partition: Partition) -> Task[Summary]:
+            return self.engine.submit(propose, self.shelf, partition, self.recipe)
+
         most = _AHEAD * self.engine.workers if self.engine.workers > 1 else 1
-        remaining = iter(partitions)
-        while True:
-            for partition in islice(remaining, most - len(waiting)):
-                task = self.engine.submit(propose, self.shelf, partition, self.recipe)
-                waiting.append((partition, task))
-            if not waiting:
-                return
-            partition, task = waiting.popleft()
+        for partition, task in _started(partitions, start, most):
             yield partition, self._result(task)
 
     def _embedded(
@@ -182,23 +184,16 @@ class Driver:
     ) -> Iterator[tuple[Partition, Summary, Summary | None]]:
         """Yield partitions with the summary of their vectors, if workers embed."""
         factory, dtype = self.recipe.embedder, self.recipe.settings.vector_dtype
-        waiting: deque[tuple[Partition, Summary, Task[Summary] | None]] = deque()
-        most = self.engine.workers if factory is not None else 0
-        for partition, summary in proposed:
-            task = None
-            if factory is not None and summary["chunks"]:
-                name = summary["name"]
-                task = self.engine.submit_embedding(embed, self.shelf, name, factory, dtype)
-            waiting.append((partition, summary, task))
-            while len(waiting) > most:
-                yield self._with_vectors(*waiting.popleft())
-        while waiting:
-            yield self._with_vectors(*waiting.popleft())
 
-    def _with_vectors(
-        self, partition: Partition, summary: Summary, task: Task[Summary] | None
-    ) -> tuple[Partition, Summary, Summary | None]:
-        return partition, summary, None if task is None else self._result(task)
+        def start(item: tuple[Partition, Summary]) -> Task[Summary] | None:
+            if factory is None or not item[1]["chunks"]:
+                return None
+            name = item[1]["name"]
+            return self.engine.submit_embedding(embed, self.shelf, name, factory, dtype)
+
+        most = 1 if factory is None else self.engine.workers + 1
+        for (partition, summary), task in _started(proposed, start, most):
+            yield partition, summary, None if task is None else self._result(task)
 
     def _result(self, task: Task[Summary]) -> Summary:
         summary = task.result()
@@ -206,15 +201,15 @@ class Driver:
         return summary
 
     def _commit(self, summary: Summary, embedded: Summary | None) -> None:
-        """Write a partition; whatever is held with the same content stays as it is."""
+        """Write a partition; chunks that exist with the same content stay."""
         report, truth = self._report, self.namespace.truth
-        failed = tuple(FailedChunk(**one) for one in summary["failed"])
+        failed = tuple(FailedChunk(**fields) for fields in summary["failed"])
         rows = rows_of(self.shelf / summary["name"])
         fingerprints: dict[str, str] = summary.get("documents", {})
         vectors, state = self._vectors(embedded, len(rows))
         numbers: NDArray[np.int64] | None = _NONE
         if fingerprints and not self._was_empty:
-            numbers = None  # such a document may hold other chunks, which go
+            numbers = None  # other chunks of these documents may exist, and must go
         elif rows or fingerprints:
             numbers = truth.insert_new(
                 rows, vectors=vectors, embedding=state, fingerprints=fingerprints
@@ -226,7 +221,7 @@ class Driver:
             self._only_inserts = False
         elif rows or fingerprints:
             self._commits += 1
-        self._committed.append(_Committed(summary["name"], numbers))
+        self._committed.append(Numbered(summary["name"], numbers))
         self._report = report.model_copy(
             update={
                 "added": report.added + added,
@@ -244,16 +239,17 @@ class Driver:
     def _vectors(
         self, embedded: Summary | None, n: int
     ) -> tuple[list[bytes | None], EmbeddingState | None]:
-        """Return the vector of each chunk as it is stored, and their model."""
+        """Return the stored form of each chunk's vector, and their model."""
         if embedded is None:
             return [None] * n, None
         vectors = vectors_of(self.shelf / embedded["name"])
-        held = self.namespace.truth.state().embedding
         dtype = self.recipe.settings.vector_dtype
-        state = held or EmbeddingState(embedded["model"], embedded["dimension"], dtype)
+        state = self.namespace.truth.state().embedding or EmbeddingState(
+            embedded["model"], embedded["dimension"], dtype
+        )
         if (state.name, state.dimension) != (embedded["model"], embedded["dimension"]):
             raise SettingsMismatchError(
-                f"the index holds vectors of {state.name!r}, the workers gave those of "
+                f"the index holds vectors of {state.name!r}, the workers returned those of "
                 f"{embedded['model']!r}; index.maintenance.reembed() changes the model"
             )
         return [vector.tobytes() for vector in vectors.astype(state.dtype)], state
@@ -265,35 +261,33 @@ class Driver:
         state: EmbeddingState | None,
         fingerprints: dict[str, str],
     ) -> tuple[NDArray[np.int64], tuple[int, int, int, int]]:
-        """Write what is not held as it is."""
+        """Write the chunks that are new or have changed; return their rows and four counts."""
         truth = self.namespace.truth
         ids = [row[0] for row in rows]
-        held = truth.digests(ids)
+        digests = truth.digests(ids)
         writes = []
         for row, vector in zip(rows, vectors, strict=True):
             chunk, candidates, digest = chunk_of_row(row)
-            if held.get(chunk.id) != digest:
+            if digests.get(chunk.id) != digest:
                 writes.append(ChunkWrite(chunk, candidates, vector, digest))
-        gone: set[str] = set()
-        for document in fingerprints:
-            gone |= truth.ids_of_document(document)
+        former = set[str]().union(*map(truth.ids_of_document, fingerprints))
         outcome = truth.apply(
-            writes, delete_ids=gone - set(ids), fingerprints=fingerprints, embedding=state
+            writes, delete_ids=former - set(ids), fingerprints=fingerprints, embedding=state
         )
         by_id = truth.rows_of(ids)
         numbers = np.array([by_id.get(id_, 0) for id_ in ids], np.int64)
         unchanged = len(rows) - len(writes)
         return numbers, (outcome.added, outcome.replaced, outcome.deleted, unchanged)
 
-    # -- what follows from it ------------------------------------------------------------
+    # -- derived parts -------------------------------------------------------------------
 
     def _derive(self) -> None:
-        """Build graph and lexical index from all partitions, if they are all that there is."""
+        """Build graph and lexical index, if the partitions are the whole index."""
         derived = self.namespace.derived
         commit = self._settled()
-        partitions = [one for one in self._committed if one.rows.any()]
+        partitions = [part for part in self._committed if part.rows.any()]
         if not partitions or commit is None:
-            logger.info("the index holds chunks of another build: the graph takes an ordinary step")
+            logger.info("the index holds other chunks: the graph takes an ordinary step")
             return
         with self._timed("merge"):
             buckets = self._merge(partitions)
@@ -304,37 +298,32 @@ class Driver:
         with self._timed("lexical"):  # workers do this while the graph is put together
             segments = self._submit_segments(partitions)
         with self._timed("match"):
-            matched = self._names(matching, "match")
+            matches = self._names(matching, "match")
         with self._timed("assemble"):
-            placed = [
-                Placed(one.proposed, name, one.rows)
-                for one, name in zip(partitions, matched, strict=True)
-            ]
-            graph = assembled(self.shelf, vocabulary, placed, commit)
+            graph = assembled(self.shelf, vocabulary, partitions, matches, commit)
         with self._timed("lexical"):
             folders = [self.shelf / self._result(task)["name"] / INDEX for task in segments]
-            numbered: list[Numbered] = [(one.proposed, one.rows) for one in partitions]
             positions = self.namespace.truth.text_store.here
 
             def lexical(directory: Path | None) -> LexicalIndex:
                 if directory is not None and folders:
                     return joined(folders, directory, commit, positions=positions)
                 index = LexicalIndex(directory, positions=positions)
-                rows = lexical_rows(self.shelf, numbered)
+                rows = lexical_rows(self.shelf, partitions)
                 index.update(commit, removed=(), added=rows, rewrite=True)
                 return index
 
             if not derived.adopt(graph, lexical):
-                logger.info("somebody wrote meanwhile: the graph takes an ordinary step")
+                logger.info("another process wrote meanwhile: the graph takes an ordinary step")
         self._tell("assemble", 1.0)
 
     def _settled(self) -> Commit | None:
-        """Let each row belong to one partition; None if there are rows that no partition has.
+        """Assign each row to one partition.
 
         Returns
         -------
-        Commit
-            Of which the partitions are all that there is.
+        Commit or None
+            The commit that the partitions stand for; None if they lack rows of the index.
         """
         truth = self.namespace.truth
         commit = truth.state().commit
@@ -343,32 +332,33 @@ class Driver:
             return commit
         state = truth.changes_since(NEVER)
         self._keep_live(state.added)
-        covered = sum(int(np.count_nonzero(one.rows)) for one in self._committed)
+        covered = sum(int(np.count_nonzero(part.rows)) for part in self._committed)
         return state.commit if covered == len(state.added) else None
 
     def _keep_live(self, live: IntArray) -> None:
-        """Forget rows that were replaced, and let each row belong to one partition."""
-        rows = [one.rows for one in self._committed]
-        together = np.concatenate((_NONE, *rows))
-        kept = np.zeros(len(together), dtype=np.bool_)
-        kept[np.unique(together, return_index=True)[1]] = True
-        kept &= np.isin(together, live)
-        starts = np.cumsum([0, *map(len, rows)])
-        for one, start in zip(self._committed, starts.tolist(), strict=False):
-            one.rows = np.where(kept[start : start + len(one.rows)], one.rows, 0)
+        """Set rows to 0 that were replaced, or that an earlier partition has."""
+        rows = np.concatenate((_NONE, *(part.rows for part in self._committed)))
+        kept = np.zeros(len(rows), dtype=np.bool_)
+        kept[np.unique(rows, return_index=True)[1]] = True
+        rows[~(kept & np.isin(rows, live))] = 0
+        ends = np.cumsum([len(part.rows) for part in self._committed])
+        self._committed = [
+            Numbered(part.proposed, numbers)
+            for part, numbers in zip(self._committed, np.split(rows, ends)[:-1], strict=True)
+        ]
 
-    def _submit_segments(self, partitions: Sequence[_Committed]) -> list[Task[Summary]]:
+    def _submit_segments(self, partitions: Sequence[Numbered]) -> list[Task[Summary]]:
         if self.namespace.derived.in_memory:
             return []
-        total = sum(len(one.rows) for one in partitions)
+        total = sum(len(part.rows) for part in partitions)
         wanted, most = max(total // _ROWS_OF_A_SEGMENT, 1), _MOST_SEGMENTS
-        if (workers := self.engine.workers) < most:  # so that all end at about the same time
+        if (workers := self.engine.workers) < most:  # all finish at about the same time
             wanted, most = -(-wanted // workers) * workers, most // workers * workers
         groups: list[list[Numbered]] = [[] for _ in range(min(wanted, most))]
-        held = 0
-        for one in partitions:
-            groups[held * len(groups) // total].append((one.proposed, one.rows))
-            held += len(one.rows)
+        n_rows = 0
+        for part in partitions:
+            groups[n_rows * len(groups) // total].append(part)
+            n_rows += len(part.rows)
         positions = self.namespace.truth.text_store.here
         return [
             self.engine.submit(index_terms, self.shelf, group, positions)
@@ -376,14 +366,14 @@ class Driver:
             if group
         ]
 
-    def _merge(self, partitions: Sequence[_Committed]) -> list[str]:
+    def _merge(self, partitions: Sequence[Numbered]) -> list[str]:
         counted = []
-        for one in partitions:
-            counts, alive = one.proposed, one.rows > 0
-            if not alive.all():
-                counts = recount(self.shelf, one.proposed, alive)["name"]
-            counted.append((one.proposed, counts))
-        phrases = sum(10 * len(one.rows) for one in partitions)
+        for proposed, rows in partitions:
+            alive = rows > 0
+            whole = alive.all()
+            counts = proposed if whole else recount(self.shelf, proposed, alive)["name"]
+            counted.append((proposed, counts))
+        phrases = sum(10 * len(part.rows) for part in partitions)
         n_buckets = max(1, min(4 * self.engine.workers, phrases // _PHRASES_OF_A_BUCKET))
         salt = self.recipe.salt
         tasks = [
@@ -392,14 +382,11 @@ class Driver:
         ]
         return self._names(tasks, "merge")
 
-    def _submit_match(
-        self, partitions: Sequence[_Committed], vocabulary: str
-    ) -> list[Task[Summary]]:
+    def _submit_match(self, partitions: Sequence[Numbered], vocabulary: str) -> list[Task[Summary]]:
         tasks = []
-        for one in partitions:
-            alive = one.rows > 0
-            mask = None if alive.all() else alive
-            tasks.append(self.engine.submit(match, self.shelf, one.proposed, vocabulary, mask))
+        for proposed, rows in partitions:
+            mask = None if rows.all() else rows > 0
+            tasks.append(self.engine.submit(match, self.shelf, proposed, vocabulary, mask))
         return tasks
 
     def _names(self, tasks: Sequence[Task[Summary]], step: str) -> list[str]:
@@ -409,36 +396,23 @@ class Driver:
             self._tell(step, number / len(tasks))
         return names
 
-    # -- telling -------------------------------------------------------------------------
+    # -- progress ------------------------------------------------------------------------
 
-    def _timed(self, step: str) -> _Clock:
-        return _Clock(self.seconds, step)
+    @contextlib.contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - began
 
     def _tell(self, step: str, share: float) -> None:
         if self.on_progress is None:
             return
-        done = 0.0
-        for name, weight in _SHARES.items():
-            if name == step:
-                done += weight * min(share, 1.0)
-                break
-            done += weight
+        before = list(_SHARES.values())[: list(_SHARES).index(step)]
+        done = sum(before) + _SHARES[step] * min(share, 1.0)
         passed = time.perf_counter() - self._began
         left = passed * (1.0 - done) / done if done > 0.0 else None
         report = self._report
         chunks = report.added + report.replaced + report.unchanged
-        self.on_progress(Told(step, done, chunks, left))
-
-
-class _Clock:
-    """Adds the seconds inside of a block to those of its step."""
-
-    def __init__(self, into: dict[str, float], step: str) -> None:
-        self._into, self._step = into, step
-
-    def __enter__(self) -> None:
-        self._began = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.perf_counter() - self._began
-        self._into[self._step] = self._into.get(self._step, 0.0) + spent
+        self.on_progress(BuildProgress(step, done, chunks, left))

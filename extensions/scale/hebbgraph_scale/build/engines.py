@@ -1,7 +1,7 @@
-"""Where tasks run: in this process, in others of this machine, or on a Ray cluster.
+"""Engines run tasks: in this process, in other processes, or on a Ray cluster.
 
-The tasks know none of it. An engine takes a function that can be imported and arguments that can
-be pickled, and returns a :class:`Task`. One that a worker's death interrupted is run again.
+An engine takes an importable function and picklable arguments, and returns a :class:`Task`. It
+repeats tasks whose worker died.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ logger = logging.getLogger(__name__)
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
 EngineName: TypeAlias = Literal["processes", "ray"]
-#: How often a task is run until workers that die are given up.
 _ATTEMPTS = 3
-#: Held while ``__main__`` is without its name, as all engines of a process share it.
-_NAMELESS = threading.Lock()
+#: Guards ``__main__`` while :func:`_without_program` changes it.
+_MAIN_LOCK = threading.Lock()
 
 
 class Task(Protocol[_R_co]):
-    """A call that runs somewhere."""
+    """A running call."""
 
     def result(self) -> _R_co:
-        """Wait for it, and return what it returned or raise what it raised."""
+        """Wait for the call; return its result or raise its error."""
         ...
 
 
@@ -46,21 +45,21 @@ class Engine(Protocol):
     Attributes
     ----------
     workers : int
-        How many tasks run at the same time.
+        The number of tasks that run at once.
     """
 
     workers: int
 
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
-        """Start a call as soon as a worker is free."""
+        """Start a call once a worker is free."""
         ...
 
     def submit_embedding(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
-        """Start a call that runs a model: on a GPU, if the engine has some."""
+        """Start a call that runs a model; on a GPU, if the engine has one."""
         ...
 
     def close(self) -> None:
-        """End all workers; tasks that have not finished are given up."""
+        """End all workers, and abandon unfinished tasks."""
         ...
 
 
@@ -73,7 +72,7 @@ class _Done(Generic[_R]):
 
 
 class Here:
-    """One worker: this process, which runs each task when it is submitted."""
+    """Runs each task in this process, as it is submitted."""
 
     workers = 1
 
@@ -90,7 +89,7 @@ class Here:
 class Processes:
     """Processes of this machine.
 
-    They are started afresh (``spawn``) and do not import the program that builds, so it needs no
+    They are spawned and do not import the calling program, so it needs no
     ``if __name__ == "__main__":``; an embedder's factory must be importable from another module.
 
     Parameters
@@ -104,25 +103,24 @@ class Processes:
         self._generation = 0
 
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
-        """Start a call in the next process that is free."""
+        """Start a call in the next free process."""
         return _Submitted(self, function, arguments)
 
     submit_embedding = submit
 
     def start(self, function: Callable[..., _R], arguments: Any) -> tuple[Future[_R], int]:
-        """Start a call; return it, and which pool has it."""
+        """Start a call; return its future, and the generation of its pool."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_alone)
-        with _without_program():  # a process starts when a call finds none that is free
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_set_up)
+        with _without_program():  # submitting may start a process
             return self._pool.submit(function, *arguments), self._generation
 
     def replace(self, generation: int) -> None:
-        """Drop a pool of which a process died, unless that was done."""
+        """Drop a pool whose process died, unless that was done."""
         if generation == self._generation:
             self._generation += 1
-            # A process that was just being started when another one died is told nothing, and the
-            # pool would wait for it for ever.
+            # A process that was starting when another one died would keep the pool waiting forever.
             if self._pool is not None:
                 for process in list((self._pool._processes or {}).values()):
                     process.kill()
@@ -137,27 +135,27 @@ class Processes:
 
 @contextlib.contextmanager
 def _without_program() -> Iterator[None]:
-    """Keep processes that start from importing ``__main__`` again: tasks need nothing of it."""
+    """Keep processes that start meanwhile from importing ``__main__``."""
     main = sys.modules["__main__"].__dict__
     names = ("__spec__", "__file__")
-    with _NAMELESS:
-        held: dict[str, Any] = {name: main.pop(name) for name in names if name in main}
+    with _MAIN_LOCK:
+        saved: dict[str, Any] = {name: main.pop(name) for name in names if name in main}
         main["__spec__"] = None
         try:
             yield
         finally:
-            main.update(held)
+            main.update(saved)
 
 
-def _alone() -> None:
-    """Keep numerical libraries to one thread, as there are more workers; end with the driver."""
+def _set_up() -> None:
+    """Limit numerical libraries to one thread, and end this worker with the driver."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 def _end_with_parent() -> None:
-    """Wait for the driver to end: one that is killed tells its workers nothing."""
+    """Exit when the driver ends, even if it was killed."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)
@@ -178,7 +176,7 @@ class _Submitted(Generic[_R]):
             try:
                 return self._future.result()
             except BrokenProcessPool as error:
-                # Whoever died took all tasks of the pool with it. Results that are whole stay.
+                # A dead process breaks all tasks of its pool. Complete results stay on the shelf.
                 if attempt == _ATTEMPTS:
                     raise BuildError(
                         f"workers died {attempt} times in a row, for lack of memory perhaps; build "
@@ -202,16 +200,16 @@ def engine_named(
     ----------
     name : {"processes", "ray"}
     workers : int, optional
-        By default one for each processor, of the machine or of the cluster.
+        By default one for each processor of the machine or cluster.
     address : str, optional
-        Of a Ray cluster; by default one is started on this machine.
+        Of a Ray cluster; by default Ray starts on this machine.
     gpus : int, optional
-        How many GPUs of a Ray cluster embed; by default all that it has.
+        The number of GPUs of a Ray cluster that embed; by default all.
 
     Raises
     ------
     ParameterError
-        If ``address`` or ``gpus`` are given with processes, which know of neither.
+        If a value is invalid, or ``address`` or ``gpus`` is passed with processes.
     """
     if workers is not None and not (type(workers) is int and workers >= 1):
         raise ParameterError(f"workers is a positive int, got {workers!r}")
@@ -223,16 +221,15 @@ def engine_named(
         return RayTasks(workers, address, gpus)
     if name != "processes":
         raise ParameterError(f"engine is 'processes' or 'ray', got {name!r}")
-    if address is not None:
-        raise ParameterError("address goes with the engine 'ray'")
-    if gpus is not None:
-        raise ParameterError("gpus goes with the engine 'ray'")
+    for option, value in (("address", address), ("gpus", gpus)):
+        if value is not None:
+            raise ParameterError(f"{option} goes with the engine 'ray'")
     workers = workers or _processors()
     return Here() if workers == 1 else Processes(workers)
 
 
 def _processors() -> int:
-    """Return how many processors this process may use, where the system tells; else all."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -9,52 +9,48 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from hebbgraph.artifacts import remove, replace_file, sync
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, record_segments, segment_files
 from hebbgraph.store.history import Commit
-from numpy.typing import NDArray
 
-from hebbgraph_scale.build.shelf import Summary, made_once, name_of, read_table
+from hebbgraph_scale.build.propose import Numbered
+from hebbgraph_scale.build.shelf import Summary, made_once, read_table
 
-__all__ = ["INDEX", "Numbered", "index_terms", "joined", "lexical_rows"]
+__all__ = ["INDEX", "index_terms", "joined", "lexical_rows"]
 
 INDEX = "index"
-#: A partition's result, and the row of each of its chunks; 0 for one that is not in the index.
-Numbered = tuple[str, NDArray[np.int64]]
-_SOME = Commit(1, 1)  # a segment has no commit of its own
+_ANY_COMMIT = Commit(1, 1)  # a segment has no commit of its own
 #: Two million chunks of 460 characters make one segment.
 _HEAP_BYTES = 1_500_000_000
-#: Tantivy's list of segments, and of the files that it may remove once no segment needs them.
+#: Tantivy's lists of segments, and of files that it may remove once no segment needs them.
 _META, _MANAGED = "meta.json", ".managed.json"
 
 
 def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) -> Summary:
-    """Write the terms and facts of some partitions as a lexical index of their own.
+    """Write the terms and facts of some partitions as a lexical index.
 
     Parameters
     ----------
     shelf : Path
-    partitions : sequence of (name, rows)
+    partitions : sequence of Numbered
     positions : bool
         See :class:`~hebbgraph.derived.lexical.LexicalIndex`.
     """
-    known = [(proposed, rows.tobytes().hex()) for proposed, rows in partitions]
-    name = name_of("lexical", known, positions)
 
     def make(to: Path) -> Summary:
         index = LexicalIndex(to / INDEX, positions=positions)
         rows = lexical_rows(shelf, partitions)
-        index.update(_SOME, removed=(), added=rows, heap_bytes=_HEAP_BYTES)
-        return {"name": name, "rows": len(index)}
+        index.update(_ANY_COMMIT, removed=(), added=rows, heap_bytes=_HEAP_BYTES)
+        return {"rows": len(index)}
 
-    return made_once(shelf, name, make)
+    inputs = [(proposed, rows.tobytes().hex()) for proposed, rows in partitions]
+    return made_once(shelf, "lexical", inputs, positions, make=make)
 
 
 def lexical_rows(shelf: Path, partitions: Sequence[Numbered]) -> Iterator[LexicalRow]:
     """Yield the rows of the lexical index."""
-    for name, rows in partitions:
-        columns = read_table(shelf / name / "rows.arrow", "terms", "facts")
+    for proposed, rows in partitions:
+        columns = read_table(shelf / proposed / "rows.arrow", "terms", "facts")
         for row, terms, facts in zip(rows.tolist(), *columns, strict=True):
             if row:
                 yield LexicalRow(row, terms, facts)
@@ -63,17 +59,17 @@ def lexical_rows(shelf: Path, partitions: Sequence[Numbered]) -> Iterator[Lexica
 def joined(
     parts: Sequence[Path], directory: Path, commit: Commit, *, positions: bool
 ) -> LexicalIndex:
-    """Make one index of the segments of several; the caller holds the lock on the folder.
+    """Join the segments of several indexes; the caller holds the lock on the folder.
 
-    Segments are named at random and refer to nothing outside of themselves, so a list of all of
-    them is an index. Files are linked, or copied.
+    Segments have random names and refer to no other file, so a list of all of them is an index.
+    Files are linked, or copied.
 
     Parameters
     ----------
     parts : sequence of Path
         At least one.
     directory : Path
-        Whatever lies there is replaced.
+        Its content is replaced.
     commit : Commit
         That of the whole.
     positions : bool
@@ -81,7 +77,7 @@ def joined(
     remove(directory)
     directory.mkdir(parents=True)
     metas = [json.loads((part / _META).read_bytes()) for part in parts]
-    whole = metas[0] | {
+    meta = metas[0] | {
         "segments": [segment for meta in metas for segment in meta["segments"]],
         "opstamp": max(meta["opstamp"] for meta in metas),
     }
@@ -94,7 +90,7 @@ def joined(
                 shutil.copyfile(path, directory / path.name)
                 sync(directory / path.name)
             managed.add(path.name)
-    for name, content in ((_MANAGED, sorted(managed)), (_META, whole)):
+    for name, content in ((_MANAGED, sorted(managed)), (_META, meta)):
         replace_file(directory / name, partial(_write_json, content))
     record_segments(directory, commit)
     return LexicalIndex(directory, positions=positions)

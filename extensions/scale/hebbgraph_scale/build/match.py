@@ -11,14 +11,14 @@ from hebbgraph.graph.proposed import Proposed, tags_of_texts
 from numpy.typing import NDArray
 
 from hebbgraph_scale.build.merge import vocabulary_of
-from hebbgraph_scale.build.propose import kept_texts, proposed_of, texts_of
-from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
+from hebbgraph_scale.build.propose import proposed_of, select_texts, texts_of
+from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, save_arrays
 
 __all__ = ["Matched", "match", "matched_of"]
 
 
 class Matched(NamedTuple):
-    """The postings of some chunks, and what they propose, in the numbers of the vocabulary."""
+    """Postings and candidates of some chunks, by the numbers of the vocabulary."""
 
     counts: NDArray[np.int64]
     tags: NDArray[np.int32]
@@ -28,7 +28,7 @@ class Matched(NamedTuple):
     kinds: NDArray[np.int8]
 
 
-_TABLES: list[tuple[Path, PhraseTable]] = []  # the last one of this worker
+_TABLES: list[tuple[Path, PhraseTable]] = []  # the last table of this worker
 
 
 def match(shelf: Path, proposed: str, vocabulary: str, alive: NDArray[np.bool_] | None) -> Summary:
@@ -38,19 +38,19 @@ def match(shelf: Path, proposed: str, vocabulary: str, alive: NDArray[np.bool_] 
     ----------
     shelf : Path
     proposed : str
-        The partition's result of the first step.
+        The result of the first step.
     vocabulary : str
     alive : ndarray of bool, optional
-        Which of the chunks are in the index; by default all are.
+        The chunks that are in the index; by default all.
     """
-    name = name_of("match", proposed, vocabulary, None if alive is None else alive.tobytes().hex())
 
     def make(to: Path) -> Summary:
         matched = _matched(shelf / proposed, _table(shelf / vocabulary), alive)
         save_arrays(to, matched._asdict())
-        return {"name": name, "postings": len(matched.tags)}
+        return {"postings": len(matched.tags)}
 
-    return made_once(shelf, name, make)
+    mask = None if alive is None else alive.tobytes().hex()
+    return made_once(shelf, "match", proposed, vocabulary, mask, make=make)
 
 
 def _table(folder: Path) -> PhraseTable:
@@ -60,21 +60,21 @@ def _table(folder: Path) -> PhraseTable:
 
 
 def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) -> Matched:
-    held = proposed_of(folder)
-    (own,) = load_arrays(folder, "phrase_hashes")
+    proposed = proposed_of(folder)
+    (hashes,) = load_arrays(folder, "phrase_hashes")
     # A phrase of dead chunks alone is not in the vocabulary, and no live chunk has it.
-    numbers = table.numbers_of_hashes(own)
+    numbers = table.numbers_of_hashes(hashes)
     parts: list[tuple[NDArray[Any], ...]] = []
     for chunks, texts in texts_of(folder):
         if alive is not None:
             kept = np.flatnonzero(alive[chunks])
-            chunks, texts = chunks[kept], kept_texts(texts, kept)
-        mine = held.of(chunks)
-        mine = Proposed(mine.indptr, numbers[mine.phrases], mine.kinds)
-        counts, tags, is_title = tags_of_texts(table, mine, texts)
-        parts.append((counts, tags, is_title, np.diff(mine.indptr), mine.phrases, mine.kinds))
+            chunks, texts = chunks[kept], select_texts(texts, kept)
+        page = proposed.of(chunks)
+        page = Proposed(page.indptr, numbers[page.phrases], page.kinds)
+        counts, tags, is_title = tags_of_texts(table, page, texts)
+        parts.append((counts, tags, is_title, np.diff(page.indptr), page.phrases, page.kinds))
     if not parts:
-        return Matched(*(np.empty(0, of) for of in ("i8", "i4", "?", "i8", "i4", "i1")))
+        return Matched(*(np.empty(0, dtype) for dtype in ("i8", "i4", "?", "i8", "i4", "i1")))
     return Matched(*map(np.concatenate, zip(*parts, strict=True)))
 
 

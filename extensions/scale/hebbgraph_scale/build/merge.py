@@ -1,7 +1,7 @@
 """The second step: the candidates of all partitions, by bucket of their hashes, to a vocabulary.
 
-A bucket is a range of phrase hashes, so the results of all buckets, one after the other, are
-sorted, and the number of a phrase is its place.
+A bucket is a range of phrase hashes, so the concatenated buckets are sorted, and a phrase is
+numbered by its position.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hebbgraph.text.hashing import PhraseHasher
 from numpy.typing import NDArray
 
 from hebbgraph_scale.build.propose import counts_of
-from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
+from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, save_arrays
 
 __all__ = ["merge", "vocabulary_of", "write_vocabulary"]
 
-#: A partition's result, and the one with its counts if chunks of it were replaced meanwhile.
+#: A partition's result, and the result with its counts: another one if chunks were replaced.
 Counted = tuple[str, str]
 _NO_HASHES = np.empty(0, np.uint64)
 
@@ -30,7 +30,7 @@ _NO_HASHES = np.empty(0, np.uint64)
 def merge(
     shelf: Path, partitions: Sequence[Counted], bucket: int, n_buckets: int, salt: bytes
 ) -> Summary:
-    """Sum the counts of the phrases in one bucket, and keep those that a live chunk proposes.
+    """Sum the counts of the phrases in a bucket; keep those that a live chunk proposes.
 
     Parameters
     ----------
@@ -39,14 +39,13 @@ def merge(
     bucket, n_buckets : int
     salt : bytes
     """
-    name = name_of("merge", partitions, bucket, n_buckets)
 
     def make(to: Path) -> Summary:
         arrays = _merged(shelf, partitions, bucket, n_buckets, salt)
         save_arrays(to, arrays)
-        return {"name": name, "phrases": len(arrays["sorted_hashes"])}
+        return {"phrases": len(arrays["sorted_hashes"])}
 
-    return made_once(shelf, name, make)
+    return made_once(shelf, "merge", partitions, bucket, n_buckets, make=make)
 
 
 def _merged(
@@ -55,21 +54,22 @@ def _merged(
     bounds = [-(-(at << 64) // n_buckets) for at in (bucket, bucket + 1)]
     hashes, counts, keys, lengths = [_NO_HASHES], [], [], []
     for name, counted in partitions:
-        held, data, offsets = load_arrays(
-            shelf / name, "phrase_hashes", "phrase_data", "phrase_offsets"
+        names = ("phrase_hashes", "phrase_data", "phrase_offsets")
+        all_hashes, data, offsets = load_arrays(shelf / name, *names)
+        start = int(np.searchsorted(all_hashes, np.uint64(bounds[0])))
+        is_last = bounds[1] >> 64  # its end does not fit into 64 bits
+        stop = (
+            len(all_hashes) if is_last else int(np.searchsorted(all_hashes, np.uint64(bounds[1])))
         )
-        start = int(np.searchsorted(held, np.uint64(bounds[0])))
-        last = bounds[1] >> 64  # the end of the last bucket is no number of 64 bits
-        stop = len(held) if last else int(np.searchsorted(held, np.uint64(bounds[1])))
-        hashes.append(held[start:stop])
-        counts.append(np.stack([of[start:stop] for of in counts_of(shelf / counted)]))
+        hashes.append(all_hashes[start:stop])
+        counts.append(np.stack([count[start:stop] for count in counts_of(shelf / counted)]))
         keys.append(data[offsets[start] : offsets[stop]])
         lengths.append(np.diff(offsets[start : stop + 1]))
     together = np.concatenate(hashes)
     order = np.argsort(together, kind="stable")
     ascending = together[order]
     first = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
-    first = first[: len(ascending)]  # none if there is nothing
+    first = first[: len(ascending)]  # empty without phrases
     sums = np.add.reduceat(np.concatenate(counts, axis=1)[:, order], first, axis=1)
     sums = sums.astype(np.int32) if len(first) else np.empty((4, 0), np.int32)
     used = np.flatnonzero((sums[0] > 0) | (sums[3] > 0))
@@ -95,7 +95,7 @@ def _merged(
 def _gathered(
     data: NDArray[np.uint8], lengths: IntArray, wanted: IntArray
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return some of the strings that lie end to end, in the given order."""
+    """Select concatenated strings, in the given order."""
     starts = prefix_sums(lengths)[wanted]
     return data[concatenated_ranges(starts, lengths[wanted])], prefix_sums(lengths[wanted])
 
@@ -103,7 +103,7 @@ def _gathered(
 def _spans(
     keys: PackedStrings, matched: NDArray[np.bool_], salt: bytes
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the nodes of the trie for the phrases that are matched."""
+    """Return the trie nodes of the phrases that texts are matched against."""
     numbers = np.flatnonzero(matched)
     hashes, last = PhraseHasher(salt).hash_prefixes([keys[at] for at in numbers.tolist()])
     named = np.full(len(hashes), -1, dtype=np.int32)
@@ -114,14 +114,17 @@ def _spans(
 
 
 def write_vocabulary(shelf: Path, buckets: Sequence[str], salt: bytes) -> Summary:
-    """Put the buckets together, as the arrays of a graph's phrases."""
-    name = name_of("vocabulary", buckets)
-    return made_once(
-        shelf, name, lambda to: {"name": name, **_vocabulary(shelf, buckets, salt, to)}
-    )
+    """Concatenate the buckets to the phrase arrays of a graph."""
+
+    def make(to: Path) -> Summary:
+        arrays = _vocabulary(shelf, buckets, salt)
+        save_arrays(to, {field: arrays[field] for field in PhraseArrays._fields})
+        return {"phrases": len(arrays["sorted_numbers"])}
+
+    return made_once(shelf, "vocabulary", buckets, make=make)
 
 
-def _vocabulary(shelf: Path, buckets: Sequence[str], salt: bytes, to: Path) -> Summary:
+def _vocabulary(shelf: Path, buckets: Sequence[str], salt: bytes) -> dict[str, NDArray[np.generic]]:
     parts: dict[str, list[NDArray[np.generic]]] = {}
     first = first_byte = 0
     for bucket in buckets:
@@ -136,7 +139,7 @@ def _vocabulary(shelf: Path, buckets: Sequence[str], salt: bytes, to: Path) -> S
             parts.setdefault(field, []).append(values)
         first = sum(map(len, parts["sorted_hashes"]))
         first_byte = sum(map(len, parts["key_data"]))
-    arrays = {field: np.concatenate(held) for field, held in parts.items()}
+    arrays = {field: np.concatenate(values) for field, values in parts.items()}
     arrays["key_offsets"] = np.append(arrays["key_offsets"], first_byte)
     arrays["salt"] = np.frombuffer(salt, np.uint8)
     arrays["sorted_numbers"] = np.arange(first, dtype=np.int32)
@@ -144,8 +147,7 @@ def _vocabulary(shelf: Path, buckets: Sequence[str], salt: bytes, to: Path) -> S
     trie = PhraseTrie(*(arrays[field][:0] for field in fields))
     trie.insert(*(arrays[field] for field in fields))
     arrays |= zip(fields, trie.renumbered(arrays["sorted_numbers"]), strict=True)
-    save_arrays(to, {field: arrays[field] for field in PhraseArrays._fields})
-    return {"phrases": first}
+    return arrays
 
 
 def vocabulary_of(folder: Path) -> PhraseArrays:

@@ -1,15 +1,16 @@
-"""The first step: a partition of chunks to rows of the truth, candidates, tokens and terms.
+"""The first step: a partition of chunks to database rows, candidates, tokens and terms.
 
-All of it depends on one chunk alone, so partitions know nothing of each other, and what takes
-most of the time of an ``add`` is done here.
+All of these depend on one chunk alone, so partitions are independent. Most of the time of an
+``add`` is spent here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hebbgraph.arrays import IntArray, concatenated_ranges
@@ -35,36 +36,37 @@ from hebbgraph_scale.build.shelf import (
     Summary,
     load_arrays,
     made_once,
-    name_of,
     read_table,
     save_arrays,
     write_table,
 )
 
 __all__ = [
+    "Numbered",
     "counts_of",
-    "kept_texts",
-    "name_of_proposed",
     "prefixes_of",
     "propose",
     "proposed_of",
     "recount",
     "rows_of",
+    "select_texts",
     "texts_of",
 ]
 
-_PAGE = 500  # chunks that are proposed for and read together
+_PAGE = 500  # chunks read together
 _BINARY = ("digest", "imprint")
 _COUNTS = ("candidate_counts", "support", "anchor_counts", "given_counts")
 
 
-def name_of_proposed(partition: Partition, recipe: Recipe) -> str:
-    """Return the name of the result of :func:`propose`."""
-    return name_of("propose", partition.identity(), recipe.identity())
+class Numbered(NamedTuple):
+    """A partition's result, and the row of each of its chunks; 0 for those not in the index."""
+
+    proposed: str
+    rows: NDArray[np.int64]
 
 
 def propose(shelf: Path, partition: Partition, recipe: Recipe) -> Summary:
-    """Read a partition, and write what follows from each of its chunks alone.
+    """Read a partition, and write what depends on each chunk alone.
 
     Returns
     -------
@@ -72,35 +74,26 @@ def propose(shelf: Path, partition: Partition, recipe: Recipe) -> Summary:
         ``name`` of the result, the number of ``chunks`` and ``phrases``, ``bytes`` of text, how
         many were ``cleaned``, those that ``failed``, and the partition's notes.
     """
-    name = name_of_proposed(partition, recipe)
-    return made_once(shelf, name, lambda to: {"name": name, **_proposed(to, partition, recipe)})
+
+    def make(to: Path) -> Summary:
+        return _propose(to, partition, recipe)
+
+    return made_once(shelf, "propose", partition.identity(), recipe.identity(), make=make)
 
 
-class _Kit:
-    """The tools of a worker, which remember words from one partition to the next."""
-
-    def __init__(self, salt: bytes, language: str) -> None:
-        self.key = salt, language
-        self.hasher = PhraseHasher(salt)
-        self.reader = TextReader(self.hasher, language)
+@lru_cache(maxsize=1)
+def _tools(salt: bytes, language: str) -> tuple[PhraseHasher, TextReader]:
+    """Return the tools of this worker, which remember words from earlier partitions."""
+    hasher = PhraseHasher(salt)
+    return hasher, TextReader(hasher, language)
 
 
-_KITS: list[_Kit] = []
-
-
-def _kit(recipe: Recipe) -> _Kit:
-    key = recipe.salt, recipe.settings.language
-    if not _KITS or _KITS[0].key != key:
-        _KITS[:] = [_Kit(*key)]
-    return _KITS[0]
-
-
-class _Written:
-    """What is written of a partition, page by page."""
+class _Writer:
+    """Collects a partition, page by page, and writes it."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._settings = recipe.settings
-        self._kit = _kit(recipe)
+        self._hasher, self._reader = _tools(recipe.salt, recipe.settings.language)
         self._store = TextStore() if recipe.settings.keep_text else TextsElsewhere(None, "")
         self._rows: list[tuple[Any, ...]] = []
         self._terms: list[str] = []
@@ -116,25 +109,25 @@ class _Written:
 
     def add(self, chunks: list[Chunk]) -> None:
         """Propose for a page of chunks, and read its texts."""
-        found = propose_candidates(self._settings, chunks, [()] * len(chunks))
+        candidates_of_chunks = propose_candidates(self._settings, chunks, [()] * len(chunks))
         rows = [
             row_of(chunk, candidates, None, self._store)
-            for chunk, candidates in zip(chunks, found, strict=True)
+            for chunk, candidates in zip(chunks, candidates_of_chunks, strict=True)
         ]
         keys: list[str] = []
-        for candidates in found:
+        for candidates in candidates_of_chunks:
             add_coded(candidates, keys, self._kinds)
             self._ends.append(len(self._kinds))
         self._proposed.append(self._phrases.intern(keys))
-        read = self._kit.reader.read([(chunk.title, chunk.searched) for chunk in chunks])
-        here, tokens = _distinct(read)
+        texts = self._reader.read([(chunk.title, chunk.searched) for chunk in chunks])
+        hashes, tokens = _distinct(texts)
         self._rows += rows
-        self._terms += read.terms
-        fields = ROW_FIELDS.index("document_id"), ROW_FIELDS.index("metadata")
-        self._facts += [facts_of(row[fields[0]], row[fields[1]]) for row in rows]
-        self._lengths.append(read.lengths)
+        self._terms += texts.terms
+        document_id, metadata = map(ROW_FIELDS.index, ("document_id", "metadata"))
+        self._facts += [facts_of(row[document_id], row[metadata]) for row in rows]
+        self._lengths.append(texts.lengths)
         self._tokens.append(tokens)
-        self._hashes.append(here)
+        self._hashes.append(hashes)
         self.bytes += sum(len(chunk.text) + len(chunk.title) for chunk in chunks)
 
     def save(self, to: Path) -> int:
@@ -143,7 +136,7 @@ class _Written:
         columns |= {"terms": self._terms, "facts": self._facts}
         write_table(to / "rows.arrow", columns, _BINARY)
         keys = list(self._phrases)
-        hashes = self._kit.hasher.hash_phrases(keys)
+        hashes = self._hasher.hash_phrases(keys)
         order = np.argsort(hashes, kind="stable")
         renumbered = np.empty(len(keys), np.int32)
         renumbered[order] = np.arange(len(keys), dtype=np.int32)
@@ -165,23 +158,23 @@ class _Written:
                 "lengths": np.concatenate((np.empty(0, np.int64), *self._lengths)),
                 "tokens": np.concatenate((np.empty(0, np.int32), *self._tokens)),
                 "token_hashes": np.concatenate((np.empty(0, np.uint64), *self._hashes)),
-                "page_hashes": np.array([len(one) for one in self._hashes], np.int64),
+                "page_hashes": np.array([len(page) for page in self._hashes], np.int64),
             },
         )
         return len(keys)
 
 
-def _proposed(to: Path, partition: Partition, recipe: Recipe) -> Summary:
+def _propose(to: Path, partition: Partition, recipe: Recipe) -> Summary:
     intake = Intake(strict=recipe.strict, on_error=recipe.on_error)
-    written, count = _Written(recipe), 0
+    writer, count = _Writer(recipe), 0
     chunks = _different(intake.take(partition.read(), first=partition.first), intake, recipe)
     while page := list(islice(chunks, _PAGE)):
-        written.add(page)
+        writer.add(page)
         count += len(page)
     return {
         "chunks": count,
-        "phrases": written.save(to),
-        "bytes": written.bytes,
+        "phrases": writer.save(to),
+        "bytes": writer.bytes,
         "cleaned": intake.cleaned,
         "failed": [failed.model_dump() for failed in intake.failed],
         **partition.notes(),
@@ -189,31 +182,31 @@ def _proposed(to: Path, partition: Partition, recipe: Recipe) -> Summary:
 
 
 def _different(taken: Iterable[Taken], intake: Intake, recipe: Recipe) -> Iterator[Chunk]:
-    """Yield each chunk once; refuse one whose id occurred with another content."""
-    by_id: dict[str, Chunk] = {}
-    for position, chunk in taken:
+    """Yield each chunk once; refuse an id that occurs again with different content."""
+    settings, by_id = recipe.settings, dict[str, Chunk]()
+    for position, taken_chunk in taken:
         try:
-            settings = recipe.settings
-            one = with_context(dated(chunk, settings.time_fields), settings.search_metadata)
-            held = by_id.setdefault(one.id, one)
-            if held is one:
-                yield one
-            elif held != one:
+            chunk = dated(taken_chunk, settings.time_fields)
+            chunk = with_context(chunk, settings.search_metadata)
+            first = by_id.setdefault(chunk.id, chunk)
+            if first is chunk:
+                yield chunk
+            elif first != chunk:
                 raise InvalidChunkError(
-                    f"id {one.id!r} occurs twice in one partition with different content"
+                    f"id {chunk.id!r} occurs twice in one partition with different content"
                 )
         except InvalidChunkError as error:
-            intake.refuse(position, chunk, error)
+            intake.refuse(position, taken_chunk, error)
 
 
-def _distinct(read: TokenizedTexts) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Return the distinct hashes of the tokens read, and each token's index among them."""
-    occurs = np.zeros(len(read.hashes), dtype=np.bool_)
-    occurs[read.tokens] = True
-    here = np.flatnonzero(occurs)
-    renumbered = np.empty(len(read.hashes), np.int32)
-    renumbered[here] = np.arange(len(here), dtype=np.int32)
-    return read.hashes[here], renumbered[read.tokens]
+def _distinct(texts: TokenizedTexts) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Return the distinct hashes of the tokens, and each token's index among them."""
+    occurs = np.zeros(len(texts.hashes), dtype=np.bool_)  # faster than np.unique
+    occurs[texts.tokens] = True
+    numbers = np.flatnonzero(occurs)
+    indices = np.empty(len(texts.hashes), np.int32)
+    indices[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return texts.hashes[numbers], indices[texts.tokens]
 
 
 def _counted(proposed: Proposed, n_phrases: int) -> dict[str, NDArray[np.int32]]:
@@ -224,75 +217,65 @@ def _counted(proposed: Proposed, n_phrases: int) -> dict[str, NDArray[np.int32]]
         np.bincount(staged.anchors, minlength=n_phrases),
         np.bincount(staged.given, minlength=n_phrases),
     )
-    return {name: of.astype(np.int32) for name, of in zip(_COUNTS, counts, strict=True)}
+    return {name: count.astype(np.int32) for name, count in zip(_COUNTS, counts, strict=True)}
 
 
 def recount(shelf: Path, proposed: str, alive: NDArray[np.bool_]) -> Summary:
-    """Count the candidates of a partition of which some chunks were replaced meanwhile."""
-    name = name_of("recount", proposed, alive.tobytes().hex())
+    """Count the candidates of the live chunks of a partition; others were replaced meanwhile."""
 
     def make(to: Path) -> Summary:
-        held = proposed_of(shelf / proposed)
+        live = proposed_of(shelf / proposed).of(np.flatnonzero(alive))
         (hashes,) = load_arrays(shelf / proposed, "phrase_hashes")
-        save_arrays(to, _counted(held.of(np.flatnonzero(alive)), len(hashes)))
-        return {"name": name}
+        save_arrays(to, _counted(live, len(hashes)))
+        return {}
 
-    return made_once(shelf, name, make)
+    return made_once(shelf, "recount", proposed, alive.tobytes().hex(), make=make)
 
 
 # -- reading -------------------------------------------------------------------------
 
 
 def rows_of(folder: Path, *names: str) -> list[tuple[Any, ...]]:
-    """Return rows of the truth, or some fields of them."""
+    """Return the database rows of a partition, or some of their fields."""
     columns = read_table(folder / "rows.arrow", *(names or ROW_FIELDS))
     return list(zip(*columns, strict=True))
 
 
 def proposed_of(folder: Path) -> Proposed:
-    """Return what the chunks propose, by the numbers of the partition."""
+    """Return the candidates of the chunks, by the numbers of the partition."""
     return Proposed(*load_arrays(folder, *Proposed._fields))
 
 
 def prefixes_of(folder: Path) -> NDArray[np.uint64]:
-    """Return the id of each chunk as the graph keeps it."""
+    """Return the id prefix of each chunk."""
     return load_arrays(folder, "id_prefixes")[0]
 
 
 def counts_of(folder: Path) -> list[NDArray[np.int32]]:
-    """Return candidates, support, anchors and given of each phrase of the partition."""
+    """Return the counts of each phrase of the partition: candidates, support, anchors, given."""
     return load_arrays(folder, *_COUNTS)
 
 
 def texts_of(folder: Path) -> Iterator[tuple[IntArray, TokenizedTexts]]:
-    """Yield the tokens of the texts, a page at a time, with the chunks of the page."""
-    lengths, tokens, hashes, of_page = load_arrays(
-        folder, "lengths", "tokens", "token_hashes", "page_hashes"
-    )
+    """Yield the chunks of each page, and the tokens of their texts."""
+    names = ("lengths", "tokens", "token_hashes", "page_hashes")
+    lengths, tokens, hashes, page_hashes = load_arrays(folder, *names)
     first = first_token = first_hash = 0
-    for n_hashes in of_page.tolist():
+    for n_hashes in page_hashes.tolist():
         page = lengths[2 * first : 2 * (first + _PAGE)]  # a title and a text each
         n_tokens = int(page.sum())
         chunks = np.arange(first, first + len(page) // 2)
-        yield (
-            chunks,
-            TokenizedTexts(
-                np.full(len(chunks), 2),
-                page,
-                tokens[first_token : first_token + n_tokens].astype(np.int64),
-                hashes[first_hash : first_hash + n_hashes],
-                [],
-            ),
-        )
+        page_tokens = tokens[first_token : first_token + n_tokens].astype(np.int64)
+        distinct = hashes[first_hash : first_hash + n_hashes]
+        yield chunks, TokenizedTexts(np.full(len(chunks), 2), page, page_tokens, distinct, [])
         first += len(chunks)
         first_token += n_tokens
         first_hash += n_hashes
 
 
-def kept_texts(texts: TokenizedTexts, kept: IntArray) -> TokenizedTexts:
+def select_texts(texts: TokenizedTexts, kept: IntArray) -> TokenizedTexts:
     """Return the texts of some chunks of a page."""
-    ends = np.cumsum(texts.lengths)
-    both = (2 * kept[:, None] + np.arange(2)).ravel()
-    lengths = texts.lengths[both]
-    at = concatenated_ranges(ends[both] - lengths, lengths)
+    parts = (2 * kept[:, None] + np.arange(2)).ravel()  # title and text
+    lengths = texts.lengths[parts]
+    at = concatenated_ranges(np.cumsum(texts.lengths)[parts] - lengths, lengths)
     return TokenizedTexts(np.full(len(kept), 2), lengths, texts.tokens[at], texts.hashes, [])

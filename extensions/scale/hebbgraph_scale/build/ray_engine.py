@@ -1,8 +1,8 @@
-"""Ray: the same tasks on a cluster, or on this machine.
+"""Tasks on a Ray cluster, or with Ray on this machine.
 
-Each task of a build is one of Ray Core, which runs it again if its worker or node died. Results go
-through the shelf, a folder that all nodes share, so only their summaries travel. Where the cluster
-has GPUs, an actor on each of them holds the model and embeds.
+Each build task runs as a Ray task, and Ray repeats it if its worker or node died. Results go
+through the shelf, a folder that all nodes share; Ray only carries their summaries. If the cluster
+has GPUs, an actor on each holds the model and embeds.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ class _Remote(Generic[_R]):
 
 
 class _OnGpu:
-    """An actor: its process keeps what its calls keep, such as a model."""
+    """An actor: its process keeps the model between calls."""
 
     def run(self, function: Callable[..., _R], *arguments: Any) -> _R:
         return function(*arguments)
 
 
 class RayTasks:
-    """Tasks of Ray, and actors for those that embed.
+    """Ray tasks, and actors that embed.
 
     Parameters
     ----------
     workers : int, optional
-        How many tasks run at once; by default as many as the cluster has processors.
+        The number of tasks that run at once; by default the cluster's processors.
     address : str, optional
-        ``"auto"``, or that of a cluster; by default Ray is started on this machine, unless
-        this process is connected already.
+        ``"auto"``, or the address of a cluster; by default Ray starts on this machine, unless
+        this process is already connected.
     gpus : int, optional
-        How many actors embed, each on a GPU of its own; by default as many as the cluster has now.
-        With 0, tasks embed on processors. More than the cluster has are waited for.
+        The number of actors that embed, each on its own GPU; by default as many as the cluster has
+        now. With 0, tasks embed on processors. If the cluster has fewer, actors wait for more.
 
     Raises
     ------
     ParameterError
-        If an address is given and this process is connected already.
+        If an address is passed and this process is already connected.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class RayTasks:
         if self._started:
             options = {"num_cpus": workers} if address is None else {"address": address}
             self._ray.init(**options, log_to_driver=False, include_dashboard=False)
-        held = self._ray.cluster_resources()
-        self.workers = workers or max(1, int(held.get("CPU", 1)))
-        self._gpus = int(held.get("GPU", 0)) if gpus is None else gpus
+        resources = self._ray.cluster_resources()
+        self.workers = workers or max(1, int(resources.get("CPU", 1)))
+        self._gpus = int(resources.get("GPU", 0)) if gpus is None else gpus
         self._actors: Iterator[Any] | None = None
         self._remotes: dict[Callable[..., Any], Any] = {}
 
@@ -95,9 +95,9 @@ class RayTasks:
         return _Remote(self._ray, remote.remote(*arguments))
 
     def submit_embedding(self, function: Callable[..., _R], /, *arguments: Any) -> _Remote[_R]:
-        """Start a call in the next actor; in a task where there are no GPUs.
+        """Start a call in the next actor; without GPUs, in a task.
 
-        An actor takes no processor from the tasks, so these never wait for it.
+        Actors reserve no processor, so tasks never wait for them.
         """
         if not self._gpus:
             return self.submit(function, *arguments)
@@ -110,6 +110,6 @@ class RayTasks:
 
     def close(self) -> None:
         """End the actors, and disconnect from Ray if this engine connected."""
-        self._actors = None  # an actor that nobody refers to ends
+        self._actors = None  # unreferenced actors end
         if self._started:
             self._ray.shutdown()

@@ -1,4 +1,4 @@
-"""What a build is made of and made with, in a form that travels to workers."""
+"""The input of a build: partitions of chunks, and how workers read them. All can be pickled."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import Any, Protocol
 from hebbgraph.ingest import ChunkLike, OnError
 from hebbgraph.settings import Settings
 
-__all__ = ["Given", "Partition", "Recipe"]
+__all__ = ["ChunkList", "Partition", "Recipe"]
 
 
 class Partition(Protocol):
-    """Some chunks of a source; it can be pickled, and any worker can read it."""
+    """Some chunks of a source, which any worker can read.
 
-    @property
-    def size(self) -> int:
-        """About how much work it is, in a unit that all partitions of a build share."""
-        ...
+    Attributes
+    ----------
+    size : int
+        The amount of work, in a unit that all partitions of a build share.
+    first : int
+        The position of the first chunk among all, if known, for messages.
+    """
 
-    @property
-    def first(self) -> int:
-        """The position of its first chunk among all, if that is known, for messages."""
-        ...
+    size: int
+    first: int
 
     def identity(self) -> Any:
-        """Return what the content follows from, as JSON: the same identity, the same chunks."""
+        """Return what the content depends on, as JSON: equal identities mean equal chunks."""
         ...
 
     def read(self) -> Iterable[ChunkLike]:
@@ -34,20 +35,20 @@ class Partition(Protocol):
         ...
 
     def notes(self) -> dict[str, Any]:
-        """Return, after reading, what else is to be told, as JSON.
+        """Return, after reading, what else there is to report, as JSON.
 
         ``documents`` holds fingerprints by document id, ``files_failed`` pairs of path and reason.
         """
-        ...
+        return {}
 
 
 @dataclass
-class Given:
-    """Chunks that the caller handed over; ``first`` is the position of the first one.
+class ChunkList(Partition):
+    """Chunks that the caller passed.
 
     Examples
     --------
-    >>> list(Given([{"text": "owls"}], first=0, size=1).read())
+    >>> list(ChunkList([{"text": "owls"}], first=0, size=1).read())
     [{'text': 'owls'}]
     """
 
@@ -56,31 +57,27 @@ class Given:
     size: int
 
     def identity(self) -> list[int]:
-        """Return which of the chunks they are: such a build has a shelf of its own."""
+        """Return the positions of the chunks; no other build uses the same shelf."""
         return [self.first, len(self.chunks)]
 
     def read(self) -> Iterator[ChunkLike]:
         """Yield the chunks."""
         yield from self.chunks
 
-    def notes(self) -> dict[str, Any]:
-        """Return nothing: chunks in memory have no files."""
-        return {}
-
 
 @dataclass(frozen=True)
 class Recipe:
-    """How chunks are read, tagged and hashed; the same for all partitions.
+    """How workers read, tag and hash chunks; the same for all partitions.
 
     Attributes
     ----------
     settings : Settings
     salt : bytes
-        The key of the phrase hashes; drawn once for each build.
+        The key of the phrase hashes, drawn for each build.
     strict : bool
     on_error : {"raise", "skip"}
     embedder : callable, optional
-        Makes an embedder in a worker; it can be pickled. None leaves vectors to the driver.
+        Makes an embedder in a worker. None leaves vectors to the driver.
     """
 
     settings: Settings

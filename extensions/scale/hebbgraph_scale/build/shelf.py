@@ -1,9 +1,8 @@
-"""Results of a build on disk: each whole or not there, named by what it follows from.
+"""Results of a build on disk, named by what they are made from; each is whole or absent.
 
-A result is a folder of files. It is written beside its place and renamed when it is complete,
-and holds a summary with the size and the checksum of each file. So any number of workers, on one
-machine or on many that share the folder, may make the same result, and a build that was killed
-finds what is whole and makes the rest.
+A result is a folder. Workers write it beside its place and rename it when it is complete; its
+summary holds the size and checksum of each file. So any number of workers, on machines that share
+the shelf, may make the same result, and a build that was killed continues where it was.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 Summary: TypeAlias = dict[str, Any]
-"""What a task tells of its result: JSON."""
+"""What a task returns about its result, as JSON; ``name`` is its folder on the shelf."""
 
 #: Increase this when the same input gives another result than before.
 _FORMAT = 2
@@ -42,7 +41,7 @@ _SUMMARY = "summary.json"
 
 
 def name_of(step: str, *inputs: Any) -> str:
-    """Return the name of a result: the step, and a hash of what it is made from.
+    """Return the name of a result: the step, and a hash of its inputs.
 
     Examples
     --------
@@ -55,23 +54,27 @@ def name_of(step: str, *inputs: Any) -> str:
     return f"{step}-{blake2b(content, digest_size=12).hexdigest()}"
 
 
-def made_once(shelf: Path, name: str, make: Callable[[Path], Mapping[str, Any]]) -> Summary:
-    """Return the summary of a result, and make the result first unless it is whole.
+def made_once(
+    shelf: Path, step: str, *inputs: Any, make: Callable[[Path], Mapping[str, Any]]
+) -> Summary:
+    """Return the summary of a result; make the result first unless it is whole.
 
     Parameters
     ----------
     shelf : Path
         The folder of all results.
-    name : str
+    step, *inputs
+        See :func:`name_of`.
     make : callable
-        Writes files into the folder that it is given, and returns the summary.
+        Writes files into the given folder, and returns the summary.
     """
-    if (held := whole(shelf / name)) is not None:
-        return {**held, "reused": True}
+    name = name_of(step, *inputs)
+    if (existing := whole(shelf / name)) is not None:
+        return {**existing, "reused": True}
     partial = shelf / f".{name}.{uuid.uuid4().hex[:8]}.partial"
     partial.mkdir(parents=True)
     try:
-        summary = dict(make(partial))
+        summary = {"name": name, **make(partial)}
         files = {
             path.relative_to(partial).as_posix(): [path.stat().st_size, file_checksum(path)]
             for path in sorted(partial.rglob("*"))
@@ -89,30 +92,27 @@ def made_once(shelf: Path, name: str, make: Callable[[Path], Mapping[str, Any]])
 def whole(folder: Path) -> Summary | None:
     """Return the summary of a result, or None if a file is missing or damaged."""
     try:
-        held = json.loads((folder / _SUMMARY).read_bytes())
-        for name, (size, checksum) in held["files"].items():
+        content = json.loads((folder / _SUMMARY).read_bytes())
+        for name, (size, checksum) in content["files"].items():
             path = folder / name
             if path.stat().st_size != size or file_checksum(path) != checksum:
                 return None
-        summary: Summary = held["summary"]
+        summary: Summary = content["summary"]
         return summary
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
 
 
 def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write each array to a file of its own."""
+    """Write each array to its own file."""
     for name, values in arrays.items():
         np.save(folder / f"{name}.npy", values, allow_pickle=False)
 
 
 def load_arrays(folder: Path, *names: str) -> list[NDArray[Any]]:
     """Map arrays into memory, in the order of their names."""
-    found = []
-    for name in names:
-        mapped = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        found.append(np.asarray(mapped) if mapped.size else np.array(mapped))
-    return found
+    files = (np.load(folder / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in names)
+    return [np.asarray(mapped) if mapped.size else np.array(mapped) for mapped in files]
 
 
 def _arrow() -> Any:
@@ -129,14 +129,14 @@ def write_table(path: Path, columns: Mapping[str, list[Any]], binary: tuple[str,
 
 
 def _column(arrow: Any, values: list[Any], binary: bool) -> Any:
-    """Return an Arrow array, from buffers: ``arrow.array`` would import pandas where it is."""
+    """Return an Arrow array made from buffers; ``arrow.array`` would import pandas."""
     encoded = [
         b"" if value is None else value if binary else value.encode("utf-8", "surrogatepass")
         for value in values
     ]
     offsets = prefix_sums(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-    there = np.array([value is not None for value in values], np.bool_)
-    valid = None if there.all() else arrow.py_buffer(np.packbits(there, bitorder="little"))
+    present = np.array([value is not None for value in values], np.bool_)
+    valid = None if present.all() else arrow.py_buffer(np.packbits(present, bitorder="little"))
     buffers = [valid, arrow.py_buffer(offsets), arrow.py_buffer(b"".join(encoded))]
     kind = arrow.large_binary() if binary else arrow.large_string()
     return arrow.Array.from_buffers(kind, len(values), buffers)

@@ -1,6 +1,6 @@
-"""Files of chunks to partitions: JSON lines by ranges of bytes, Parquet by row groups.
+"""Files of chunks to partitions: JSON lines by byte ranges, Parquet by row groups.
 
-A path with ``://`` is opened by fsspec, if that is installed: ``s3://…``, ``gs://…``, ``hdfs://…``.
+fsspec opens paths with ``://``, such as ``s3://…``, ``gs://…`` and ``hdfs://…``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import IO, Any
 
 from hebbgraph.errors import ParameterError
@@ -18,78 +17,67 @@ from hebbgraph.extras import require
 from hebbgraph.ingest import Unreadable
 from hebbgraph.records import Chunk
 
+from hebbgraph_scale.build.recipe import Partition
 from hebbgraph_scale.storage import file_system
 
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]
 
 _LEAST, _MOST = 2 << 20, 32 << 20  # bytes of a partition
 _BLOCK = 1 << 20
-_PARTITIONS = 256  # at about this many, partitions grow instead
+_PARTITIONS = 256  # beyond about this many, partitions grow instead
 _FIELDS = frozenset(Chunk.model_fields)
 _JSON_LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
 
 
-class _File:
-    """What both kinds of files have in common."""
-
-    def notes(self) -> dict[str, Any]:
-        """Return nothing: chunks of a table belong to no file of their own."""
-        return {}
-
-
 @dataclass
-class JsonLines(_File):
-    """The lines of a file that begin in a range of bytes: each a chunk's fields as JSON.
+class JsonLines(Partition):
+    """The lines of a file that begin in a byte range: each holds a chunk's fields as JSON.
 
-    Fields that a chunk does not have become metadata.
+    Other fields become metadata.
 
     Attributes
     ----------
     path : str
     stamp : (int, str)
-        Size of the file, and what tells whether it was changed.
-    start, stop : int
+        The size of the file, and a mark that changes with its content.
+    start, size : int
+        The byte range.
     """
 
     path: str
     stamp: tuple[int, str]
     start: int
-    stop: int
+    size: int
     first: int = 0
 
-    @property
-    def size(self) -> int:
-        """Bytes of the range."""
-        return self.stop - self.start
-
     def identity(self) -> list[Any]:
-        """Return file, state and range."""
-        return ["jsonl", self.path, *self.stamp, self.start, self.stop]
+        """Return file, stamp and range."""
+        return ["jsonl", self.path, *self.stamp, self.start, self.start + self.size]
 
     def read(self) -> Iterator[Any]:
         """Yield the fields of each chunk."""
-        with _opened(self.path) as file:
+        with _open(self.path) as file:
             at = self.start
             if at:
                 file.seek(at - 1)
-                at += len(file.readline()) - 1  # a line belongs where it begins
-            first, before, number = at, 0, 0  # lines before are counted when one is wrong
-            while at < self.stop and (line := file.readline()):
+                at += len(file.readline()) - 1  # a line belongs to the range where it begins
+            first, stop = at, self.start + self.size
+            number, before = 0, -1  # the lines before this range are counted once
+            while at < stop and (line := file.readline()):
                 number += 1
                 if line.strip():
-                    held = _fields(line)
-                    if isinstance(held, str):
-                        before = before or _lines_before(self.path, first) + 1
-                        where = f"{self.path}, line {before + number - 1}"
-                        yield Unreadable(f"{where}: {held}")
+                    chunk = _fields(line)
+                    if isinstance(chunk, str):
+                        before = _lines_before(self.path, first) if before < 0 else before
+                        yield Unreadable(f"{self.path}, line {before + number}: {chunk}")
                     else:
-                        yield held
+                        yield chunk
                 at += len(line)
 
 
 @dataclass
-class ParquetRows(_File):
+class ParquetRows(Partition):
     """Row groups of a Parquet file: columns are a chunk's fields; others become metadata."""
 
     path: str
@@ -99,20 +87,20 @@ class ParquetRows(_File):
     first: int = 0
 
     def identity(self) -> list[Any]:
-        """Return file, state and row groups."""
+        """Return file, stamp and row groups."""
         return ["parquet", self.path, *self.stamp, self.groups]
 
     def read(self) -> Iterator[Any]:
         """Yield the fields of each chunk."""
-        with _opened(self.path) as file, _read_as_parquet(self.path):
+        with _open(self.path) as file, _parquet_errors(self.path):
             table = _parquet().ParquetFile(file)
             for batch in table.iter_batches(batch_size=1000, row_groups=self.groups):
                 for row in batch.to_pylist():
-                    yield _as_chunk({name: held for name, held in row.items() if held is not None})
+                    yield _as_chunk({name: v for name, v in row.items() if v is not None})
 
 
 def is_table(path: str) -> bool:
-    """Return whether a source holds chunks, by its suffix; others are documents.
+    """Return whether a file holds chunks, by its suffix; others are documents.
 
     Examples
     --------
@@ -123,7 +111,7 @@ def is_table(path: str) -> bool:
 
 
 def share_of(total: int) -> int:
-    """Return how many bytes a partition of so many in all has.
+    """Return the size of a partition, from the size of all, in bytes.
 
     Examples
     --------
@@ -139,57 +127,57 @@ def partitions_of(paths: Sequence[str]) -> list[JsonLines | ParquetRows]:
     Raises
     ------
     ParameterError
-        If a path has another suffix.
+        If a path has an unknown suffix.
     OSError
         If a file cannot be read.
     """
     stamps = [_stamp(path) for path in paths]
     share = share_of(sum(size for size, _ in stamps))
-    found: list[JsonLines | ParquetRows] = []
+    partitions: list[JsonLines | ParquetRows] = []
     for path, stamp in zip(paths, stamps, strict=True):
-        if path.lower().endswith(_JSON_LINES):
-            bounds = [*range(0, stamp[0], share), stamp[0]]
-            found += [JsonLines(path, stamp, start, stop) for start, stop in pairwise(bounds)]
-        elif is_table(path):
-            found += _row_groups(path, stamp, share)
-        else:
+        if not is_table(path):
             raise ParameterError(
                 f"chunks come from {', '.join(_JSON_LINES + _PARQUET)}, got {path!r}"
             )
-    return found
+        if path.lower().endswith(_JSON_LINES):
+            starts = range(0, stamp[0], share)
+            partitions += [JsonLines(path, stamp, at, min(share, stamp[0] - at)) for at in starts]
+        else:
+            partitions += _row_groups(path, stamp, share)
+    return partitions
 
 
 def _row_groups(path: str, stamp: tuple[int, str], share: int) -> Iterator[ParquetRows]:
-    with _opened(path) as file, _read_as_parquet(path):
+    with _open(path) as file, _parquet_errors(path):
         metadata = _parquet().ParquetFile(file).metadata
         sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
     groups: list[int] = []
     size = 0
-    for number, more in enumerate(sizes):
-        if groups and size + more > share:
+    for number, group_size in enumerate(sizes):
+        if groups and size + group_size > share:
             yield ParquetRows(path, stamp, groups, size)
             groups, size = [], 0
         groups.append(number)
-        size += more
+        size += group_size
     if groups:
         yield ParquetRows(path, stamp, groups, size)
 
 
 def _fields(line: bytes) -> dict[str, Any] | str:
-    """Return the fields of a chunk, or what is wrong with the line."""
+    """Return the fields of a chunk, or a message about the line."""
     try:
-        held = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         return f"no JSON: {error}"
-    if not isinstance(held, dict):
-        return f"a line holds the fields of a chunk as a JSON object, got {type(held).__name__}"
-    return _as_chunk(held)
+    if not isinstance(record, dict):
+        return f"a line holds the fields of a chunk as a JSON object, got {type(record).__name__}"
+    return _as_chunk(record)
 
 
 def _lines_before(path: str, end: int) -> int:
-    """Return how many lines end before a place in a file."""
+    """Count the lines that end before a position in a file."""
     lines = 0
-    with _opened(path) as file:
+    with _open(path) as file:
         while end > 0 and (block := file.read(min(end, _BLOCK))):
             lines += block.count(b"\n")
             end -= len(block)
@@ -197,10 +185,10 @@ def _lines_before(path: str, end: int) -> int:
 
 
 def _as_chunk(record: dict[str, Any]) -> dict[str, Any]:
-    others = {name: held for name, held in record.items() if name not in _FIELDS}
+    others = {name: value for name, value in record.items() if name not in _FIELDS}
     if not others:
         return record
-    chunk = {name: held for name, held in record.items() if name in _FIELDS}
+    chunk = {name: value for name, value in record.items() if name in _FIELDS}
     metadata = chunk.get("metadata") or {}
     chunk["metadata"] = others | metadata if isinstance(metadata, dict) else metadata
     return chunk
@@ -211,19 +199,19 @@ def _parquet() -> Any:
 
 
 @contextlib.contextmanager
-def _read_as_parquet(path: str) -> Iterator[None]:
+def _parquet_errors(path: str) -> Iterator[None]:
     arrow = require("pyarrow", extra="build", purpose="reading Parquet")
     try:
         yield
     except OSError:
-        raise  # the file system fails
+        raise  # of the file system
     except arrow.ArrowException as error:
         raise ParameterError(
             f"{path} is no Parquet file, or a damaged one: {error}; write it anew, or leave it out"
         ) from error
 
 
-def _opened(path: str) -> IO[bytes]:
+def _open(path: str) -> IO[bytes]:
     if "://" in path:
         system, inside = file_system(path, extra="build", purpose=f"reading {path}")
         file: IO[bytes] = system.open(inside, "rb")
@@ -232,7 +220,7 @@ def _opened(path: str) -> IO[bytes]:
 
 
 def _stamp(path: str) -> tuple[int, str]:
-    """Return the size of a file, and what changes when it does."""
+    """Return the size of a file, and a mark that changes with its content."""
     if "://" in path:
         system, inside = file_system(path, extra="build", purpose=f"reading {path}")
         info = system.info(inside)

@@ -11,19 +11,12 @@ from hebbgraph.embedders import embed_in_batches, embedder_name
 from hebbgraph.records import Chunk
 from numpy.typing import NDArray
 
-from hebbgraph_scale.build.shelf import (
-    Summary,
-    load_arrays,
-    made_once,
-    name_of,
-    read_table,
-    save_arrays,
-)
+from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, read_table, save_arrays
 
 __all__ = ["embed", "vectors_of"]
 
 _BATCH = 512
-_EMBEDDERS: list[tuple[str, Any]] = []  # the one of this worker
+_EMBEDDERS: list[tuple[str, Any]] = []  # this worker's embedder
 
 
 def embed(shelf: Path, proposed: str, factory: Callable[[], Any], dtype: str) -> Summary:
@@ -42,7 +35,6 @@ def embed(shelf: Path, proposed: str, factory: Callable[[], Any], dtype: str) ->
     dict
         ``name`` of the result, ``model`` and ``dimension``.
     """
-    name = name_of("vectors", proposed, repr(factory), dtype)
 
     def make(to: Path) -> Summary:
         embedder = _embedder(factory)
@@ -58,9 +50,9 @@ def embed(shelf: Path, proposed: str, factory: Callable[[], Any], dtype: str) ->
         ]
         vectors = np.concatenate(parts) if parts else np.empty((0, 0), dtype)
         save_arrays(to, {"vectors": vectors})
-        return {"name": name, "model": embedder_name(embedder), "dimension": vectors.shape[1]}
+        return {"model": embedder_name(embedder), "dimension": vectors.shape[1]}
 
-    return made_once(shelf, name, make)
+    return made_once(shelf, "vectors", proposed, repr(factory), dtype, make=make)
 
 
 def _embedder(factory: Callable[[], Any]) -> Any:

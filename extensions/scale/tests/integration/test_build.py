@@ -18,7 +18,7 @@ from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Se
 from hebbgraph_scale.build.adding import new_recipe
 from hebbgraph_scale.build.driver import Driver
 from hebbgraph_scale.build.engines import Engine, Here, Processes, engine_named
-from hebbgraph_scale.build.recipe import Given
+from hebbgraph_scale.build.recipe import ChunkList
 from hebbgraph_scale.build.shelf import whole
 
 _FIRST = ("Ada", "Boris", "Chen", "Dalia", "Emil", "Fatou")
@@ -103,7 +103,7 @@ def _built(
     partitions: Iterable[list[Chunk]],
     engine: Engine | None = None,
 ) -> Driver:
-    given = [Given(list(part), first, 1) for first, part in enumerate(partitions)]
+    given = [ChunkList(list(part), first, 1) for first, part in enumerate(partitions)]
     recipe = new_recipe(index.settings, salt=b"the same salt in all of them")
     driver = Driver(index.parts, engine or Here(), shelf, recipe)
     driver.run(given, None)

@@ -42,8 +42,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _partitions(table: Path) -> list[JsonLines]:
     (whole,) = partitions_of([str(table)])
-    bounds = [whole.stop * at // _PARTITIONS for at in range(_PARTITIONS + 1)]
-    return [JsonLines(whole.path, whole.stamp, start, stop) for start, stop in pairwise(bounds)]
+    bounds = [whole.size * at // _PARTITIONS for at in range(_PARTITIONS + 1)]
+    return [
+        JsonLines(whole.path, whole.stamp, start, stop - start) for start, stop in pairwise(bounds)
+    ]
 
 
 def _content(index: HebbianIndex) -> Any:
