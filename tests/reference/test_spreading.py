@@ -62,7 +62,7 @@ def cases(draw: st.DrawFn):
     return {
         "rows": rows,
         "titles": titles,
-        "cues": draw(st.lists(st.integers(0, N_TAGS - 1), max_size=4)),
+        "cues": draw(st.lists(st.integers(0, N_TAGS - 1), unique=True, max_size=4)),
         "evidence": evidence,
         "allowed": np.array(draw(st.lists(st.booleans() | st.just(True), min_size=n, max_size=n))),
         "elsewhere": draw(st.sampled_from([0.0, 0.05, 0.3])),

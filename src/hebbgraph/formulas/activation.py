@@ -1,16 +1,16 @@
 r"""Spreading activation over the incidence graph: the default strategy.
 
 Direct evidence (:mod:`hebbgraph.formulas.evidence`) measures how well a chunk by itself
-answers the query; activation, how well it is connected to what the query names. The two
-combine like independent causes (noisy-or), so neither needs rescaling, and good direct
-evidence is never outvoted:
+answers the query; activation measures how well the chunk is connected to what the query names.
+The two combine like independent causes (noisy-or), so neither needs rescaling, and the graph
+never outvotes good direct evidence:
 
 .. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
 
 where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk. Direct
-evidence is scaled so that the best chunk has 1, even if it holds only a part of what is asked. So
-where the question names a title and no chunk alone holds all of its words, the answer is likely
-spread over several chunks, and :math:`\delta` falls below 1: by ``doubt`` times the trust in that
+evidence is scaled so that the best chunk has 1, even if that chunk holds only part of the
+question. If the query names a title and no chunk holds all of its words, the answer is probably
+spread over several chunks. Then :math:`\delta` falls below 1: by ``doubt`` times the trust in that
 title, times the share of the question that the best chunk lacks.
 
 How far the graph is trusted depends on the kind of edge and on the history of the mass;
@@ -29,7 +29,7 @@ has crossed an alias edge. Only trusted mass uses co-mentions; for other mass th
 count again what lexical search has counted, and drown direct evidence. So if a query
 names what some chunk is about, its activation travels freely; otherwise it follows links
 only, and without links the direct ranking stands. A title is trusted as far as its words are
-rare in the question, and where the query names none, what arrives counts less for the score.
+rare in the query. If the query names no title, arriving mass counts less for the score.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 
@@ -57,6 +57,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hebbgraph.arrays import (
+    BoolArray,
     FloatArray,
     IntArray,
     all_of,
@@ -69,9 +70,9 @@ from hebbgraph.formulas.adjacency import EdgeSet, IncidenceView
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
 from hebbgraph.formulas.spreading_parameters import SpreadingParameters
-from hebbgraph.formulas.spreading_step import RowMask, Step, masked
+from hebbgraph.formulas.spreading_step import SpreadingStep
 
-__all__ = ["Activation", "RowMask", "SpreadingParameters", "spread"]
+__all__ = ["Activation", "SpreadingParameters", "spread"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -87,7 +88,7 @@ class Activation:
         All candidates, and all chunks that activation reached.
     scores : ndarray of float64, shape (n,), in [0, 1]
     direct, arrived : ndarray of float64, shape (n,)
-        The two causes: ``evidence ** evidence_power``, less what is doubted, and
+        The two causes: ``evidence ** evidence_power``, reduced by doubt, and
         ``x / (x + half_saturation)``.
     cues : ndarray of int64
         The query's tags, without hubs.
@@ -95,11 +96,11 @@ class Activation:
     layers : tuple of Layer
         The flows of each step, for :meth:`path`.
     remembered : float, in [0, 1]
-        The most that memory adds to a score.
+        The most that memory adds to any score.
     gained : ndarray of float64, shape (n,), optional
-        What memory adds to the score of each chunk, or takes from it.
+        What memory adds to each score; negative where it subtracts.
     unlearned : Activation, optional
-        The same without what memory adds; this itself if left out.
+        The activation without memory; omitted if memory added nothing.
     """
 
     chunks: IntArray
@@ -128,11 +129,11 @@ class Activation:
         """
         if k < len(self.chunks):
             last = np.partition(self.scores, len(self.scores) - k)[-k] - tolerance
-            kept = flatnonzero(self.scores >= last)
+            best = flatnonzero(self.scores >= last)
         else:
-            kept = np.arange(len(self.chunks))
-        kept = kept[np.lexsort((self.chunks[kept], -self.scores[kept]))]
-        return self.chunks[kept], self.scores[kept]
+            best = np.arange(len(self.chunks))
+        best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
+        return self.chunks[best], self.scores[best]
 
     def path(self, chunk: int) -> Path:
         """Return the strongest path from the query to a chunk.
@@ -156,7 +157,7 @@ def spread(
     evidence: Evidence,
     *,
     parameters: SpreadingParameters | None = None,
-    allowed: RowMask | None = None,
+    allowed: BoolArray | None = None,
     aliases: EdgeSet | None = None,
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
@@ -175,21 +176,21 @@ def spread(
         Candidates and direct evidence.
     parameters : SpreadingParameters, optional
         Default values if omitted.
-    allowed : ndarray of bool indexed by chunk, or callable, optional
+    allowed : ndarray of bool, indexed by chunk, optional
         Chunks that take part. Others neither receive nor pass mass, and are in no path.
     aliases : EdgeSet, optional
         Edges between tags; see :mod:`hebbgraph.graph.aliases`.
     cue_weights : ndarray of float, shape (n_cues,), optional
-        Factors on the weights of the cues, the highest of which is one on what all cues start
-        with; 1 if omitted.
+        Factors on the weights of the cues; 1 if omitted. The largest one also scales the
+        mass that all cues start with.
     cue_trust : ndarray of float, shape (n_cues,), in [0, 1], optional
-        How far each cue is trusted to name what the question is about; 1 if omitted. A
-        chunk that has a cue for its title receives, and may pass on, that share of its mass.
+        How likely each cue names what the query is about; 1 if omitted. A chunk that has a
+        cue for its title receives, and may pass on, that share of its mass.
     confidence : float, in [0, 1]
-        How sure it is that the best direct hits are about the question: explicit links are
-        followed from them with that share of the mass.
+        How likely the best direct hits are about the query; explicit links carry that share
+        of their mass.
     held : float, in [0, 1]
-        How much of the question the best chunk holds; see
+        Share of the query that the best chunk holds; see
         :func:`hebbgraph.formulas.confidence.share_held`.
 
     Returns
@@ -202,57 +203,46 @@ def spread(
 
     >>> from hebbgraph.testing.array_view import ArrayView
     >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    >>> found = spread(view, np.array([0]), Evidence(np.array([0, 2]), np.array([1.0, 0.3])))
-    >>> chunks, scores = found.top(3)
+    >>> evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
+    >>> activation = spread(view, np.array([0]), evidence)
+    >>> chunks, scores = activation.top(3)
     >>> chunks.tolist()
     [0, 1, 2]
-    >>> [(node.kind, node.id) for node in found.path(1)]
+    >>> [(node.kind, node.id) for node in activation.path(1)]
     [('tag', 0), ('chunk', 0), ('tag', 1), ('chunk', 1)]
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
-        keep = masked(allowed, candidates)
+        keep = allowed[candidates]
         if not all_of(keep):
             candidates, f = candidates[keep], f[keep]
-    step = Step(view, cues, evidence, p, allowed, aliases, cue_weights, cue_trust)
+    step = SpreadingStep(view, cues, evidence, p, allowed, aliases, cue_weights, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
-    share = step.cue_share
-    total = step.cue_weight.sum() or 1.0
-    cue_mass = share * step.cue_weight / total
-    on_cues = np.zeros((2, 2, len(cue_mass)))
-    on_cues[0, 0] = cue_mass
-    layer = step.from_tags(step.cues, on_cues, depth=0)
+    cue_mass = step.cue_share * step.cue_weight / (step.cue_weight.sum() or 1.0)
+    layer = step.from_cues(cue_mass)
     certainty = 1.0 - p.doubt * step.named * (1.0 - held)
     seeds, mass = _seeds(candidates, f, p)
-    mass = (1.0 - share) * mass
+    mass = (1.0 - step.cue_share) * mass
     trust = step.trust(seeds)
-    starts: list[tuple[IntArray, FloatArray, FloatArray]] = [
-        (seeds, trust * mass, (1.0 - trust) * mass)
-    ]
-    arrivals: list[tuple[IntArray, FloatArray]] = [(layer.receivers, layer.credit)]
-    layer.start(starts)
+    layer.start(seeds, trust * mass, (1.0 - trust) * mass)
     layers = [layer]
-    for depth in range(1, p.n_steps + 1):
-        following = step.advance(layers[-1], depth)
+    for _ in range(p.n_steps):
+        following = step.advance(layers[-1])
         if following is None:
             break
         layers.append(following)
-        arrivals.append((following.receivers, following.credit))
 
-    found = _scored(step, candidates, arrivals, layers, cue_mass, certainty)
-    if linked := step.follow_links(found, confidence):
-        layers += linked
-        arrivals.append((linked[-1].receivers, linked[-1].credit))
-        found = _scored(step, candidates, arrivals, layers, cue_mass, certainty)
-    return found
+    activation = _scored(step, candidates, layers, cue_mass, certainty)
+    if linked := step.follow_links(activation.chunks, activation.scores, confidence):
+        activation = _scored(step, candidates, layers + linked, cue_mass, certainty)
+    return activation
 
 
 def _scored(
-    step: Step,
+    step: SpreadingStep,
     candidates: IntArray,
-    arrivals: Sequence[tuple[IntArray, FloatArray]],
     layers: Sequence[Layer],
     cue_mass: FloatArray,
     certainty: float,
@@ -260,19 +250,19 @@ def _scored(
     """Score the candidates, and all chunks where mass arrived."""
     p, evidence = step.parameters, step.evidence
     n = len(candidates)
-    reached = [candidates, *(chunks for chunks, _ in arrivals)]
-    chunks, position = unique_inverse(np.concatenate(reached))
-    credit = np.concatenate([amount for _, amount in arrivals])
+    chunks, position = unique_inverse(
+        np.concatenate([candidates, *(layer.receivers for layer in layers)])
+    )
+    credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))
-    at = position[:n]
     direct = certainty * evidence.of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
-    shown = np.zeros(len(chunks))
-    shown[at] = direct[at]
+    direct_of_candidates = np.zeros(len(chunks))
+    direct_of_candidates[position[:n]] = direct[position[:n]]
     return Activation(
         chunks=chunks,
         scores=direct + (1.0 - direct) * arrived,
-        direct=shown,
+        direct=direct_of_candidates,
         arrived=arrived,
         cues=step.cues,
         cue_mass=cue_mass,
@@ -284,10 +274,8 @@ def _seeds(
     candidates: IntArray, f: FloatArray, parameters: SpreadingParameters
 ) -> tuple[IntArray, FloatArray]:
     """Return the best candidates and their shares of the initial mass."""
-    if not len(candidates):
-        return _NO_INTS, _NO_FLOATS
     at = top_n(f, parameters.n_seeds)
-    highest = float(f[at].max())
+    highest = float(f[at].max(initial=0.0))
     if highest <= 0:
         return _NO_INTS, _NO_FLOATS
     weight = (f[at] / highest) ** parameters.sharpness

@@ -31,19 +31,25 @@ __all__ = [
     "memoize_similarity",
 ]
 
+#: Maps chunks to their cosine with the query, or to evidence derived from it.
+_ScoreOf = Callable[[IntArray], FloatArray]
+
 _NO_FLOATS = np.empty(0, np.float64)
-#: Coverage of the rarest words from which on lexical search is trusted as usual.
+#: Below this coverage of the question's rarest words, dense search counts for more.
 _COVERED = 0.7
-#: By how much agreement is outweighed where the tails of an embedder's cosines are e times as heavy
-#: as those of one that is trusted as usual, and the logarithm of its kurtosis. Both, and the
-#: weights, hold within a few hundredths whichever of fourteen sets is left out; see
-#: docs/measurements.md.
-_REPEATING, _USUAL = 0.32, 1.53
-#: So many vectors tell as much of an embedder as what is known beforehand.
+#: Log-kurtosis of the cosines of a usual embedder, and how much agreement each unit above it
+#: costs: an embedder that merely repeats words ranks less. Leaving out any of fourteen sets moves
+#: these, and the weights, by a few hundredths only; see docs/measurements.md.
+_USUAL, _REPEATING = 1.53, 0.32
+#: The usual log-kurtosis weighs as much as this many vectors of the corpus, so that a few
+#: vectors change no ranking.
 _PRIOR = 20
+#: Each search is judged by its ten best hits, discounted by rank as in nDCG.
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
-#: Approximate evidence of a chunk that no search returned.
-_NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
+#: Evidence of a chunk that no search returned: enough for activation to reach it over the graph,
+#: too little to rank it by itself.
+_FLOOR = 0.05
+_NOBODY, _UNKNOWN = np.array([-1]), np.array([_FLOOR])
 
 
 @dataclass(frozen=True)
@@ -52,26 +58,26 @@ class Evidence:
 
     Parameters
     ----------
-    chunks : ndarray of int64, shape (n,), ascending and different
+    chunks : ndarray of int64, shape (n,), ascending and distinct
         The candidates.
     values : ndarray of float64, shape (n,), in [0, 1]
     elsewhere : float or callable
         Evidence of all other chunks: a number, or a function of chunk numbers.
     lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
-        What ``values`` was fused from.
+        The scores that ``values`` was fused from.
     dense_share : float, in [0, 1]
         The share of ``dense``.
     confidence : float, in [0, 1], optional
-        How sure it is that the corpus speaks of the question; see
+        How likely the corpus covers the question; see
         :mod:`hebbgraph.formulas.confidence`.
     covered, near : float, optional
-        What ``confidence`` follows from.
+        The inputs of ``confidence``.
     held : float, in [0, 1]
-        How much of the question the best chunk holds; see
+        Share of the question that the best chunk holds; see
         :func:`hebbgraph.formulas.confidence.share_held`.
     words : callable, optional
-        Returns, for n chunks, the weight of each rare word of the question that they hold, as an
-        array of shape (n, n_words); a row adds up to 1 at most.
+        Maps n chunks to the weights of the question's rare words that each of them holds, shape
+        (n, n_words); a row sums to at most 1.
 
     Examples
     --------
@@ -82,7 +88,7 @@ class Evidence:
 
     chunks: IntArray
     values: FloatArray
-    elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
+    elsewhere: float | _ScoreOf = _FLOOR
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
     dense_share: float = 0.0
@@ -90,47 +96,63 @@ class Evidence:
     covered: float = 0.0
     near: float | None = None
     held: float = 1.0
-    words: Callable[[IntArray], FloatArray] | None = None
-
-    def approximate(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, taking .05 for all that are not candidates.
-
-        Cheap for many chunks, because it computes no similarities.
-        """
-        known, values = self._padded
-        at = self.chunks.searchsorted(chunks)
-        at[known[at] != chunks] = len(self.chunks)
-        found: FloatArray = values[at]
-        return found
+    words: _ScoreOf | None = None
 
     @cached_property
     def _padded(self) -> tuple[IntArray, FloatArray]:
         """The candidates and their values, plus a last entry for all other chunks."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
+    def _positions(self, chunks: IntArray) -> IntArray:
+        """Return the position of each chunk among the candidates; n for all other chunks."""
+        at = self.chunks.searchsorted(chunks)
+        at[self._padded[0][at] != chunks] = len(self.chunks)
+        return at
+
+    def of(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, in the given order."""
+        candidates, padded = self._padded
+        at = self.chunks.searchsorted(chunks)
+        known, values = candidates[at] == chunks, padded[at]
+        if not callable(self.elsewhere):
+            return np.where(known, values, self.elsewhere)
+        if all_of(known):
+            return values
+        values = values.astype(np.float64)
+        values[~known] = self.elsewhere(chunks[~known])
+        return values
+
+    def approximate(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, assuming .05 for all that are not candidates.
+
+        Cheap for many chunks, because it computes no similarities.
+        """
+        values: FloatArray = self._padded[1][self._positions(chunks)]
+        return values
+
     def parts(self, chunk: int) -> tuple[float | None, float | None]:
-        """Return the lexical and the dense score of a candidate; None for what is unknown."""
-        at = int(np.searchsorted(self.chunks, chunk))
-        if at == len(self.chunks) or self.chunks[at] != chunk:
-            return None, None
-        lexical, dense = (None if x is None else float(x[at]) for x in (self.lexical, self.dense))
+        """Return the lexical and the dense score of a chunk; None if unknown."""
+        at = int(self._positions(np.array([chunk]))[0])
+        lexical, dense = (
+            None if scores is None or at == len(scores) else float(scores[at])
+            for scores in (self.lexical, self.dense)
+        )
         return lexical, dense
 
     def fused_from(self, chunks: IntArray) -> tuple[list[float | None], list[float | None]]:
         """Return lexical and dense scores of any chunks, to four decimals; None if unknown."""
-        at = self.chunks.searchsorted(chunks)
-        at[self._padded[0][at] != chunks] = len(self.chunks)
-        places = at.tolist()
+        positions = self._positions(chunks).tolist()
 
-        def read(scores: FloatArray | None) -> list[float | None]:
+        def rounded(scores: FloatArray | None) -> list[float | None]:
             if scores is None:
-                return [None] * len(places)
-            return [None if at == len(scores) else round(float(scores[at]), 4) for at in places]
+                return [None] * len(positions)
+            n = len(scores)
+            return [None if at == n else round(float(scores[at]), 4) for at in positions]
 
-        return read(self.lexical), read(self.dense)
+        return rounded(self.lexical), rounded(self.dense)
 
     def upheld(self, chunks: IntArray) -> Evidence:
-        """Return it with what vectors take from these chunks, ascending, given back.
+        """Return evidence in which dense search lowers none of these chunks, ascending.
 
         >>> lexical, dense = np.array([1.0, 0.2]), np.array([0.1, 1.0])
         >>> fused = Evidence(np.array([2, 5]), 0.6 * dense + 0.4 * lexical, 0.0, lexical, dense)
@@ -138,23 +160,10 @@ class Evidence:
         [1.0, 0.68]
         """
         assert self.lexical is not None
-        held = is_in_sorted(self.chunks, chunks)
+        is_upheld = is_in_sorted(self.chunks, chunks)
         return replace(
-            self, values=np.where(held, np.maximum(self.values, self.lexical), self.values)
+            self, values=np.where(is_upheld, np.maximum(self.values, self.lexical), self.values)
         )
-
-    def of(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, in the given order."""
-        known, padded = self._padded
-        at = self.chunks.searchsorted(chunks)
-        found, held = known[at] == chunks, padded[at]
-        if not callable(self.elsewhere):
-            return np.where(found, held, self.elsewhere)
-        if all_of(found):
-            return held
-        values = held.astype(np.float64)
-        values[~found] = self.elsewhere(chunks[~found])
-        return values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,10 +173,10 @@ class EvidenceWeights:
     Parameters
     ----------
     dense : float, in [0, 1]
-        Share of dense search in direct evidence, where both searches think equally well of
-        what the other one found. Lexical search has the rest.
+        Share of dense search in direct evidence when the two searches rate each other's hits
+        equally. Lexical search has the rest.
     agreement : float, at least 0
-        How far that share follows what each search thinks of the other one's hits, and the
+        How far that share follows how each search rates the other's hits, and the
         :func:`likeness` of the embedder.
     coverage : float, at least 0
         How far it rises if no chunk holds the rare words of the question.
@@ -191,9 +200,9 @@ class EvidenceWeights:
 
 
 class Likeness(NamedTuple):
-    """How an embedder sees the texts of a corpus: the logarithm of :func:`likeness`'s kurtosis.
+    """How an embedder sees a corpus: the mean log-kurtosis of cosines; see :func:`likeness`.
 
-    ``error`` is its standard error, ``n`` how many vectors tell it.
+    ``error`` is the standard error of ``tails``, ``n`` the number of vectors behind it.
     """
 
     tails: float = _USUAL
@@ -202,7 +211,7 @@ class Likeness(NamedTuple):
 
     @property
     def repeats_words(self) -> bool:
-        """Whether few shared words likely make the cosines, so that words find better."""
+        """Whether the cosines probably come from a few shared words; lexical search does better."""
         return self.n >= _PRIOR and self.tails - 2 * self.error > _USUAL + 1
 
     def share(self, weights: EvidenceWeights) -> float:
@@ -212,13 +221,13 @@ class Likeness(NamedTuple):
 
 
 def likeness(vectors: FloatArray) -> Likeness:
-    """Return what the vectors of a corpus tell of their embedder, without a question or a label.
+    """Judge an embedder by the vectors of a corpus, without a question or a label.
 
     An embedder that knows meanings finds any two texts a little alike, in many respects at once:
-    cosines with a text are nearly normally distributed, with a kurtosis of 3 to 6. One that
-    repeats words finds most texts not alike at all and few very much, which share a rare word: the
+    the cosines with a text are nearly normally distributed, with a kurtosis of 3 to 6. One that
+    repeats words finds most texts unlike and a few, which share a rare word, very much alike: the
     kurtosis is 10 to 40. Lexical search knows those words better. A random embedder has normal
-    cosines, too; it shows in that its hits hold none of the question's words.
+    cosines too, but its hits hold none of the question's words.
 
     Parameters
     ----------
@@ -228,15 +237,15 @@ def likeness(vectors: FloatArray) -> Likeness:
     Returns
     -------
     Likeness
-        Its mean logarithm, drawn to the usual one as if 20 vectors had told that.
+        The mean logarithm of the kurtosis, shrunk towards the usual value as by 20 more vectors.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> dense = rng.normal(size=(200, 300))
     >>> sparse = dense * (rng.random(dense.shape) < 0.02) + 1e-3 * dense
-    >>> of = [likeness(x / np.linalg.norm(x, axis=1, keepdims=True)) for x in (dense, sparse)]
-    >>> [round(math.exp(one.tails), 1) for one in of], [one.repeats_words for one in of]
+    >>> seen = [likeness(x / np.linalg.norm(x, axis=1, keepdims=True)) for x in (dense, sparse)]
+    >>> [round(math.exp(x.tails), 1) for x in seen], [x.repeats_words for x in seen]
     ([3.1, 31.2], [False, True])
     """
     n = len(vectors)
@@ -245,8 +254,9 @@ def likeness(vectors: FloatArray) -> Likeness:
     cosines = (vectors @ vectors.T).astype(np.float64)
     others = cosines[~np.eye(n, dtype=np.bool_)].reshape(n, n - 1)
     squared = (others - others.mean(1, keepdims=True)) ** 2
-    spread = squared.mean(1)
-    tails = np.log((squared**2).mean(1)[spread > 1e-12] / spread[spread > 1e-12] ** 2)
+    variance = squared.mean(1)
+    varies = variance > 1e-12
+    tails = np.log((squared**2).mean(1)[varies] / variance[varies] ** 2)
     if not len(tails):
         return Likeness()
     mean = (tails.sum() + _PRIOR * _USUAL) / (len(tails) + _PRIOR)
@@ -262,9 +272,9 @@ def dense_share(
 ) -> float:
     """Return the share of dense search for one question.
 
-    Each search judges the other. Where the best chunks of dense search hold few of the
-    question's rare words, although others hold many, the embedder does not know what the
-    question is about; where the best chunks of lexical search are far from the question,
+    Each search judges the other. If the best chunks of dense search hold few of the
+    question's rare words, although other chunks hold many, the embedder does not know what the
+    question is about. If the best chunks of lexical search are far from the question,
     they hold its words by chance.
 
     Parameters
@@ -276,24 +286,23 @@ def dense_share(
         :func:`hebbgraph.formulas.confidence.coverage`.
     weights : EvidenceWeights
     tails : float
-        See :func:`likeness`.
+        Mean log-kurtosis; see :func:`likeness`.
 
     Returns
     -------
     float
         ``weights.dense`` plus ``weights.agreement`` times a difference: the mean lexical
         score of the ten best by dense search, minus the mean dense score of the ten best by
-        lexical search, both discounted by rank as in nDCG, less .32 times what ``tails`` exceeds
-        the usual; plus ``weights.coverage`` times
-        what ``covered`` lacks to .7. Kept within [.1, .9], or up to ``weights.dense``
-        if that lies outside.
+        lexical search, both discounted by rank as in nDCG, minus .32 times the excess of ``tails``
+        over the usual value; plus ``weights.coverage`` times the amount by which ``covered`` falls
+        short of .7. Clipped to [.1, .9], or up to ``weights.dense`` if that lies outside.
 
     Examples
     --------
-    >>> one, other = np.array([1.0, 0.1, 0.0]), np.array([0.9, 1.0, 0.0])
-    >>> round(dense_share(one, other, 1.0, EvidenceWeights()), 3)
+    >>> lexical, dense = np.array([1.0, 0.1, 0.0]), np.array([0.9, 1.0, 0.0])
+    >>> round(dense_share(lexical, dense, 1.0, EvidenceWeights()), 3)
     0.189
-    >>> round(dense_share(one, other, 0.2, EvidenceWeights()), 3)
+    >>> round(dense_share(lexical, dense, 0.2, EvidenceWeights()), 3)
     0.489
     """
     lacking = max(_COVERED - covered, 0.0)
@@ -320,12 +329,11 @@ def fuse(
     dense_chunks: IntArray | None = None,
     dense_scores: FloatArray | None = None,
     *,
-    similarity: Callable[[IntArray], FloatArray] | None = None,
+    similarity: _ScoreOf | None = None,
     n_chunks: int = 0,
     covered: float = 1.0,
     weights: EvidenceWeights | None = None,
     foreign: BoolArray | None = None,
-    floor: float = 0.05,
     tails: float = _USUAL,
 ) -> Evidence:
     """Fuse lexical and dense scores into direct evidence.
@@ -333,7 +341,8 @@ def fuse(
     ``w * dense + (1 - w) * bm25``, where BM25 is divided by its maximum, the cosine is
     min-max scaled over the candidates (all chunks that either search returned), and ``w``
     is the :func:`dense_share`. A chunk that lexical search did not return has a lexical
-    score of 0. Without dense scores, evidence is the scaled BM25 alone.
+    score of 0. Without dense scores, evidence is the scaled BM25 alone, and .05 for all other
+    chunks.
 
     Parameters
     ----------
@@ -347,18 +356,15 @@ def fuse(
         Cosine of any chunks to the query. Without it, other chunks count as if they came
         right after the last of ``dense_chunks``, and only these are judged by both searches.
     n_chunks : int
-        How many chunks there are; used without ``similarity``.
+        Number of chunks in the corpus; used without ``similarity``.
     covered : float, in [0, 1]
         See :func:`dense_share`.
     weights : EvidenceWeights, optional
     foreign : ndarray of bool, indexed by chunk, optional
-        Chunks in another language than the question. Lexical search cannot know them, so what it
-        did not find of them is left to dense search alone, and they do not judge either.
+        Chunks in another language than the question. Lexical search cannot find them, so their
+        evidence is at least their dense score, and they judge neither search.
     tails : float
         See :func:`likeness`.
-    floor : float, in [0, 1]
-        Without dense scores, the evidence of chunks that lexical search did not return, so
-        that activation can reach passages that share no word with the query.
 
     Examples
     --------
@@ -367,49 +373,33 @@ def fuse(
     ([1, 4], [0.5, 1.0])
     """
     highest = lexical_scores.max(initial=0.0)
-    scaled = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
+    bm25 = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
     if dense_chunks is None or dense_scores is None or not len(dense_chunks):
         order = np.argsort(lexical_chunks)
-        values = scaled[order].astype(np.float64)
-        return Evidence(lexical_chunks[order], values, floor, lexical=values)
-    weights = weights or EvidenceWeights()
-    low, high = float(dense_scores.min()), float(dense_scores.max())
-    n = len(dense_scores)  # scores fall about evenly with the logarithm of the rank
-    fall = (high - low) / math.log(max(n, 2))
-    beyond = high - fall * math.log(n + 1)
+        values = bm25[order].astype(np.float64)
+        return Evidence(lexical_chunks[order], values, lexical=values)
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
-    lexical[position[: len(lexical_chunks)]] = scaled
+    lexical[position[: len(lexical_chunks)]] = bm25
     known = position[len(lexical_chunks) :]
-    dense = np.full(len(chunks), -np.inf)
-    dense[known] = dense_scores
-    judged: IntArray | slice = slice(None)
-    if similarity is not None:
-        unknown = np.ones(len(chunks), np.bool_)
-        unknown[known] = False
-        dense[unknown] = similarity(chunks[unknown])
-        low, high = float(dense.min()), float(dense.max())
+    if similarity is None:
+        dense, dense_elsewhere = _scaled_by_rank(len(chunks), known, dense_scores, n_chunks)
+        is_judged = np.zeros(len(chunks), np.bool_)
+        is_judged[known] = True
     else:
-        judged = known
-        low = high - fall * math.log(max(n_chunks, n + 1))
-    if high <= low:  # all that are known are as near as the nearest
-        low = beyond = high - 1.0
-    width = high - low
-    dense = (np.maximum(dense, beyond if similarity is None else low) - low) / width
+        dense, dense_elsewhere = _scaled_cosines(chunks, known, dense_scores, similarity)
+        is_judged = np.ones(len(chunks), np.bool_)
     words = lexical
     if foreign is not None:
-        unheard = foreign[chunks]
-        words = np.where(unheard, np.maximum(lexical, dense), lexical)
-        heard = np.flatnonzero(~unheard)
-        judged = heard if isinstance(judged, slice) else np.intersect1d(judged, heard)
-    share = dense_share(lexical[judged], dense[judged], covered, weights, tails)
+        words = np.where(foreign[chunks], np.maximum(lexical, dense), lexical)
+        is_judged &= ~foreign[chunks]
+    share = dense_share(
+        lexical[is_judged], dense[is_judged], covered, weights or EvidenceWeights(), tails
+    )
 
     def elsewhere(others: IntArray) -> FloatArray:
         shares = share if foreign is None else np.where(foreign[others], 1.0, share)
-        if similarity is None:
-            return shares * np.full(len(others), (beyond - low) / width)
-        scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
-        return shares * scaled
+        return shares * dense_elsewhere(others)
 
     return Evidence(
         chunks,
@@ -421,13 +411,53 @@ def fuse(
     )
 
 
-def memoize_similarity(
-    similarity: Callable[[IntArray], FloatArray],
-) -> Callable[[IntArray], FloatArray]:
+def _scaled_cosines(
+    chunks: IntArray, known: IntArray, scores: FloatArray, similarity: _ScoreOf
+) -> tuple[FloatArray, _ScoreOf]:
+    """Min-max scale the cosines of the candidates; return the scaling of other chunks too."""
+    unknown = np.ones(len(chunks), np.bool_)
+    unknown[known] = False
+    cosines = np.empty(len(chunks))
+    cosines[known] = scores
+    cosines[unknown] = similarity(chunks[unknown])
+    low, high = float(cosines.min()), float(cosines.max())
+    if high <= low:
+        low = high - 1.0
+    width = high - low
+
+    def elsewhere(others: IntArray) -> FloatArray:
+        scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
+        return scaled
+
+    return (cosines - low) / width, elsewhere
+
+
+def _scaled_by_rank(
+    n: int, known: IntArray, scores: FloatArray, n_chunks: int
+) -> tuple[FloatArray, _ScoreOf]:
+    """Scale the scores of an external search to [0, 1]; it knows no others.
+
+    Scores fall about evenly with the logarithm of the rank. So the worst chunk of the corpus
+    would score 0, and all that the search did not return count as the next rank.
+    """
+    low, high = float(scores.min()), float(scores.max())
+    fall = (high - low) / math.log(max(len(scores), 2))
+    following = high - fall * math.log(len(scores) + 1)
+    lowest = high - fall * math.log(max(n_chunks, len(scores) + 1))
+    if high <= lowest:  # equal scores: all are as near as the nearest
+        lowest = following = high - 1.0
+    width = high - lowest
+    dense = np.full(n, following)
+    dense[known] = scores
+    rest = (following - lowest) / width
+    return (dense - lowest) / width, lambda others: np.full(len(others), rest)
+
+
+def memoize_similarity(similarity: _ScoreOf) -> _ScoreOf:
     """Memoize similarities by chunk: successive steps of spreading reach the same chunks."""
     chunks, values = np.empty(0, np.int64), _NO_FLOATS
 
-    def of(others: IntArray) -> FloatArray:
+    def memoized(others: IntArray) -> FloatArray:
         nonlocal chunks, values
         new = others
         if len(chunks):
@@ -440,4 +470,4 @@ def memoize_similarity(
             chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
         return values[np.searchsorted(chunks, others)]
 
-    return of
+    return memoized

@@ -1,23 +1,26 @@
 r"""Following explicit links: from the best chunks to what they refer to.
 
 An author who links says where to read on, so a link needs no tag that the question names. But
-every page links somewhere, and most links lead away from the question. So links are followed
-from the few best chunks alone, by direct evidence and activation together, and each of these
-leads to the two chunks that by themselves answer best among all that it links to.
+every page links somewhere, and most links lead away from the question. So only the few best
+chunks, by direct evidence and activation together, pass mass over their links, each to the two
+linked chunks that answer best by themselves.
 
 A chunk :math:`c` with mass :math:`m_c` passes to chunk :math:`c'`, in each direction,
 
 .. math:: m_c\, \sigma\, \frac{a(c, c')^2}{\lambda + \sum_{c''} a(c, c'')^2}
 
-where :math:`a` is the direct evidence of :math:`c'`, plus the share of the question's words, by
-rarity, that :math:`c'` holds and :math:`c` does not: what the question still asks for. The sum is
+where :math:`a` is the direct evidence of :math:`c'` plus the share of the question's words, by
+rarity, that :math:`c'` holds and :math:`c` lacks: what the question still asks for. The sum runs
 over the chunks that :math:`c` leads to, :math:`\lambda` is a leak, and the share :math:`\sigma`
-depends on the direction: forwards to what the chunk refers to; backwards to what refers to it,
-divided by the number of those, so that a message hears its reply, and a page that everybody links
-to hears nobody; sideways along an edge by metadata, which the user vouches for.
+depends on the direction:
 
-If several chunks share an address, they share the link. A reference leads to its page at large
-only if it leads to no chunk of it in particular.
+- forwards, to what the chunk refers to;
+- backwards, to what refers to the chunk, divided by the number of those. So a message reaches its
+  reply, and a page that everybody links to reaches nothing;
+- sideways, along an edge by metadata, which the user vouches for.
+
+Chunks that share an address share the link. A reference leads to its page at large only if it
+leads to no particular chunk of that page.
 """
 
 from __future__ import annotations
@@ -52,14 +55,15 @@ class LinkParameters:
     n_sources : int, at least 0
         Number of chunks whose links are followed, the best by score; 0 follows none.
     sharpness : float, positive
-        Such a chunk has mass proportional to score ** sharpness.
+        A source starts with mass proportional to score ** sharpness: larger values follow the
+        links of the best hit almost alone.
     forward, backward, sideways : float, in [0, 1]
-        The share of that mass which flows to what a chunk refers to, to what refers to it,
+        Share of that mass that flows to what a chunk refers to, to what refers to it,
         and along edges by metadata.
     fan_out : int, at least 1
-        Each source leads to this many chunks, in each direction, and to those that tie with them.
+        Each source leads to this many chunks in each direction, and to those that tie with them.
     leak : float, positive
-        Weight of "none of these chunks".
+        Weight of "none of these chunks": larger values let links raise good answers only.
     tags_per_chunk : int, at least 1
         A source follows this many of its links, those that the fewest chunks have.
     """
@@ -89,17 +93,16 @@ class LinkFlows(NamedTuple):
     mass: FloatArray
 
 
-class _Pairs(NamedTuple):
-    """Ways from sources to other chunks; ``shared`` counts the targets of each way's tag."""
+class _Links(NamedTuple):
+    """Edges from sources (by position) over tags to chunks; ``shared`` counts a tag's targets."""
 
     source: IntArray
     tag: IntArray
     target: IntArray
     shared: FloatArray
 
-    def where(self, keep: BoolArray | IntArray) -> _Pairs:
-        source, tag, target, shared = self
-        return _Pairs(source[keep], tag[keep], target[keep], shared[keep])
+    def where(self, keep: BoolArray | IntArray) -> _Links:
+        return _Links._make(column[keep] for column in self)
 
 
 def follow_links(
@@ -110,7 +113,7 @@ def follow_links(
     parameters: LinkParameters,
     *,
     cut: int,
-    allowed: Callable[[IntArray], BoolArray],
+    allowed: BoolArray | None = None,
     words: Callable[[IntArray], FloatArray] | None = None,
 ) -> LinkFlows | None:
     """Pass mass over the links of some chunks.
@@ -122,12 +125,12 @@ def follow_links(
         Distinct chunks.
     mass : ndarray of float64, shape (n,)
     evidence : callable
-        Returns the direct evidence of chunks, in [0, 1].
+        Maps chunks to their direct evidence, in [0, 1].
     parameters : LinkParameters
     cut : int
         Links that more chunks have than this lead nowhere.
-    allowed : callable
-        Returns which chunks take part.
+    allowed : ndarray of bool, indexed by chunk, optional
+        Chunks that take part; all if omitted.
     words : callable, optional
         See :class:`hebbgraph.formulas.evidence.Evidence`.
 
@@ -142,8 +145,7 @@ def follow_links(
     >>> from hebbgraph.testing.array_view import ArrayView
     >>> view = ArrayView([[0], [0], [0]], titles=[set(), {0}, {0}], links={0: LinkKind.ADDRESS})
     >>> flows = follow_links(
-    ...     view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(),
-    ...     cut=9, allowed=lambda chunks: chunks >= 0,
+    ...     view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(), cut=9
     ... )
     >>> flows.targets.tolist(), flows.mass.round(2).tolist()
     ([1, 2], [0.06, 0.26])
@@ -151,65 +153,70 @@ def follow_links(
     p = parameters
     owner, tags, entitled = view.tags_of(sources)
     df = view.df(tags)
-    kind = view.link_kinds(tags)
-    keep = (kind != LinkKind.PHRASE) & (df > 1) & (df <= cut)
+    keep = (view.link_kinds(tags) != LinkKind.PHRASE) & (df > 1) & (df <= cut)
     if not keep.any():
         return None
     owner, tags, entitled, df = owner[keep], tags[keep], entitled[keep], df[keep]
     keep = top_n_per_owner(owner, -df.astype(np.float64), len(sources), p.tags_per_chunk)
     owner, tags, entitled = owner[keep], tags[keep], entitled[keep]
     reached, position = unique_inverse(tags)
-    of, chunks, is_address = view.chunks_of(reached)
-    keep = allowed(chunks)
-    of, chunks, is_address = of[keep], chunks[keep], is_address[keep]
+    holder, chunks, is_address = view.chunks_of(reached)
+    if allowed is not None:
+        keep = allowed[chunks]
+        holder, chunks, is_address = holder[keep], chunks[keep], is_address[keep]
     kind = view.link_kinds(reached)
-    leaves, arrives = kind[position], kind[of]
-    found = []
-    for share, leaving, arriving, back in (
+    leaves, arrives = kind[position], kind[holder]
+    flows = []
+    for share, leaving, arriving, is_backward in (
         (p.forward, ~entitled & (leaves != LinkKind.EDGE), is_address, False),
         (p.backward, entitled & (leaves == LinkKind.ADDRESS), ~is_address, True),
         (p.sideways, leaves == LinkKind.EDGE, arrives == LinkKind.EDGE, False),
     ):
         rows = np.flatnonzero(leaving)
-        ways = _joined(owner[rows], position[rows], of[arriving], chunks[arriving], len(reached))
-        ways = ways.where(ways.target != sources[ways.source])
-        ways = _most_particular(ways, kind)
-        if not len(ways.source):
+        links = _joined(owner[rows], position[rows], holder[arriving], chunks[arriving], len(kind))
+        links = links.where(links.target != sources[links.source])
+        links = _most_particular(links, kind)
+        if not len(links.source):
             continue
-        answer = evidence(ways.target)
+        answer = evidence(links.target)
         if words is not None:
-            held = words(np.concatenate((sources, ways.target)))
-            more = held[len(sources) :] - held[ways.source]
-            answer = answer + np.maximum(more, 0.0).sum(axis=1)
-        pull = answer**2 / (ways.shared if back else 1.0)
-        # Dozens of chunks may link to one with the same evidence; none of them is the first.
-        keep = top_n_per_owner(ways.source, pull, len(sources), p.fan_out, all_ties=True)
-        ways, pull = ways.where(keep), pull[keep]
-        total = sum_by(ways.source, pull, len(sources))
-        flow = share * mass[ways.source] * pull / (p.leak + total[ways.source])
-        found.append(LinkFlows(sources[ways.source], reached[ways.tag], ways.target, flow))
-    if not found:
+            weights = words(np.concatenate((sources, links.target)))
+            new_words = weights[len(sources) :] - weights[links.source]
+            answer = answer + np.maximum(new_words, 0.0).sum(axis=1)
+        pull = answer**2 / (links.shared if is_backward else 1.0)
+        # Dozens of chunks may link to a page with equal evidence; no order among them is right.
+        keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
+        links, pull = links.where(keep), pull[keep]
+        total = sum_by(links.source, pull, len(sources))
+        flow = share * mass[links.source] * pull / (p.leak + total[links.source])
+        flows.append(LinkFlows(sources[links.source], reached[links.tag], links.target, flow))
+    if not flows:
         return None
-    return LinkFlows(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return LinkFlows(*(np.concatenate(column) for column in zip(*flows, strict=True)))
 
 
-def _joined(source: IntArray, tag: IntArray, of: IntArray, chunks: IntArray, n_tags: int) -> _Pairs:
-    """Join (source, tag) with (tag, chunk); ``of`` ascends, and so do the sources."""
-    counts = np.bincount(of, minlength=n_tags)
+def _joined(
+    source: IntArray, tag: IntArray, holder: IntArray, chunks: IntArray, n_tags: int
+) -> _Links:
+    """Join (source, tag) with (holder, chunk) where tag and holder agree.
+
+    ``source`` and ``holder`` ascend.
+    """
+    counts = np.bincount(holder, minlength=n_tags)
     starts = np.cumsum(counts) - counts
     at = concatenated_ranges(starts[tag], counts[tag])
-    each = np.repeat(np.arange(len(tag)), counts[tag])
-    return _Pairs(source[each], tag[each], chunks[at], counts[tag][each].astype(np.float64))
+    row = np.repeat(np.arange(len(tag)), counts[tag])
+    return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
 
 
-def _most_particular(ways: _Pairs, kind: IntArray) -> _Pairs:
-    """Keep one way to each target, and pages only where no address leads to one of their chunks."""
-    is_page = kind[ways.tag] == LinkKind.PAGE
-    target = ways.source * (int(ways.target.max(initial=0)) + 1) + ways.target
+def _most_particular(links: _Links, kind: IntArray) -> _Links:
+    """Keep one link to each target, and pages only if no address leads to one of their chunks."""
+    is_page = kind[links.tag] == LinkKind.PAGE
+    target = links.source * (int(links.target.max(initial=0)) + 1) + links.target
     named = is_page & np.isin(target, target[~is_page])
-    page = ways.source * len(kind) + ways.tag
-    ways = ways.where(~np.isin(page, page[named]))
-    ways = ways.where(np.lexsort((ways.shared, ways.target, ways.source)))
-    first = np.ones(len(ways.source), np.bool_)
-    first[1:] = (np.diff(ways.source) != 0) | (np.diff(ways.target) != 0)
-    return ways.where(first)
+    page = links.source * len(kind) + links.tag
+    links = links.where(~np.isin(page, page[named]))
+    links = links.where(np.lexsort((links.shared, links.target, links.source)))
+    first = np.ones(len(links.source), np.bool_)
+    first[1:] = (np.diff(links.source) != 0) | (np.diff(links.target) != 0)
+    return links.where(first)

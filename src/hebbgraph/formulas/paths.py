@@ -46,8 +46,7 @@ Path: TypeAlias = tuple[PathNode, ...]
 class Flows(NamedTuple):
     """Flows from tags to chunks; all arrays have shape (n_edges,).
 
-    ``trusted`` and ``plain`` add up to the mass; ``credit`` is the part that counts for
-    the score.
+    The mass is ``trusted`` plus ``plain``; the score counts ``credit`` of it.
     """
 
     tags: IntArray
@@ -60,11 +59,9 @@ class Flows(NamedTuple):
 def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
     """Return (-mass, source) of the flows into a node, the strongest first.
 
-    Few nodes are asked for, so looking through all flows takes less time than sorting them.
+    Paths look up few nodes, so scanning all flows is faster than sorting them.
     """
     sources, targets, mass = edges
-    if not len(targets):
-        return []
     at = flatnonzero(targets == target)
     return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))
 
@@ -79,7 +76,7 @@ class Layer:
     trusted, plain : ndarray of float64, shape (n,)
         Mass that arrived on each receiver.
     credit : ndarray of float64, shape (n,)
-        The part of it that counts for the score.
+        The part of the mass that counts for the score.
     passed : (tags, chunks, mass)
         Flows from tags to chunks over the static graph.
     hops : (tags, tags, mass)
@@ -103,10 +100,16 @@ class Layer:
 
     def arrived(self, chunk: int) -> float:
         """Return the mass that arrived on a chunk."""
-        at = int(self.receivers.searchsorted(chunk))
-        if at == len(self.receivers) or self.receivers[at] != chunk:
-            return 0.0
-        return float(self.trusted[at] + self.plain[at])
+        return _mass_on(chunk, self.receivers, self.trusted, self.plain)
+
+    def started(self, chunk: int) -> float:
+        """Return the mass that started on a chunk."""
+        return _mass_on(chunk, self.seeds, self.seed_trusted, self.seed_plain)
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return a layer that no mass has reached."""
+        return cls(_NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, _NO_EDGES)
 
     @classmethod
     def gather(
@@ -126,24 +129,24 @@ class Layer:
         position : ndarray of int
             Index in ``reached`` of each chunk of ``flows``.
         flows : Flows
-            Those without mass are dropped.
+            Edges without mass are dropped.
         hops : (tags, tags, mass), optional
             Flows over alias edges, for :func:`strongest_path`.
         """
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
-        alive = mass > 0
-        if not all_of(alive):
-            kept = flatnonzero(alive)
-            flows = Flows._make(column[kept] for column in flows)
-            mass, at = mass[kept], at[kept]
+        flowing = mass > 0
+        if not all_of(flowing):
+            edges = flatnonzero(flowing)
+            flows = Flows._make(column[edges] for column in flows)
+            mass, at = mass[edges], at[edges]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        some = (trusted + plain).nonzero()[0]
-        if len(some) < n:
-            reached, credit = reached[some], credit[some]
-            trusted, plain = trusted[some], plain[some]
+        receiving = (trusted + plain).nonzero()[0]
+        if len(receiving) < n:
+            reached, credit = reached[receiving], credit[receiving]
+            trusted, plain = trusted[receiving], plain[receiving]
         return cls(
             receivers=reached,
             trusted=trusted,
@@ -153,20 +156,17 @@ class Layer:
             hops=hops or _NO_EDGES,
         )
 
-    def start(self, parts: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> None:
-        """Add starting mass, given as (chunks, trusted, plain); repeated chunks add up."""
-        seeds, position = unique_inverse(np.concatenate([chunks for chunks, _, _ in parts]))
-        n = len(seeds)
-        self.seeds = seeds
-        self.seed_trusted = sum_by(position, np.concatenate([mass for _, mass, _ in parts]), n)
-        self.seed_plain = sum_by(position, np.concatenate([mass for _, _, mass in parts]), n)
+    def start(self, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> None:
+        """Let mass start on distinct chunks in this layer."""
+        order = chunks.argsort()
+        self.seeds = chunks[order]
+        self.seed_trusted, self.seed_plain = trusted[order], plain[order]
 
     def strongest(self, limit: int) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return (chunks, trusted, plain) of the chunks with most mass, seeds included."""
         chunks, trusted, plain = self.receivers, self.trusted, self.plain
         if len(self.seeds):
-            both = np.concatenate([chunks, self.seeds])
-            chunks, position = unique_inverse(both)
+            chunks, position = unique_inverse(np.concatenate([chunks, self.seeds]))
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
         at = top_n(trusted + plain, limit)
@@ -200,11 +200,11 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     return (PathNode("chunk", chunk, direct),)
 
 
-def _seeded_on(layer: Layer, chunk: int) -> float:
-    at = int(np.searchsorted(layer.seeds, chunk))
-    if at == len(layer.seeds) or layer.seeds[at] != chunk:
+def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> float:
+    at = int(chunks.searchsorted(chunk))
+    if at == len(chunks) or chunks[at] != chunk:
         return 0.0
-    return float(layer.seed_trusted[at] + layer.seed_plain[at])
+    return float(trusted[at] + plain[at])
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
@@ -219,15 +219,15 @@ def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...
 def _trace_chunk(
     layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]
 ) -> Path | None:
-    """Return the strongest path to a chunk that passed mass on after step ``depth``."""
+    """Return the strongest path to a chunk from which mass flowed after step ``depth``."""
     if chunk in seen or depth < 0:
         return None
-    if layers[depth].arrived(chunk) > 0:  # a seed whose title is a cue: show the cue
+    if layers[depth].arrived(chunk) > 0:  # prefer the cue whose title the chunk is to the seed
         path = _trace(layers, depth, chunk, (*seen, chunk))
         if path is not None:
             return path
-    seeded = _seeded_on(layers[depth], chunk)
-    return (PathNode("chunk", chunk, seeded),) if seeded > 0 else None
+    started = layers[depth].started(chunk)
+    return (PathNode("chunk", chunk, started),) if started > 0 else None
 
 
 def _trace_tag(
@@ -241,10 +241,10 @@ def _trace_tag(
             return (PathNode("tag", tag, 0.0),)
         against, source = hops[0]
         return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
-    ways = [(against, "chunk", node) for against, node in _into(layer.sources, tag)]
-    if not hopped and (more := _into(layer.hops, tag)):
-        ways = sorted([*ways, *((against, "tag", node) for against, node in more)])
-    for against, kind, node in ways:
+    edges = [(against, "chunk", node) for against, node in _into(layer.sources, tag)]
+    if not hopped:
+        edges += [(against, "tag", node) for against, node in _into(layer.hops, tag)]
+    for against, kind, node in sorted(edges):
         before = (
             _trace_chunk(layers, depth - 1, node, seen)
             if kind == "chunk"

@@ -5,9 +5,6 @@ The formulas are in :mod:`hebbgraph.formulas.activation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
-
 import numpy as np
 
 from hebbgraph.arrays import (
@@ -28,25 +25,31 @@ from hebbgraph.formulas.links import follow_links
 from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer
 from hebbgraph.formulas.spreading_parameters import SpreadingParameters
 
-if TYPE_CHECKING:
-    from hebbgraph.formulas.activation import Activation
-
-__all__ = ["RowMask", "Step", "masked"]
-
-RowMask: TypeAlias = Callable[[IntArray], BoolArray] | BoolArray
-"""Which chunks take part: a mask indexed by chunk, or a function of chunk numbers."""
-
-_NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
-_NO_FLOWS = Flows(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS)
+__all__ = ["SpreadingStep"]
 
 
-class Step:
-    """One step chunk → tag → chunk for a given query.
+class SpreadingStep:
+    """The step chunk → tag → chunk for one query.
 
-    Mass on tags is an array of shape (2, 2, n_tags): trusted and plain mass, each of it
-    that which came from mentions, which continues along links and co-mentions, and that
-    which came from the chunks whose title the tag is, which continues along backlinks.
+    Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass.
+    The second separates mass that came from mentions, which continues along links and
+    co-mentions, from mass that came from the chunks whose title the tag is, which continues
+    along backlinks.
+
+    Parameters
+    ----------
+    view, cues, evidence, parameters, allowed, aliases, cue_weights, cue_trust
+        See :func:`hebbgraph.formulas.activation.spread`.
+
+    Attributes
+    ----------
+    cues : ndarray of int64, ascending
+        Without hubs, and without tags that no chunk has.
+    cue_weight, cue_trust : ndarray of float64, same shape
+    cue_share : float
+        Share of the mass that starts on the cues.
+    named : float, in [0, 1]
+        The highest trust in a cue that is some chunk's title; known after :meth:`from_cues`.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class Step:
         cues: IntArray,
         evidence: Evidence,
         parameters: SpreadingParameters,
-        allowed: RowMask | None,
+        allowed: BoolArray | None,
         aliases: EdgeSet | None,
         cue_weights: FloatArray | None = None,
         cue_trust: FloatArray | None = None,
@@ -66,22 +69,19 @@ class Step:
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
         self.aliases = aliases
-        self.named = 0.0  # the highest trust in a cue that is a chunk's title
+        self.named = 0.0
         order = cues.argsort(kind="stable")
-        cues = cues[order].astype(np.int64)
-        distinct = np.ones(len(cues), np.bool_)
-        np.not_equal(cues[1:], cues[:-1], out=distinct[1:])
-        cues, first = cues[distinct], order[distinct]
-        df = view.df(cues)
+        df = view.df(cues[order])
         keep = (df > 0) & (df <= self.cut)
-        self.cues = cues[keep]
+        order = order[keep]
+        self.cues = cues[order].astype(np.int64)
         self.cue_weight = self.specificity(df[keep])
-        self.cue_share = parameters.cue_share if len(self.cues) else 0.0
-        if cue_weights is not None and len(self.cues):
-            factors = cue_weights[first[keep]]
+        self.cue_share = parameters.cue_share if len(order) else 0.0
+        if cue_weights is not None and len(order):
+            factors = cue_weights[order]
             self.cue_weight = self.cue_weight * factors
             self.cue_share *= float(factors.max())
-        self.cue_trust = np.ones(len(self.cues)) if cue_trust is None else cue_trust[first[keep]]
+        self.cue_trust = np.ones(len(order)) if cue_trust is None else cue_trust[order]
 
     def specificity(self, df: IntArray) -> FloatArray:
         """Return the specificity of tags with document frequency ``df``."""
@@ -89,7 +89,7 @@ class Step:
         return weight
 
     def trust(self, seeds: IntArray) -> FloatArray:
-        """Return the trusted share of each seed's mass: of those whose title a cue is."""
+        """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
         owner, tags, is_title = self.view.tags_of(seeds)
         trust = np.zeros(len(seeds))
         named = is_title & is_in(tags, self.cues) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
@@ -98,13 +98,51 @@ class Step:
             trust[seed] = max(trust[seed], share)
         return trust
 
-    def advance(self, before: Layer, depth: int) -> Layer | None:
-        """Pass on the mass of a layer; None if there is none."""
+    def from_cues(self, mass: FloatArray) -> Layer:
+        """Pass mass from the cues to the chunks whose titles they, or their aliases, are.
+
+        This mass uses no co-mentions: lexical search has already found the chunks that mention
+        the cues.
+        """
+        on_cues = np.zeros((2, 2, len(mass)))
+        on_cues[0, 0] = mass
+        return self._from_tags(self.cues, on_cues, are_cues=True)
+
+    def advance(self, before: Layer) -> Layer | None:
+        """Pass on the mass of a layer; None if it has no mass."""
         p = self.parameters
         sources, trusted, plain = before.strongest(p.beam)
         if not len(sources):
             return None
-        owner, tags, is_title, df, is_tag = self.view.mentions_of(sources)
+        owner, tags, is_title, share = self._shares_of_tags(sources)
+        out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
+        reached, position = unique_inverse(tags)
+        if len(reached) > p.tag_beam:
+            best = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
+            renumbered = np.full(len(reached), -1)
+            renumbered[best] = np.arange(len(best))
+            position = renumbered[position]
+            at = flatnonzero(position >= 0)
+            owner, tags, is_title, position = owner[at], tags[at], is_title[at], position[at]
+            out_trusted, out_plain = out_trusted[at], out_plain[at]
+            reached = reached[best]
+        n = len(reached)
+        position = position + n * is_title
+        on_tags = np.stack(
+            (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
+        )
+        layer = self._from_tags(reached, on_tags.reshape(2, 2, n))
+        layer.sources = (sources[owner], tags, out_trusted + out_plain)
+        return layer
+
+    def _shares_of_tags(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
+        """Return (position in ``chunks``, tag, is title, share of the chunk's mass).
+
+        Incidental phrases take their share and pass nothing on. Without them, the few tags of
+        a text of plain words would carry all of its mass.
+        """
+        p = self.parameters
+        owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
         # A tag of a single chunk leads nowhere; links are followed at the end.
         leads = flatnonzero(
             (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
@@ -112,105 +150,83 @@ class Step:
         owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
         weight[is_in(tags, self.cues)] *= p.inhibition
-        best = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
+        best = top_n_per_owner(owner, weight, len(chunks), p.tags_per_chunk)
         weight *= best
-        total = sum_by(owner, weight, len(sources))
+        total = sum_by(owner, weight, len(chunks))
         total[total == 0] = 1.0
-        # Mentions that say little take their share and pass nothing on. Without them the few
-        # tags of a text of plain words would carry all of its mass.
         at = flatnonzero(best & is_tag[leads])
-        owner, tags, is_title, weight = owner[at], tags[at], is_title[leads[at]], weight[at]
-        share = weight / total[owner]
-        out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
-        reached, position = unique_inverse(tags)
-        if len(reached) > p.tag_beam:
-            kept = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            renumbered = np.full(len(reached), -1)
-            renumbered[kept] = np.arange(len(kept))
-            position = renumbered[position]
-            at = flatnonzero(position >= 0)
-            owner, tags, is_title, position = owner[at], tags[at], is_title[at], position[at]
-            out_trusted, out_plain = out_trusted[at], out_plain[at]
-            reached = reached[kept]
-        n = len(reached)
-        position = position + n * is_title
-        on_tags = np.stack(
-            (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
-        )
-        layer = self.from_tags(reached, on_tags.reshape(2, 2, n), depth=depth)
-        layer.sources = (sources[owner], tags, out_trusted + out_plain)
-        return layer
+        owner = owner[at]
+        return owner, tags[at], is_title[leads[at]], weight[at] / total[owner]
 
-    def from_tags(self, tags: IntArray, mass: FloatArray, *, depth: int) -> Layer:
-        """Pass mass from tags to their aliases, then to chunks.
-
-        Parameters
-        ----------
-        tags : ndarray of int, shape (n,)
-            Distinct tags.
-        mass : ndarray of float64, shape (2, 2, n)
-            Their mass.
-        depth : int
-            Number of steps from the query. At 0, from the cues, mass uses no co-mentions,
-            since lexical search has already found the chunks that mention them.
-        """
+    def _from_tags(self, tags: IntArray, mass: FloatArray, *, are_cues: bool = False) -> Layer:
+        """Pass the mass of distinct tags, shape (2, 2, n), to their aliases, then to chunks."""
         p = self.parameters
         hops = None
         if self.aliases is not None:
             tags, mass, hops = self._hop(self.aliases, tags, mass)
         owner, chunks, is_title = self.view.chunks_of(tags)
-        keep = masked(self.allowed, chunks)
-        if not all_of(keep):
-            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
+        if self.allowed is not None:
+            keep = self.allowed[chunks]
+            if not all_of(keep):
+                owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = unique_inverse(chunks)
         pull = self.evidence.of(reached)[position]
         n = len(tags)
         edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
         namesakes = np.bincount(edge, minlength=2 * n)[n:]
         total = sum_by(edge, pull, 2 * n).reshape(2, n)
-        if depth == 0:  # the cues are the first of the tags, and their aliases follow
-            factor = np.ones(n)
-            factor[: len(self.cue_trust)] = self.cue_trust
-            self.named = float(factor[namesakes > 0].max(initial=0.0))
-            passed = _passed_on(mass, total, namesakes, p, trust=factor)
+        if are_cues:
+            trust = np.ones(n)
+            trust[: len(self.cue_trust)] = self.cue_trust  # the cues come first, then aliases
+            self.named = float(trust[namesakes > 0].max(initial=0.0))
+            passed = _passed_on(mass, total, namesakes, p, trust=trust)
         else:
-            passed = _passed_on(mass, total, namesakes, p, mentioning=True)
-            passed[2] *= self.named + (1.0 - self.named) * p.unnamed_credit
+            passed = _passed_on(mass, total, namesakes, p, co_mentions=True)
+            passed[2] *= self._credit
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
         return Layer.gather(reached, position, flows, hops=hops)
 
-    def follow_links(self, found: Activation, share: float) -> list[Layer]:
-        """Return the step over links, from a layer where the best chunks start; or nothing."""
+    @property
+    def _credit(self) -> float:
+        """Share of arriving mass that counts for the score; 1 if the query surely names a title."""
+        return self.named + (1.0 - self.named) * self.parameters.unnamed_credit
+
+    def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
+        """Return a layer where the best of these chunks start, and the layer their links reach.
+
+        The list is empty if nothing flows.
+        """
         p = self.parameters.links
-        if not self.view.has_links:
+        if not self.view.has_links or not p.n_sources:
             return []
-        best = top_n(found.scores, p.n_sources) if p.n_sources else _NO_INTS
-        best = best[found.scores[best] > 0]
+        best = top_n(scores, p.n_sources)
+        best = best[scores[best] > 0]
         if not len(best):
             return []
-        weight = (found.scores[best] / found.scores[best].max()) ** p.sharpness
-        share *= self.named + (1.0 - self.named) * self.parameters.unnamed_credit
-        mass = share * weight / weight.sum()
+        sources = chunks[best].astype(np.int64)
+        weight = (scores[best] / scores[best].max()) ** p.sharpness
+        mass = confidence * self._credit * weight / weight.sum()
         flows = follow_links(
             self.view,
-            found.chunks[best].astype(np.int64),
+            sources,
             mass,
             self.evidence.of,
             p,
             cut=self.cut,
-            allowed=lambda chunks: masked(self.allowed, chunks),
+            allowed=self.allowed,
             words=self.evidence.words,
         )
         if flows is None:
             return []
-        nothing = np.zeros(len(flows.mass))
         reached, position = unique_inverse(flows.targets)
-        step = Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
-        layer = Layer.gather(reached, position, step)
+        nothing = np.zeros(len(flows.mass))
+        layer = Layer.gather(
+            reached, position, Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
+        )
         layer.sources = (flows.sources, flows.tags, flows.mass)
-        start = Layer.gather(_NO_INTS, _NO_INTS, _NO_FLOWS)
-        start.start([(found.chunks[best], mass, np.zeros(len(best)))])
+        start = Layer.empty()
+        start.start(sources, mass, np.zeros(len(mass)))
         return [start, layer]
 
     def _hop(
@@ -240,31 +256,31 @@ def _passed_on(
     p: SpreadingParameters,
     *,
     trust: FloatArray | float = 1.0,
-    mentioning: bool = False,
+    co_mentions: bool = False,
 ) -> FloatArray:
-    """Return what each tag passes on to a chunk, for each unit of the chunk's evidence.
+    """Return what each tag passes to a chunk, per unit of the chunk's evidence.
 
-    Flows are linear in the evidence of the chunk that they reach, so all else is computed once
-    for each tag, not for each edge.
+    A flow is linear in the evidence of the chunk that it reaches, so everything else is computed
+    once per tag rather than once per edge.
 
     Parameters
     ----------
     mass : ndarray of float64, shape (2, 2, n)
-        On the tags; see :class:`Step`.
+        On the tags; see :class:`SpreadingStep`.
     total : ndarray of float64, shape (2, n)
-        The evidence of the chunks that mention each tag, and of those that it entitles.
+        Evidence of the chunks that mention each tag, and of those that it entitles, summed.
     namesakes : ndarray of int, shape (n,)
-        How many it entitles.
+        Number of chunks that each tag entitles.
     p : SpreadingParameters
     trust : ndarray of float64, shape (n,), or float, in [0, 1]
-        A factor on what goes to chunks that the tag entitles.
-    mentioning : bool
+        Factor on the mass that goes to entitled chunks.
+    co_mentions : bool
         Whether trusted mass uses co-mentions.
 
     Returns
     -------
     ndarray of float64, shape (3, 2, n)
-        Trusted mass, plain mass, and what counts for the score; to chunks that mention the
+        Trusted mass, plain mass, and credit for the score; to chunks that mention the
         tag, and to those that it entitles.
     """
     ahead = total[0] + p.title_salience * total[1] + p.leak
@@ -273,15 +289,8 @@ def _passed_on(
     np.multiply(mass[:, 1], 1.0 / (total[0] + p.leak), out=passed[:2, 0])
     np.multiply(mass[:, 0], link, out=passed[:2, 1])
     np.add(passed[0], passed[1], out=passed[2])
-    if mentioning:
+    if co_mentions:
         mention = mass[0, 0] / ahead
         passed[0, 0] += mention
         passed[2, 0] += p.mention_credit * mention
     return passed
-
-
-def masked(allowed: RowMask | None, chunks: IntArray) -> BoolArray:
-    """Return which chunks take part."""
-    if allowed is None:
-        return np.ones(len(chunks), np.bool_)
-    return allowed(chunks) if callable(allowed) else allowed[chunks]

@@ -191,9 +191,7 @@ def test_excluded_chunks_neither_receive_nor_pass() -> None:
     direct = evidence({0: 1.0})
     assert spread(view, cues(0), direct).chunks.tolist() == [0, 1, 2]
     mask = np.array([True, False, True])
-    for allowed in (mask, lambda chunks: mask[chunks]):
-        found = spread(view, cues(0), direct, allowed=allowed)
-        assert found.chunks.tolist() == [0]
+    assert spread(view, cues(0), direct, allowed=mask).chunks.tolist() == [0]
     assert spread(view, cues(0), direct, allowed=~mask).chunks.tolist() == []
 
 

@@ -30,7 +30,7 @@ def flows(view: ArrayView, f: list[float], sources: list[int], **more: object) -
         evidence,
         parameters,  # type: ignore[arg-type]
         cut=100,
-        allowed=lambda chunks: np.isin(chunks, more.get("barred", []), invert=True),
+        allowed=np.isin(np.arange(len(f)), more.get("barred", []), invert=True),
     )
     if found is None:
         return {}
@@ -101,7 +101,6 @@ def test_what_the_question_still_asks_for_decides_between_two_links() -> None:
         lambda chunks: np.full(len(chunks), 0.2),
         LinkParameters(leak=1.0),
         cut=9,
-        allowed=lambda chunks: chunks >= 0,
         words=lambda chunks: held[chunks],
     )
     assert found is not None
