@@ -27,7 +27,7 @@ from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import DamagedPartError, file_checksum, is_missing, make_way, remove
 from hebbgraph.derived.tantivy_errors import is_panic, translated
 from hebbgraph.errors import StorageError
-from hebbgraph.formulas.length import B, LengthTrial, held_back
+from hebbgraph.formulas.length import B, LengthTrial, renormalized
 from hebbgraph.manifest import Manifest
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
@@ -328,7 +328,7 @@ class LexicalIndex:
         if b == B:
             return rows, bm25
         lengths = np.array(searcher.fast_field_values("length", list(addresses)), np.float64)
-        changed = np.asarray(held_back(bm25, lengths, self.lengths.average, b), np.float64)
+        changed = np.asarray(renormalized(bm25, lengths, self.lengths.average, b), np.float64)
         order = np.argsort(-changed, kind="stable")
         return rows[order], changed[order]
 

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, concatenated_ranges
 
 __all__ = ["EdgeSet", "IncidenceView", "LinkKind"]
 
@@ -16,7 +16,7 @@ _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
 
 
 class LinkKind(IntEnum):
-    """What a tag is: a phrase, an address, any place of a page, or an edge by metadata."""
+    """The kinds of tags: a phrase, an address, any place on a page, or an edge by metadata."""
 
     PHRASE = 0
     ADDRESS = 1
@@ -32,7 +32,7 @@ class IncidenceView(Protocol):
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks, for the idf."""
+        """Number of chunks, for the specificity of tags."""
         ...
 
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
@@ -42,10 +42,10 @@ class IncidenceView(Protocol):
     def mentions_of(
         self, chunks: IntArray, /
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return all that chunks mention, phrases that are no tags of theirs included.
+        """Return everything that chunks mention, incidental phrases included.
 
-        As ``tags_of``, and the number of chunks that mention each phrase, and whether it is
-        a tag.
+        As ``tags_of``, plus the number of chunks that mention each phrase, and whether the
+        phrase is a tag.
         """
         ...
 
@@ -59,7 +59,7 @@ class IncidenceView(Protocol):
 
     @property
     def has_links(self) -> bool:
-        """Whether any tag is not a phrase, but an address or an edge by metadata."""
+        """Whether any tag is an address or an edge by metadata."""
         ...
 
     def link_kinds(self, tags: IntArray, /) -> IntArray:
@@ -107,13 +107,10 @@ class EdgeSet:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of their outgoing edges."""
-        if not len(self.sources):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
         first = self.sources.searchsorted(sources, side="left")
         counts = self.sources.searchsorted(sources, side="right") - first
         if not counts.any():  # the common case
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.repeat(np.arange(len(sources)), counts)
-        ends = np.cumsum(counts)
-        at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
+        at = concatenated_ranges(first, counts)
         return owner, self.targets[at], self.weights[at]

@@ -1,4 +1,4 @@
-"""How sure a difference between two systems on the same questions is."""
+"""Confidence interval of the difference between two systems on the same questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of ``ours - theirs`` over questions and the interval that it lies in.
+    """The mean of ``ours - theirs`` over questions, and its confidence interval.
 
     Parameters
     ----------
@@ -43,22 +43,22 @@ def paired_bootstrap(
 ) -> Difference:
     """Bootstrap the mean difference of two systems over the same questions.
 
-    Questions are drawn with replacement, both systems' values together [1]_; the
-    interval lies between the percentiles of the drawn means. A drawn mean depends only on
-    how often each distinct difference was drawn, so those counts are drawn, from the
-    multinomial distribution that they follow: metrics take few distinct values, and the
-    cost no longer grows with the questions.
+    Questions are resampled with replacement, both systems' values together [1]_; the
+    interval lies between the percentiles of the resampled means. Such a mean depends only on
+    how often each distinct difference is drawn, so these counts are drawn from their
+    multinomial distribution: metrics take few distinct values, so the cost does not grow with
+    the number of questions.
 
     Parameters
     ----------
     ours, theirs : array_like of float, shape (n_questions,)
         Values of one metric, in the same order.
     samples : int, positive
-        How many means are drawn.
+        Number of resampled means.
     confidence : float, in (0, 1)
-        Share of the drawn means inside the interval.
+        Share of the resampled means inside the interval.
     seed : int
-        Fixes what is drawn.
+        Seed of the random numbers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The parameters of colonies, which settings hold whether colonies are asked for or not."""
+"""The parameters of colonies; apart from the algorithm, so settings need not import it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Colonies: communities of chunks, found by Louvain and maintained by local moves.
 
 Chunks that share tags are joined by edges, and the Louvain method [1]_ partitions the graph:
-nodes move until none gains, the colonies become nodes, and these move. Only nodes with
-a neighbour that has left them move again (the fast local move of [3]_), so that the cost grows
+nodes move until none gains, then colonies become nodes and move in turn. A node is visited again
+only when a neighbour has left its colony (the fast local move of [3]_), so the cost grows
 with the number of edges. When chunks come and go, only nodes near the change move: each joins
 the neighbouring colony with the largest gain in modularity, or stays. This is Louvain's
 first phase, started from the old partition (naive-dynamic in [2]_).
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 #: Bio-RAG's weights of similarity and of tag overlap, its factor on edges between colonies, and
-#: the similarity above which those need no shared tag. The paper gives no numbers.
+#: the similarity above which such edges need no shared tag. The paper gives no numbers.
 ALPHA, BETA, GAMMA, TAU = 0.5, 0.5, 0.5, 0.5
 _MAX_VISITS = 20
 _TINY = 1e-12
@@ -60,7 +60,7 @@ def colony_weights(
 
     ``w = alpha * similarity + beta * overlap`` within a colony. Between colonies it is
     ``gamma * w`` if the documents share an entity or their similarity exceeds ``tau``,
-    else 0 [1]_, section 2.1. The paper gives no numbers.
+    else 0 [1]_, section 2.1.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def find_colonies(
         order = rng.permutation(graph.n_nodes).tolist()
         alone = np.arange(graph.n_nodes, dtype=np.int64)
         moved = local_moving(graph, alone, order, resolution=resolution, inside=inside)
-        found, labels = np.unique(moved, return_inverse=True)
-        if len(found) == graph.n_nodes:
+        colonies, labels = np.unique(moved, return_inverse=True)
+        if len(colonies) == graph.n_nodes:
             break
         colony = labels[colony]
         graph, inside = _merged(graph, labels, inside)
@@ -139,13 +139,13 @@ def _merged(
 ) -> tuple[WeightedGraph, NDArray[np.float64]]:
     """Return the graph of the colonies, and the weight of the edges inside each."""
     n = int(labels.max()) + 1
-    one, other = labels[graph.sources], labels[graph.targets]
-    within = one == other
-    kept = np.bincount(labels, inside, n) + np.bincount(one[within], graph.weights[within], n)
-    low, high = np.minimum(one, other)[~within], np.maximum(one, other)[~within]
+    source, target = labels[graph.sources], labels[graph.targets]
+    within = source == target
+    inner = np.bincount(labels, inside, n) + np.bincount(source[within], graph.weights[within], n)
+    low, high = np.minimum(source, target)[~within], np.maximum(source, target)[~within]
     pairs, position = np.unique(low * n + high, return_inverse=True)
     summed = np.bincount(position, graph.weights[~within], len(pairs)).astype(np.float64)
-    return WeightedGraph(n, pairs // n, pairs % n, summed), kept.astype(np.float64)
+    return WeightedGraph(n, pairs // n, pairs % n, summed), inner.astype(np.float64)
 
 
 def local_moving(
@@ -191,9 +191,9 @@ def local_moving(
     if not total:
         return result
     strength, labels = strengths.tolist(), result.tolist()
-    held: dict[int, float] = {}
-    for label, one in zip(labels, strength, strict=True):
-        held[label] = held.get(label, 0.0) + one
+    total_of: dict[int, float] = {}
+    for label, amount in zip(labels, strength, strict=True):
+        total_of[label] = total_of.get(label, 0.0) + amount
     alone = max(labels, default=-1) + 1
     waiting = deque(dict.fromkeys(queue))
     queued = set(waiting)
@@ -207,17 +207,17 @@ def local_moving(
         for other, weight in zip(neighbours, weights, strict=True):
             label = labels[other]
             links[label] = links.get(label, 0.0) + weight
-        here, own = labels[node], strength[node]
-        held[here] -= own
-        best, most = here, links.get(here, 0.0) - resolution * own * held[here] / total
+        here, share = labels[node], resolution * strength[node] / total
+        total_of[here] -= strength[node]
+        best, most = here, links.get(here, 0.0) - share * total_of[here]
         for label in sorted(links):
-            gain = links[label] - resolution * own * held[label] / total
+            gain = links[label] - share * total_of[label]
             if gain > most + _TINY:
                 best, most = label, gain
         if most < -_TINY:  # a colony of its own is better
             best, alone = alone, alone + 1
-            held[best] = 0.0
-        held[best] += own
+            total_of[best] = 0.0
+        total_of[best] += strength[node]
         if best != here:
             labels[node] = best
             for other in neighbours:

@@ -1,10 +1,10 @@
-r"""How sure a recall can be that the corpus speaks of the question at all.
+r"""How likely the corpus covers a question at all.
 
 .. math:: p = \sigma(a + b\,\text{coverage} + c\,\text{nearness})
 
-The coefficients come from logistic regression on questions that were written for a corpus, or
-for another one; ``python -m hebbgraph_bench.confidence`` fits them again, and shows how they do
-on a corpus that was left out.
+The coefficients come from logistic regression on questions written for the corpus and
+questions written for another one; ``python -m hebbgraph_bench.confidence`` fits them again and
+tests them on a corpus that was left out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Iterable
 
 __all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness", "share_held"]
 
-#: Below this confidence, a recall says that nothing is known about the question.
+#: Below this confidence, a recall reports that nothing is known about the question.
 NOTHING_KNOWN = 0.3
+#: A question stands or falls with its rarest words; the others are often grammar.
 _N_RAREST = 3
 #: The most that BM25 (k1 = 1.2) gives for a term, in units of its idf.
 _SATURATION = 2.2
@@ -27,14 +28,14 @@ BOTH = (-7.8, 15.0, 8.1)
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
     """Return how far the best chunk covers the rarest words of a question.
 
-    That is its BM25, as a share of the most that the question's three rarest terms can give.
-    A term that no chunk holds counts like one that a single chunk holds.
+    The BM25 of the best chunk, divided by the most that the question's three rarest terms can
+    give. A term that no chunk holds counts like a term of a single chunk.
 
     Parameters
     ----------
     terms : iterable of (float, int)
-        The weight of each term, positive, and how many chunks hold it. A question has a
-        handful; arrays would cost more than they save.
+        The weight of each term, positive, and its document frequency. A question has a
+        handful of terms; arrays would cost more than they save.
     n_chunks : int
     best : float
         The highest BM25 of a chunk.
@@ -45,24 +46,27 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
 
     Examples
     --------
-    Of two words, each would give up to 9.4; nothing holds the second one.
+    Each of the two words could give 9.4; no chunk holds the second one.
 
     >>> round(coverage([(1.0, 1), (1.0, 0)], 100, best=6.0), 2)
     0.32
     """
     masses = []
     for weight, df in terms:
-        held = min(max(df, 1), n_chunks)
-        masses.append(weight * math.log1p((n_chunks - held + 0.5) / (held + 0.5)))
+        masses.append(weight * _idf(min(max(df, 1), n_chunks), n_chunks))
     most = _SATURATION * sum(sorted(masses)[-_N_RAREST:])
     return min(best / most, 1.0) if most > 0 else 0.0
 
 
-def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
-    """Return how much of a question the best chunk holds.
+def _idf(df: int, n_chunks: int) -> float:
+    return math.log1p((n_chunks - df + 0.5) / (df + 0.5))
 
-    That is its BM25, as a share of what a chunk of mean length has that holds each term once.
-    Terms that no chunk holds are left out.
+
+def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
+    """Return the share of a question that the best chunk holds.
+
+    The BM25 of the best chunk, divided by that of a chunk of mean length that holds each term
+    once. Terms that no chunk holds are left out.
 
     Parameters
     ----------
@@ -76,23 +80,19 @@ def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -
 
     Examples
     --------
-    Of two words, each would give 4.2; a chunk of mean length holds one of them.
+    Each of the two words could give 4.2; a chunk of mean length holds one of them.
 
     >>> round(share_held([(1.0, 1), (1.0, 1)], 100, best=4.2), 2)
     0.5
     """
-    whole = sum(
-        weight * math.log1p((n_chunks - min(df, n_chunks) + 0.5) / (min(df, n_chunks) + 0.5))
-        for weight, df in terms
-        if df > 0
-    )
+    whole = sum(weight * _idf(min(df, n_chunks), n_chunks) for weight, df in terms if df > 0)
     return min(best / whole, 1.0) if whole > 0 else 1.0
 
 
 def nearness(nearest: float, background: float) -> float:
-    """Return how near the best chunk is, measured against chunks in general.
+    """Return how near the best chunk is, relative to chunks in general.
 
-    Embedders differ in how far apart they place unrelated texts, so cosines are scaled: the
+    Embedders differ in how far apart they place unrelated texts, so cosines are rescaled: the
     mean of all chunks becomes 0, and 1 stays 1.
 
     Parameters
@@ -109,7 +109,7 @@ def nearness(nearest: float, background: float) -> float:
 
 
 def confidence(covered: float, near: float | None = None) -> float:
-    """Return the probability that the corpus speaks of the question.
+    """Return the probability that the corpus covers the question.
 
     Parameters
     ----------

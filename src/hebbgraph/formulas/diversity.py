@@ -24,7 +24,7 @@ def marginal_relevance(
     count : int
         Number of items to choose.
     diversity : float, in [0, 1]
-        0 chooses the most relevant, however alike. It is one minus the paper's lambda.
+        One minus the paper's lambda; 0 chooses the most relevant items, however alike.
 
     Returns
     -------

@@ -1,12 +1,13 @@
-r"""Vectors without what they say about the language of a text.
+r"""Language-neutral vectors: remove what a vector says about the language of its text.
 
-Multilingual embedders place texts of one language near each other, whatever they are about: a
-question finds texts in its own language before the right ones in another. Most of that is one
+Multilingual embedders place texts of one language near each other, whatever they are about, so a
+question finds texts in its own language before better ones in another. Most of this bias is one
 direction per language, so the mean of the language is subtracted [1]_:
 
 .. math:: v' = v - \frac{\sum_{u \in L} u + k \bar{v}}{|L| + k}
 
-:math:`\bar{v}` is the mean of all, and :math:`k` keeps a language of few texts near it.
+where :math:`\bar{v}` is the mean of all vectors, and :math:`k` keeps the mean of a language with
+few texts near it.
 
 References
 ----------
@@ -25,7 +26,7 @@ from hebbgraph.arrays import IntArray
 
 __all__ = ["LanguageMeans", "counterparts", "language_means"]
 
-_PRIOR = 5.0
+_PRIOR = 5.0  # k: as many texts at the overall mean
 _BLOCK = 4096
 _ROWS = 512
 _TINY = 1e-12
@@ -37,7 +38,7 @@ class LanguageMeans(NamedTuple):
     means: NDArray[np.float64]
 
     def without(self, vectors: NDArray[np.float32], languages: IntArray) -> NDArray[np.float32]:
-        """Return unit vectors without the mean of the language of each.
+        """Subtract from each vector the mean of its language; return unit vectors.
 
         Examples
         --------
@@ -58,7 +59,7 @@ class LanguageMeans(NamedTuple):
 def language_means(
     vectors: NDArray[np.float32], languages: IntArray, n_languages: int
 ) -> LanguageMeans:
-    """Return the mean vector of each language, drawn to the mean of all where it has few.
+    """Return the mean vector of each language, shrunk towards the overall mean.
 
     Parameters
     ----------
@@ -83,16 +84,16 @@ def counterparts(
     least: float,
     margin: float,
 ) -> tuple[IntArray, IntArray]:
-    """Return which names stand for which things of other languages, as two arrays of positions.
+    """Match names with things of other languages; return two arrays of positions.
 
-    A name and a thing belong together if each is the nearest of the other's language to the
-    other, their cosine is at least ``least``, and the next thing of that language is ``margin``
-    farther from the name.
+    A name matches a thing if each is nearest to the other within the other's language, their
+    cosine is at least ``least``, and the next thing of that language is farther from the name
+    by ``margin``.
 
     Parameters
     ----------
     names, things : ndarray of float32, shape (n, dimension), unit length
-        Without their languages; see :class:`LanguageMeans`.
+        Language-neutral; see :class:`LanguageMeans`.
     of_names, of_things : ndarray of int
         The language of each.
     least, margin : float
@@ -102,30 +103,30 @@ def counterparts(
     >>> bridge, gate = [1.0, 0.0], [0.0, 1.0]
     >>> names, things = np.array([bridge, gate]), np.array([gate, bridge, gate])
     >>> of_names, of_things = np.array([0, 0]), np.array([1, 1, 0])
-    >>> found = counterparts(names, of_names, things, of_things, least=0.5, margin=0.1)
-    >>> [column.tolist() for column in found]
+    >>> matches = counterparts(names, of_names, things, of_things, least=0.5, margin=0.1)
+    >>> [column.tolist() for column in matches]
     [[0, 1], [1, 0]]
     """
-    found: list[tuple[IntArray, IntArray]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-    for own in np.unique(of_names):
-        rows = np.flatnonzero(of_names == own)
-        for other in np.unique(of_things[of_things != own]):
+    matches: list[tuple[IntArray, IntArray]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for language in np.unique(of_names):
+        rows = np.flatnonzero(of_names == language)
+        for other in np.unique(of_things[of_things != language]):
             columns = np.flatnonzero(of_things == other)
-            at, to = _mutual(names[rows], things[columns], least, margin)
-            found.append((rows[at], columns[to]))
-    at, to = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((to, at))
-    return at[order], to[order]
+            matched_names, matched_things = _mutual(names[rows], things[columns], least, margin)
+            matches.append((rows[matched_names], columns[matched_things]))
+    name, thing = (np.concatenate(column) for column in zip(*matches, strict=True))
+    order = np.lexsort((thing, name))
+    return name[order], thing[order]
 
 
 def _mutual(
     names: NDArray[np.float32], things: NDArray[np.float32], least: float, margin: float
 ) -> tuple[IntArray, IntArray]:
-    """Return pairs of mutual nearest neighbours that are near and clear."""
+    """Return mutual nearest neighbours that are near enough, and nearer than any other thing."""
     nearest = np.zeros(len(names), np.int64)
-    clear = np.zeros(len(names), np.bool_)
+    is_clear = np.zeros(len(names), np.bool_)
     best = np.full(len(things), -np.inf)
-    of_best = np.zeros(len(things), np.int64)
+    best_name = np.zeros(len(things), np.int64)
     for start in range(0, len(names), _ROWS):
         cosines = names[start : start + _ROWS] @ things.T
         rows = np.arange(len(cosines))
@@ -133,10 +134,10 @@ def _mutual(
         nearest[part] = cosines.argmax(axis=1)
         highest = cosines.max(axis=0)
         nearer = highest > best
-        of_best[nearer] = start + cosines.argmax(axis=0)[nearer]
+        best_name[nearer] = start + cosines.argmax(axis=0)[nearer]
         best = np.maximum(best, highest)
         first = cosines[rows, nearest[part]]
         cosines[rows, nearest[part]] = -np.inf
-        clear[part] = (first >= least) & (first - cosines.max(axis=1) >= margin)
-    kept = np.flatnonzero(clear & (of_best[nearest] == np.arange(len(names))))
-    return kept, nearest[kept]
+        is_clear[part] = (first >= least) & (first - cosines.max(axis=1) >= margin)
+    matched = np.flatnonzero(is_clear & (best_name[nearest] == np.arange(len(names))))
+    return matched, nearest[matched]

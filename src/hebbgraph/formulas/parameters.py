@@ -1,4 +1,4 @@
-"""What the dataclasses of parameters share: checks of ranges, and of fields that went."""
+"""Checks for the dataclasses of parameters: ranges, and fields that were removed."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def check_positive(parameters: object, names: Iterable[str]) -> None:
 
 
 def no_field_any_more(name: str) -> str:
-    """Say that a field has become a constant."""
+    """Return the message for a field that has become a constant."""
     return f"{name} is a constant of the formula now, not a setting; leave it out (CHANGELOG.md)"
 
 
 def former_fields(*names: str) -> Callable[[type[_T]], type[_T]]:
-    """Make a dataclass refuse, by name, the fields that older versions had."""
+    """Make a dataclass reject the fields of older versions by name."""
 
-    def refusing(cls: type[_T]) -> type[_T]:
+    def decorate(cls: type[_T]) -> type[_T]:
         init = cls.__init__
 
         @functools.wraps(init)
         def checked(self: _T, *args: Any, **fields: Any) -> None:
-            if gone := sorted(fields.keys() & set(names)):
-                raise ParameterError(f"{cls.__name__}: {no_field_any_more(gone[0])}")
+            if removed := sorted(fields.keys() & set(names)):
+                raise ParameterError(f"{cls.__name__}: {no_field_any_more(removed[0])}")
             init(self, *args, **fields)
 
         setattr(cls, "__init__", checked)  # noqa: B010
         return cls
 
-    return refusing
+    return decorate

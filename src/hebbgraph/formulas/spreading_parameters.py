@@ -23,23 +23,23 @@ class SpreadingParameters:
         Number of chunks where activation starts, the best by direct evidence.
     sharpness : float, positive
         A seed starts with mass proportional to evidence ** sharpness. With low values,
-        spreading collapses to plain search.
+        many seeds share the mass and the ranking collapses to that of plain search.
     cue_share : float, in [0, 1]
-        Share of the mass that starts on the query's tags, if it names any.
+        Share of the mass that starts on the query's tags, if it names any; seeds get the rest.
     inhibition : float, in [0, 1]
-        Weight of tags that the query already names, so that mass flows to new ones
+        Weight of tags that the query already names; below 1, mass flows to new tags
         (lateral inhibition).
     n_steps : int, at least 0
-        Number of steps chunk → tag → chunk.
+        Number of steps chunk → tag → chunk: how many hops from the question an answer may lie.
     title_salience : float, at least 0
-        Weight of a title, in mentions, when a tag passes mass on.
+        Weight of a title, in mentions, when a tag passes mass on: how far links precede mentions.
     leak : float, positive
-        Weight of "none of these chunks", in mentions, when a tag passes mass on.
+        Weight of "none of these chunks", in mentions: a tag of irrelevant chunks loses its mass.
     mention_credit : float, in [0, 1]
-        Share of the mass arriving by co-mention that counts for the score.
+        Share of the mass arriving by co-mention that counts for the score; all of it is passed on.
     unnamed_credit : float, in [0, 1]
         Share of the arriving mass that counts for the score if the question names no
-        chunk's title: then nothing but direct search says where to start.
+        chunk's title: then direct search alone chose where to start.
     hub_share, hub_floor, hub_cap
         Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
         hubs and pass nothing.
@@ -50,17 +50,17 @@ class SpreadingParameters:
     tag_beam : int, at least 1
         This many tags, those with most mass, pass mass on in a step.
     evidence_power : float, positive
-        ``a`` in the score: larger values favour strong direct evidence.
+        ``a`` in the score: larger values let the graph lift chunks of middling evidence.
     half_saturation : float, positive
         ``kappa`` in the score: the activation that counts one half.
     doubt : float, in [0, 1]
-        What direct evidence loses in the score if the question names a title and the best
+        Share of its score that direct evidence loses if the question names a title and the best
         chunk holds nothing else of it.
     graph_weight : float, in [0, 1]
-        Factor on activation in the score;
+        Factor on activation in the score; see
         :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
     links : LinkParameters
-        Following explicit links.
+        Constants of following explicit links.
     """
 
     n_seeds: int = 5

@@ -1,4 +1,4 @@
-"""What takes the place of what: edges from the older to the newer, without circles."""
+"""Which chunk replaces which: edges from the older to the newer, without circles."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Edge: TypeAlias = tuple[int, int]
 
 
 class Succession(NamedTuple):
-    """What takes a chunk's place, and since when."""
+    """The chunk that replaces another one, and since when (microseconds since 1970)."""
 
     slot: int
     since: int
 
 
 def without_circles(edges: Sequence[Edge]) -> tuple[list[Edge], frozenset[int]]:
-    """Leave out the edges of circles: whoever is in one says what another denies.
+    """Drop the edges of circles, whose claims contradict each other.
 
-    Nodes that no edge enters are taken away until there are none, then those that no edge
-    leaves. What remains are circles, and what leads from one to another.
+    Nodes without incoming edges are removed until none is left, then nodes without outgoing
+    edges. What remains are circles, and edges that lead from one circle to another.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def without_circles(edges: Sequence[Edge]) -> tuple[list[Edge], frozenset[int]]:
 
 
 def latest_edges(edges: Sequence[Edge]) -> list[Edge]:
-    """Leave out each edge that closes a circle with later ones: the latest word holds.
+    """Drop each edge that closes a circle with later ones: the latest claim wins.
 
     Examples
     --------
@@ -66,16 +66,16 @@ def latest_edges(edges: Sequence[Edge]) -> list[Edge]:
 
 
 def _peeled(edges: Iterable[Edge], side: int) -> set[Edge]:
-    """Take edges away whose end on one side is no other edge's end on the other side."""
+    """Remove, repeatedly, the edges that no other edge enters (side 0) or continues (side 1)."""
     remaining = set(edges)
     count: defaultdict[int, int] = defaultdict(int)
-    of: defaultdict[int, list[Edge]] = defaultdict(list)
+    edges_at: defaultdict[int, list[Edge]] = defaultdict(list)
     for edge in remaining:
         count[edge[1 - side]] += 1
-        of[edge[side]].append(edge)
-    free = [node for node in list(of) if not count[node]]
+        edges_at[edge[side]].append(edge)
+    free = [node for node in list(edges_at) if not count[node]]
     while free:
-        for edge in of[free.pop()]:
+        for edge in edges_at[free.pop()]:
             remaining.discard(edge)
             far = edge[1 - side]
             count[far] -= 1

@@ -47,16 +47,16 @@ class WeightedGraph:
         targets: IntArray | list[int],
         weights: FloatArray | list[float],
     ) -> None:
-        one, other = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
+        first, second = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
         self.n_nodes = n_nodes
-        self.sources: NDArray[np.int64] = np.minimum(one, other)
-        self.targets: NDArray[np.int64] = np.maximum(one, other)
+        self.sources: NDArray[np.int64] = np.minimum(first, second)
+        self.targets: NDArray[np.int64] = np.maximum(first, second)
         self.weights: NDArray[np.float64] = np.array(weights, np.float64)
         if (self.sources == self.targets).any():
             raise ParameterError("an edge must join two different nodes, got a loop")
-        if len(one) and not 0 <= self.sources.min() <= self.targets.max() < n_nodes:
+        if len(first) and not 0 <= self.sources.min() <= self.targets.max() < n_nodes:
             raise ParameterError(f"the ends of edges must lie in [0, {n_nodes})")
-        numbers = np.arange(len(one))
+        numbers = np.arange(len(first))
         ends = np.concatenate((self.sources, self.targets))
         others = np.concatenate((self.targets, self.sources))
         order = np.lexsort((others, ends))
