@@ -16,7 +16,7 @@ import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.embedders import passage_text
 from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import Settings
 from rich.console import Console

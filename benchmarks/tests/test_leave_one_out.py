@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.leave_one_out import METRICS, Measured, bench_leave_one_out, hold

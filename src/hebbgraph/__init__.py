@@ -46,7 +46,7 @@ from hebbgraph.errors import (
 from hebbgraph.extras import require
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.colony_parameters import ColonyParameters
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import (
     AddReport,

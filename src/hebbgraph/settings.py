@@ -23,7 +23,7 @@ from pydantic import (
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.colony_parameters import ColonyParameters
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.limits import MAX_NAMES_OF_ONE
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName

@@ -16,7 +16,7 @@ from hebbgraph import EmbeddingError, HebbianIndex, ParameterError, Settings, Se
 from hebbgraph.adapters.seed_vectors import EmbeddedTexts
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.vectors import table as vector_table
 
 pytestmark = pytest.mark.every_database

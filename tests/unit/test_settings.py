@@ -10,7 +10,7 @@ import pytest
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.communities import ColonyParameters
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.settings import LearningSettings, RecallSettings
 
 

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 from hebbgraph import Chunk, HebbianIndex, Settings
-from hebbgraph.formulas.evidence import EvidenceWeights
+from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.text.characters import fold
 from rich.console import Console
 

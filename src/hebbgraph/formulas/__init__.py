@@ -4,6 +4,7 @@
 ``adjacency``            what formulas read of the graph, and sets of weighted edges
 ``weighted_graph``       an undirected graph whose weights may change
 ``evidence``             direct evidence: lexical and dense scores, fused
+``dense_share``          how far dense search counts against lexical search
 ``length``               length normalisation: how far BM25 holds long passages back
 ``confidence``           how likely the corpus covers the question
 ``languages``            vectors with the mean of their language removed

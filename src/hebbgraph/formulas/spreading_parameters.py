@@ -58,7 +58,7 @@ class SpreadingParameters:
         chunk holds nothing else of it.
     graph_weight : float, in [0, 1]
         Factor on activation in the score; see
-        :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
+        :attr:`hebbgraph.formulas.dense_share.EvidenceWeights.graph`.
     links : LinkParameters
         Constants of following explicit links.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph.arrays import evenly_chosen
-from hebbgraph.formulas.evidence import EvidenceWeights, Likeness
+from hebbgraph.formulas.dense_share import EvidenceWeights, Likeness
 from hebbgraph.formulas.length import LengthTrial
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.cooccurrence import degrees
@@ -55,7 +55,7 @@ class Stats(BaseModel):
         The latest answers that learners have read, by what became of them: ``"learned"``, or in
         a word why nothing was learned (:class:`hebbgraph.citations.Reason`).
     vectors : dict
-        What the vectors tell of their embedder (:func:`hebbgraph.formulas.evidence.likeness`):
+        What the vectors tell of their embedder (:func:`hebbgraph.formulas.dense_share.likeness`):
         ``"kurtosis"`` of the cosines between chunks, the interval from ``"low"`` to ``"high"`` that
         it lies in, and the ``"share"`` of dense search that follows, before a question is asked.
         Empty without vectors.

@@ -9,7 +9,7 @@ from hebbgraph.arguments import check_ids
 from hebbgraph.calling import in_thread
 from hebbgraph.derived.colonies import ColonyState
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import Likeness
+from hebbgraph.formulas.dense_share import Likeness
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.documents import DocumentList, documents
 from hebbgraph.inspect.explain import explain

@@ -23,14 +23,8 @@ from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.confidence import confidence, coverage, nearness, share_held
-from hebbgraph.formulas.evidence import (
-    Evidence,
-    EvidenceWeights,
-    Likeness,
-    fuse,
-    likeness,
-    memoize_similarity,
-)
+from hebbgraph.formulas.dense_share import EvidenceWeights, Likeness, likeness
+from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import Passing

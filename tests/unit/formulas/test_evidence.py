@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, dense_share, fuse, likeness
+from hebbgraph.formulas.dense_share import EvidenceWeights, dense_share, likeness
+from hebbgraph.formulas.evidence import Evidence, fuse
 
 #: As if nothing but the scores were known.
 FIXED = EvidenceWeights(dense=0.7, agreement=0.0, coverage=0.0)

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.evidence import EvidenceWeights, fuse
+from hebbgraph.formulas.dense_share import EvidenceWeights
+from hebbgraph.formulas.evidence import fuse
 from hebbgraph.formulas.languages import counterparts, language_means
 
 
