@@ -66,9 +66,12 @@ def read_graph(index: HebbianIndex) -> GraphContent:
 
 def matched_phrases(phrases: PhraseTable) -> set[str]:
     """All that can be found in text, which ought to be the vocabulary."""
-    tokens = [key.split(" ") for key in phrases.keys]
-    found = {n for given in (False, True) for n in phrases.match(tokens, given=given)[3].tolist()}
-    return {phrases.keys[number] for number in found}
+    return {
+        phrases.keys[number]
+        for key in phrases.keys
+        for spans in phrases.match_question(key.split(" "))
+        for _, _, number in spans
+    }
 
 
 def rebuilt(index: HebbianIndex) -> HebbianIndex:

@@ -1,8 +1,8 @@
 """Array types, and small array operations that several modules share.
 
 Compressed sparse rows, distinct values, sums and top-n selection by owner. A selection
-keeps values that tie with its last one, so it depends on the order of equal values only where
-more tie than it may hold.
+keeps values that tie with its last one, so it depends on the order of equal values only if
+more of them tie than it may hold.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
     "is_in",
     "is_in_sorted",
     "prefix_sums",
+    "row_positions",
     "sum_by",
     "top_n",
     "top_n_per_owner",
@@ -39,8 +40,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 
-_PLACE_BITS = 32  # columns are numbers of 31 bits; so many elements would not fit into memory
-#: Sums of the same numbers in another order differ by less, as a share of them.
+_PLACE_BITS = 32  # column numbers have 31 bits, and more elements would not fit into memory
+#: Bounds the relative difference between sums of the same numbers in another order.
 _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
@@ -67,9 +68,9 @@ class GrowableArray:
 
     @property
     def view(self) -> NDArray[Any]:
-        """The elements; another array after each ``extend`` and ``writable``, and valid until then.
+        """The elements, valid until the next ``extend`` or ``writable``, which return a new array.
 
-        So whoever keeps what follows from the elements sees that they are the same.
+        So callers that cache a result can tell by identity that the elements are the same.
         """
         return self._view
 
@@ -113,10 +114,10 @@ def flatnonzero(flags: BoolArray) -> IntArray:
 
 
 def evenly_chosen(flags: BoolArray, most: int) -> NDArray[np.int64]:
-    """Return every n-th place where a flag is set, for the least n that gives ``most`` at most.
+    """Return every n-th position of a set flag, for the least n that gives at most ``most``.
 
-    ``np.flatnonzero(flags)[::n]`` in a seventh of the time: flags are counted by 64, and not all
-    places are written down.
+    ``np.flatnonzero(flags)[::n]`` in a seventh of the time: flags are counted 64 at a time, and
+    only the chosen positions are computed.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def evenly_chosen(flags: BoolArray, most: int) -> NDArray[np.int64]:
 
     Returns
     -------
-    ndarray of int64, ascending, of at most ``most`` elements
+    ndarray of int64, ascending, at most ``most`` elements
 
     Examples
     --------
@@ -178,6 +179,19 @@ def prefix_sums(counts: IntArray) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
+def row_positions(indptr: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the length of some compressed rows, and the indices of their elements.
+
+    Examples
+    --------
+    >>> row_positions(np.array([0, 2, 2, 3]), np.array([2, 0]))
+    (array([1, 2]), array([2, 0, 1]))
+    """
+    starts = indptr[rows]
+    counts = indptr[rows + 1] - starts
+    return counts, concatenated_ranges(starts, counts)
+
+
 class RaggedArray:
     """Rows of different lengths, stored end to end.
 
@@ -206,22 +220,20 @@ class RaggedArray:
 
     def positions(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Return the length of each row, and the indices of its elements in :attr:`values`."""
-        starts = self._offsets.view[rows]
-        counts = self._offsets.view[rows + 1] - starts
-        return counts, concatenated_ranges(starts, counts)
+        return row_positions(self._offsets.view, rows)
 
     def take(self, rows: IntArray) -> Self:
         """Return a new array of these rows, in this order."""
-        counts, places = self.positions(rows)
-        taken = type(self)(self._values.view.dtype.type)
-        taken.extend(counts, self._values.view[places])
-        return taken
+        counts, at = self.positions(rows)
+        result = type(self)(self._values.view.dtype.type)
+        result.extend(counts, self._values.view[at])
+        return result
 
 
 def unique(values: IntArray) -> IntArray:
     """Return the distinct values, ascending.
 
-    For integers faster than ``numpy.unique``, which builds a hash table since numpy 2.3.
+    Faster for integers than ``numpy.unique``, which builds a hash table since numpy 2.3.
 
     Examples
     --------
@@ -232,8 +244,8 @@ def unique(values: IntArray) -> IntArray:
         return values
     values = np.sort(values)
     first = np.concatenate((np.ones(1, dtype=np.bool_), values[1:] != values[:-1]))
-    different: IntArray = values[first]
-    return different
+    distinct: IntArray = values[first]
+    return distinct
 
 
 def transpose(
@@ -260,7 +272,7 @@ def transpose(
     >>> pointer, rows
     (array([0, 1, 3]), array([0, 0, 1], dtype=int32))
     """
-    # Column and place in one number: sorting these takes a fifth of a stable argsort's time.
+    # Column and position packed into one number sort in a fifth of a stable argsort's time.
     keys = indices.astype(np.uint64)
     keys <<= np.uint64(_PLACE_BITS)
     keys |= np.arange(len(indices), dtype=np.uint64)
@@ -279,7 +291,7 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [4.0, 0.0, 2.0]
     """
-    if not len(position):  # numpy would count in integers
+    if not len(position):  # numpy would return integers
         return np.zeros(n)
     summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
     return summed
@@ -288,11 +300,11 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct values, ascending, and the index of each value among them.
 
-    Takes half the numpy calls of ``numpy.unique(values, return_inverse=True)``; on arrays
-    as short as ours, the call overhead dominates.
+    Makes half the numpy calls of ``numpy.unique(values, return_inverse=True)``, whose overhead
+    dominates on short arrays.
 
-    >>> different, position = unique_inverse(np.array([5, 3, 5]))
-    >>> different.tolist(), position.tolist()
+    >>> distinct, position = unique_inverse(np.array([5, 3, 5]))
+    >>> distinct.tolist(), position.tolist()
     ([3, 5], [1, 0, 1])
     """
     order = values.argsort()
@@ -314,10 +326,10 @@ def is_in(values: IntArray, few: IntArray) -> BoolArray:
     """
     if len(few) > 8:
         return np.isin(values, few)
-    found = np.zeros(len(values), np.bool_)
-    for one in few.tolist():
-        found |= values == one
-    return found
+    result = np.zeros(len(values), np.bool_)
+    for value in few.tolist():
+        result |= values == value
+    return result
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
@@ -336,9 +348,9 @@ def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
 def top_n(values: FloatArray, n: int) -> IntArray:
     """Return the indices of the n largest values, ties with the last one included.
 
-    What differs by rounding ties, too. The result is therefore independent of the order of equal
-    values, and of that in which they were summed, unless the ties exceed 4 n values; then the
-    first ones are kept.
+    Values that differ by rounding alone tie. So the result does not depend on the order of
+    equal values, nor on the order in which they were summed, unless more than 4 n values remain;
+    then the first ones are kept.
 
     >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
     [0, 2, 3]
@@ -359,7 +371,7 @@ def top_n_per_owner(
 ) -> BoolArray:
     """Mark the n largest values of each owner, ties with the last one included.
 
-    At most 4 n values of an owner are marked; of more that tie, the first ones.
+    At most 4 n values of an owner are marked; if more tie, the first ones.
 
     Parameters
     ----------
@@ -370,7 +382,7 @@ def top_n_per_owner(
     n : int
         Number of values to keep per owner.
     all_ties : bool
-        Mark all that tie, however many. So the order of the values never matters.
+        Mark all that tie, however many, so that the order of the values never matters.
 
     Examples
     --------

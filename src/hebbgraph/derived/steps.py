@@ -18,7 +18,9 @@ import numpy as np
 from hebbgraph.arrays import IntArray, evenly_chosen, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.formulas.length import try_lengths
-from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
+from hebbgraph.graph.phrases import VocabularyChange
+from hebbgraph.graph.proposed import TaggedChunks
+from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.store.history import NEVER
 from hebbgraph.store.state import Changes
 from hebbgraph.store.truth import Truth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges
+from hebbgraph.arrays import FloatArray, IntArray, row_positions
 from hebbgraph.errors import ParameterError
 
 __all__ = ["WeightedGraph"]
@@ -77,8 +77,6 @@ class WeightedGraph:
 
     def neighbours(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``nodes``, neighbour, weight); neighbours ascend."""
-        starts = self._indptr[nodes]
-        counts = self._indptr[nodes + 1] - starts
-        at = concatenated_ranges(starts, counts)
+        counts, at = row_positions(self._indptr, nodes)
         owner = np.repeat(np.arange(len(nodes)), counts)
         return owner, self._others[at], self.weights[self._numbers[at]]

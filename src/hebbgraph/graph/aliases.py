@@ -1,4 +1,4 @@
-"""Alias edges join tags that are variants of one concept. The tags are never merged.
+"""Alias edges between tags that are variants of one concept. The tags are never merged.
 
 Aliases are derived from the current vocabulary and vanish with it. There are five kinds:
 
@@ -7,13 +7,13 @@ Aliases are derived from the current vocabulary and vanish with it. There are fi
   phrase becomes a tag.)
 - **acronyms**: one spells out the other: "us army" and "united states army". A bare
   acronym ("nato") is joined only to an expansion that shares a chunk with it.
-- **vectors**: embeddings that are almost equal.
+- **vectors**: embeddings are almost equal.
 - **scripts**: names written alike in Latin, Cyrillic and Greek letters, or with and without
   umlauts (:mod:`.foreign`).
 - **translations**: titles in different languages whose embeddings are nearest to each other
   (:mod:`hebbgraph.derived.translations`).
 
-A glossary of the user's joins its names in the same way.
+The user's glossary joins its names in the same way.
 """
 
 from __future__ import annotations
@@ -91,15 +91,15 @@ def acronym_pairs(keys: Sequence[str], share_a_chunk: Callable[[int, int], bool]
     Examples
     --------
     >>> keys = ["nato", "north atlantic treaty organization", "us army", "united states army"]
-    >>> acronym_pairs(keys, lambda one, other: True)
+    >>> acronym_pairs(keys, lambda first, second: True)
     [(0, 1), (2, 3)]
     """
     numbers = {key: number for number, key in enumerate(keys)}
     expansions: defaultdict[int, set[int]] = defaultdict(set)
     for number, key in enumerate(keys):
         for short in _contractions(key):
-            if (found := numbers.get(short)) is not None and found != number:
-                expansions[found].add(number)
+            if (acronym := numbers.get(short)) is not None and acronym != number:
+                expansions[acronym].add(number)
     return sorted(
         (short, long)
         for short, longs in expansions.items()
@@ -109,21 +109,19 @@ def acronym_pairs(keys: Sequence[str], share_a_chunk: Callable[[int, int], bool]
 
 
 def _contractions(key: str) -> Iterator[str]:
-    """Yield a phrase with its first words, last words or all words as initials."""
+    """Yield a phrase with its first, last or all words contracted to initials."""
     words = key.split(" ")
     if not 2 <= len(words) <= _LONGEST_EXPANSION or not key.isascii():
         return
-    stop = stop_words()
     size = len(words)
-    for first, last in {(0, stop_) for stop_ in range(2, size + 1)} | {
-        (start, size) for start in range(size - 1)
-    }:
-        run = words[first:last]
-        for chosen in (run, [word for word in run if word not in stop]):
-            initials = "".join(word[0] for word in chosen)
-            whole = first == 0 and last == size
-            if len(chosen) >= (3 if whole else 2) and initials.isalpha():
-                yield " ".join([*words[:first], initials, *words[last:]])
+    runs = {(0, stop) for stop in range(2, size + 1)} | {(start, size) for start in range(size - 1)}
+    for start, stop in runs:
+        run = words[start:stop]
+        for contracted in (run, [word for word in run if word not in stop_words()]):
+            initials = "".join(word[0] for word in contracted)
+            least = 3 if len(run) == size else 2
+            if len(contracted) >= least and initials.isalpha():
+                yield " ".join([*words[:start], initials, *words[stop:]])
 
 
 def similar_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
@@ -134,13 +132,11 @@ def similar_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) ->
     >>> similar_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
     [(0, 2)]
     """
-    pairs = []
+    pairs: list[Pair] = []
     for start in range(0, len(vectors), _BLOCK):
         rows, columns = np.nonzero(vectors[start : start + _BLOCK] @ vectors[start:].T >= least)
         above = rows < columns
-        pairs += list(
-            zip((rows[above] + start).tolist(), (columns[above] + start).tolist(), strict=True)
-        )
+        pairs += zip((rows[above] + start).tolist(), (columns[above] + start).tolist(), strict=True)
     return sorted(pairs)
 
 
@@ -156,9 +152,9 @@ class Aliases:
     embed : callable, optional
         Maps phrases to unit vectors, or returns None without an embedder; for ``vectors``.
     glossary : mapping of str to names, optional
-        What one thing is called besides; its names are joined whatever ``kinds`` says.
+        Other names of each thing; they are joined whatever ``kinds`` says.
     translated : callable, optional
-        Returns pairs of tags of a graph, for ``translations``.
+        Returns pairs of tags of a graph; for ``translations``.
     """
 
     def __init__(
@@ -178,22 +174,20 @@ class Aliases:
         self._embed = embed
         self._translated = translated
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._of: tuple[TagGraph, int] | None = None
+        self._cached_for: tuple[TagGraph, int] | None = None
         self._edges = EdgeSet.empty()
 
     def __bool__(self) -> bool:
         return bool(self.kinds or self._groups)
 
     def edges(self, graph: TagGraph) -> EdgeSet:
-        """Return the alias edges of a graph. The caller holds its lock."""
-        if not self:
-            return self._edges
-        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
-            self._edges = self._found(graph)
-            self._of = (graph, graph.generation)
+        """Return the alias edges of a graph, which the caller has locked."""
+        if self and self._cached_for != (graph, graph.generation):
+            self._edges = self._derive(graph)
+            self._cached_for = (graph, graph.generation)
         return self._edges
 
-    def _found(self, graph: TagGraph) -> EdgeSet:
+    def _derive(self, graph: TagGraph) -> EdgeSet:
         phrases = graph.phrases
         tags = np.flatnonzero(phrases.in_vocabulary & (phrases.link_kinds == LinkKind.PHRASE))
         keys = [phrases.keys[tag] for tag in tags.tolist()]
@@ -208,10 +202,11 @@ class Aliases:
             pairs.update(script_pairs(keys))
             pairs.update(umlaut_pairs(keys))
         if self._groups:
-            at = {key: number for number, key in enumerate(keys)}
+            numbers = {key: number for number, key in enumerate(keys)}
             for group in self._groups:
-                pairs.update(combinations(sorted(at[key] for key in group if key in at), 2))
-        joined = {(int(tags[one]), int(tags[other])) for one, other in pairs}
+                known = sorted(numbers[key] for key in group if key in numbers)
+                pairs.update(combinations(known, 2))
+        joined = {(int(tags[first]), int(tags[second])) for first, second in pairs}
         if self._translated is not None:
             joined.update(self._translated(graph))
         if not joined:
@@ -233,8 +228,8 @@ class Aliases:
 
 
 def _sharing(graph: TagGraph, tags: IntArray) -> Callable[[int, int], bool]:
-    def share(one: int, other: int) -> bool:
-        owner, chunks, _ = graph.chunks_of(tags[[one, other]])
+    def share(first: int, second: int) -> bool:
+        owner, chunks, _ = graph.chunks_of(tags[[first, second]])
         return bool(np.intersect1d(chunks[owner == 0], chunks[owner == 1]).size)
 
     return share

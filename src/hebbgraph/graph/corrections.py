@@ -1,14 +1,14 @@
-"""A graph read through corrections to its tags.
+"""A graph with corrections to its tags applied.
 
-Corrections are an overlay, as learned weights are: the postings and phrases of the graph
-stay as they follow from the texts. Each correction acts on what those before it left. Only
+Corrections are an overlay, like learned weights: the postings and phrases of the underlying
+graph do not change. Each correction applies to the result of those before it. Only
 the rows of chunks that hold a corrected tag are computed anew; all others are shared.
 
 ==========  =====================================================================
-merge       chunks and questions that name one of several tags have another one
-rename      the same, of one tag, to a name that was no tag
+merge       chunks and questions with one of several tags get another tag instead
+rename      like merge, for one tag and a name that was no tag
 mute        chunks do not hold the tag, and questions do not name it
-split       some chunks of a tag hold another one; a question for it names both
+split       some chunks of a tag get another tag; questions for the tag name both
 ==========  =====================================================================
 """
 
@@ -40,45 +40,45 @@ class _Rule(NamedTuple):
 
 
 class CorrectedGraph(TagGraph):
-    """The graph of the texts, read through corrections.
+    """A graph with corrections applied, valid for the current generation of the base.
 
-    It holds for the generation that the graph has now. The caller holds its lock.
+    The caller has locked the graph.
 
     Parameters
     ----------
     base : TagGraph
     corrections : sequence of TagCorrection
-        In their order.
+        In the order of application.
     rows : mapping of chunk id to row
-        Of the chunks that splits name, as far as they exist.
+        The existing chunks that splits name.
     """
 
     def __init__(
         self, base: TagGraph, corrections: Sequence[TagCorrection], rows: Mapping[str, int]
     ) -> None:
         vars(self).update(vars(base))
-        self._rules = [_rule(base, one, rows) for one in corrections]
+        self._rules = [_rule(base, correction, rows) for correction in corrections]
         targets = [rule.target for rule in self._rules if rule.target is not None]
         self._targets = np.unique(np.array(targets, np.int64))
-        #: Names that no chunk proposes, the longest first: the trie does not hold them.
+        #: Target names that no chunk proposes, the longest first: the trie lacks them.
         known = base.phrases.in_vocabulary[self._targets]
         names = [(base.phrases.keys[tag].split(" "), tag) for tag in self._targets[~known].tolist()]
         self._names = sorted(names, key=lambda name: (-len(name[0]), name[0]))
-        #: Tags whose chunks are others than the texts say.
+        #: Tags whose chunks differ from those of the base.
         self._changed = unique(np.concatenate((self._targets, *(r.sources for r in self._rules))))
-        changed, rows_of_changed = self._corrected_rows(base)
-        if len(changed):
+        slots, corrected = self._corrected_rows(base)
+        if len(slots):
             self.incidence = base.incidence.updated(
-                base.n_slots, len(base.phrases), _NO_INTS, changed, rows_of_changed
+                base.n_slots, len(base.phrases), _NO_INTS, slots, corrected
             )
         self._judge_phrases()
 
     def _judge_phrases(self) -> None:
         super()._judge_phrases()
-        self._is_incidental[self._targets] = False  # whoever names a tag says that it is one
+        self._is_incidental[self._targets] = False  # a user named these, so they are tags
 
     def _corrected_rows(self, base: TagGraph) -> tuple[IntArray, Postings]:
-        """Return the chunks that hold a corrected tag, and their tags."""
+        """Return the slots of chunks that hold a corrected tag, and their corrected rows."""
         sources = np.concatenate((_NO_INTS, *(rule.sources for rule in self._rules)))
         _, holding, _ = base.incidence.chunks_of(unique(sources))
         slots = unique(holding.astype(np.int64))
@@ -94,91 +94,93 @@ class CorrectedGraph(TagGraph):
                 tags[at] = rule.target
         n_phrases = max(len(base.phrases), 1)
         pairs, position = np.unique(owner * n_phrases + tags, return_inverse=True)
-        entitles = np.zeros(len(pairs), np.bool_)
-        entitles[position[is_title]] = True
-        indptr = np.searchsorted(pairs // n_phrases, np.arange(len(slots) + 1))
-        rows = Postings(indptr.astype(np.int64), (pairs % n_phrases).astype(np.int32), entitles)
-        return slots, rows
+        is_title_of_pair = np.zeros(len(pairs), np.bool_)
+        is_title_of_pair[position[is_title]] = True
+        indptr = np.searchsorted(pairs // n_phrases, np.arange(len(slots) + 1)).astype(np.int64)
+        return slots, Postings(indptr, (pairs % n_phrases).astype(np.int32), is_title_of_pair)
 
     # -- questions ------------------------------------------------------------------
 
-    def _named(self, tokens: list[str]) -> list[int]:
-        names, rest = self._named_anew(tokens) if self._names else ([], tokens)
-        found = dict.fromkeys([*names, *super()._named(rest)])
+    def _phrases_in(self, tokens: list[str]) -> list[int]:
+        names, rest = self._take_new_names(tokens) if self._names else ([], tokens)
+        cues = dict.fromkeys([*names, *super()._phrases_in(rest)])
         for rule in self._rules:
-            if not (named := found.keys() & set(rule.sources.tolist())):
+            if not (corrected := cues.keys() & set(rule.sources.tolist())):
                 continue
             if rule.target is not None:
-                found[rule.target] = None
+                cues[rule.target] = None
             if rule.slots is None:
-                found = {tag: None for tag in found if tag not in named or tag == rule.target}
-        return list(found)
+                cues = {tag: None for tag in cues if tag not in corrected or tag == rule.target}
+        return list(cues)
 
-    def _named_anew(self, tokens: list[str]) -> tuple[list[int], list[str]]:
+    def _take_new_names(self, tokens: list[str]) -> tuple[list[int], list[str]]:
         """Return the new names in a question, and its tokens without them.
 
-        A name within a longer phrase of the vocabulary is that phrase's.
+        A name inside a longer phrase of the vocabulary belongs to that phrase.
         """
-        _, starts, stops, _ = self.phrases.match([tokens])
-        rest, found = list(tokens), []
+        spans, _ = self.phrases.match_question(tokens)
+        rest, tags = list(tokens), []
         for name, tag in self._names:
             size = len(name)
             for at in range(len(tokens) - size + 1):
-                inside = (starts <= at) & (at + size <= stops) & (stops - starts > size)
-                if rest[at : at + size] == name and not inside.any():
-                    found.append(tag)
+                is_inside = any(
+                    start <= at and at + size <= stop and stop - start > size
+                    for start, stop, _ in spans
+                )
+                if rest[at : at + size] == name and not is_inside:
+                    tags.append(tag)
                     rest[at : at + size] = [_NO_WORD] * size
-        return found, rest
+        return tags, rest
 
     def are_known(self, tags: IntArray) -> BoolArray:
-        """Return which tags belong to every chunk that mentions them, or are a new name."""
+        """Return which tags belong to every chunk that mentions them, or are new names."""
         return super().are_known(tags) | is_in(tags, self._targets)
 
     def title_counts(self, tags: IntArray) -> IntArray:
         """Return how many chunks have each tag as their title."""
         counts = super().title_counts(tags).astype(np.int64)
-        anew = np.flatnonzero(is_in(tags, self._changed))
-        owner, _, is_title = self.chunks_of(tags[anew])
-        counts[anew] = np.bincount(owner[is_title], minlength=len(anew))
+        at = np.flatnonzero(is_in(tags, self._changed))
+        owner, _, is_title = self.chunks_of(tags[at])
+        counts[at] = np.bincount(owner[is_title], minlength=len(at))
         return counts
 
     def spellings(self, tag: int) -> list[str]:
         """Return the phrases by which a question can name a tag."""
-        stand_for = {tag}
+        synonyms = {tag}
         for rule in reversed(self._rules):
-            if rule.target in stand_for:
-                stand_for.update(rule.sources.tolist())
-        return [self.phrases.keys[one] for one in sorted(stand_for)]
+            if rule.target in synonyms:
+                synonyms.update(rule.sources.tolist())
+        return [self.phrases.keys[synonym] for synonym in sorted(synonyms)]
 
 
 def _rule(base: TagGraph, correction: TagCorrection, rows: Mapping[str, int]) -> _Rule:
-    known = [base.phrases.number(tag) for tag in correction.tags]
-    sources = np.array([number for number in known if number is not None], np.int64)
+    numbers = map(base.phrases.number, correction.tags)
+    sources = np.array([number for number in numbers if number is not None], np.int64)
     sources = sources[base.link_kinds(sources) == LinkKind.PHRASE]
     target = None if correction.into is None else base.phrases.intern([correction.into])[0]
     slots = None
     if correction.kind == "split":
-        wanted = sorted(rows[id_] for id_ in correction.chunks if id_ in rows)
-        slots = base.slots_of(np.array(wanted, np.int64))
+        split_rows = sorted(rows[id_] for id_ in correction.chunks if id_ in rows)
+        slots = base.slots_of(np.array(split_rows, np.int64))
     return _Rule(sources, target, slots)
 
 
 def corrected_phrases(
     phrases: Iterable[str], corrections: Sequence[TagCorrection]
 ) -> dict[str, str | None]:
-    """Return what stands for phrases that are not split: another one, or (None) nothing.
+    """Map phrases to their corrected phrases, or None if muted; splits are ignored.
 
     Examples
     --------
-    >>> one = TagCorrection(id="1", kind="merge", tags=("nyc", "big apple"), into="new york")
-    >>> two = TagCorrection(id="2", kind="mute", tags=("harbour",))
-    >>> corrected_phrases(["nyc", "harbour", "ferry"], [one, two])
+    >>> merge = TagCorrection(id="1", kind="merge", tags=("nyc", "big apple"), into="new york")
+    >>> mute = TagCorrection(id="2", kind="mute", tags=("harbour",))
+    >>> corrected_phrases(["nyc", "harbour", "ferry"], [merge, mute])
     {'nyc': 'new york', 'harbour': None, 'ferry': 'ferry'}
     """
-    stand_for: dict[str, str | None] = {phrase: phrase for phrase in phrases}
+    corrected: dict[str, str | None] = {phrase: phrase for phrase in phrases}
     for correction in corrections:
         if correction.kind != "split":
-            for phrase, now in stand_for.items():
-                if now in correction.tags:
-                    stand_for[phrase] = correction.into
-    return stand_for
+            for phrase, current in corrected.items():
+                if current in correction.tags:
+                    corrected[phrase] = correction.into
+    return corrected

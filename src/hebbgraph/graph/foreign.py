@@ -1,9 +1,9 @@
-"""Names of one thing in several languages: by the user's glossary, or written alike.
+"""Names of one thing in several languages.
 
-In two scripts, or in German with and without umlauts ("Öhlmann", "Oehlmann").
-
-Both join tags by alias edges (:mod:`.aliases`), and both read a question: what it names in one
-language lights up the tags of another, whether a chunk names it so or not.
+Names belong together if the user's glossary says so, or if they are written alike in two scripts,
+or in German with and without umlauts ("Öhlmann", "Oehlmann"). Alias edges (:mod:`.aliases`) join
+their tags, and a question that uses one of the names finds the tags of the others, even if no chunk
+uses the question's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hebbgraph.text import phrase_key
 __all__ = ["ForeignNames", "glossary_groups", "script_pairs", "umlaut_pairs"]
 
 _SHORTEST = 4  # letters; shorter names coincide by chance
-_SHORTEST_GERMAN = 6  # "poet" is no "pot"
+_SHORTEST_GERMAN = 6  # letters; "poet" is not "pot"
 _LARGEST_GROUP = 8
 _LONGEST_NAME = 7  # words
 
@@ -33,14 +33,14 @@ _LATIN = {
     "ς": "s", "θ": "th", "ξ": "x", "φ": "f", "χ": "h", "ψ": "ps",
 }  # fmt: skip
 _TABLE = str.maketrans(_LATIN)
-#: What languages spell differently and speak alike.
+#: Different spellings of the same sound.
 _ALIKE = (
     (re.compile("[yj]"), "i"), (re.compile("kh"), "h"), (re.compile("ph"), "f"),
     (re.compile("th"), "t"), (re.compile("s?ch|sh|zh"), "s"), (re.compile("ks"), "x"),
     (re.compile("ck"), "k"), (re.compile("w"), "v"), (re.compile("tz"), "ts"),
     (re.compile(r"(\w)\1+"), r"\1"),
 )  # fmt: skip
-#: "ue" in "neue", "quelle" and "bauer" is no ü.
+#: "ue" in "neue", "quelle" and "bauer" is not ü.
 _UMLAUT = re.compile("(?<![aeouq])([aou])e")
 _OTHER = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 
@@ -65,7 +65,7 @@ def sounds(key: str) -> str:
 
 
 def without_umlauts(key: str) -> str:
-    """Return a folded phrase with ae, oe and ue as a, o and u, which ä, ö and ü are folded to.
+    """Return a folded phrase with ae, oe and ue written a, o and u, as folded ä, ö and ü are.
 
     Examples
     --------
@@ -78,16 +78,17 @@ def without_umlauts(key: str) -> str:
 
 
 def glossary_groups(glossary: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
-    """Return the keys of the names of each thing.
+    """Return the tag keys of each entry of a glossary.
 
     Examples
     --------
     >>> glossary_groups({"Salt Lantern": ("Salzlaterne", "Соляной фонарь")})
     [('salt lantern', 'salzlaterne', 'соляной фонарь')]
     """
-    groups = (tuple(dict.fromkeys(map(phrase_key, (name, *others)))) for name, others in
-              glossary.items())  # fmt: skip
-    return [tuple(filter(None, group)) for group in groups]
+    return [
+        tuple(filter(None, dict.fromkeys(map(phrase_key, (name, *others)))))
+        for name, others in glossary.items()
+    ]
 
 
 def script_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
@@ -103,11 +104,11 @@ def script_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
         if len(key) >= _SHORTEST:
             groups[sounds(key)].append(number)
     return sorted(
-        (one, other)
+        (first, second)
         for group in groups.values()
         if 1 < len(group) <= _LARGEST_GROUP
-        for one, other in combinations(group, 2)
-        if is_other_script(keys[one]) != is_other_script(keys[other])
+        for first, second in combinations(group, 2)
+        if is_other_script(keys[first]) != is_other_script(keys[second])
     )
 
 
@@ -119,12 +120,12 @@ def umlaut_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
     >>> umlaut_pairs(["ohlmann", "oehlmann", "poet", "pot"])
     [(0, 1)]
     """
-    at = {key: number for number, key in enumerate(keys)}
+    numbers = {key: number for number, key in enumerate(keys)}
     pairs = []
     for number, key in enumerate(keys):
         plain = without_umlauts(key)
-        if plain != key and len(plain) >= _SHORTEST_GERMAN and plain in at:
-            pairs.append((min(number, at[plain]), max(number, at[plain])))
+        if plain != key and len(plain) >= _SHORTEST_GERMAN and plain in numbers:
+            pairs.append((min(number, numbers[plain]), max(number, numbers[plain])))
     return sorted(pairs)
 
 
@@ -135,7 +136,7 @@ class ForeignNames:
     ----------
     glossary : mapping of str to names
     scripts : bool
-        Whether names that are written alike in two scripts count.
+        Whether to match names that are written alike in two scripts.
     """
 
     def __init__(self, glossary: Mapping[str, Iterable[str]], *, scripts: bool) -> None:
@@ -145,7 +146,7 @@ class ForeignNames:
             for name in group:
                 known = self._others.get(name, ())
                 self._others[name] = tuple(dict.fromkeys((*known, *group)))
-        self._of: tuple[TagGraph, int] | None = None
+        self._cached_for: tuple[TagGraph, int] | None = None
         self._by_sound: dict[str, list[int]] = {}
         self._with_umlauts: dict[str, list[int]] = {}
 
@@ -153,8 +154,8 @@ class ForeignNames:
         return self._scripts or bool(self._others)
 
     def cues(self, graph: TagGraph, tokens: Sequence[str]) -> list[int]:
-        """Return the tags that a live chunk holds; the caller holds the graph."""
-        found: dict[int, None] = {}
+        """Return the tags of live chunks that a question names; the caller has locked the graph."""
+        named: dict[int, None] = {}
         by_sound = self._sounds(graph) if self._scripts else {}
         for length in range(min(_LONGEST_NAME, len(tokens)), 0, -1):
             for start in range(len(tokens) - length + 1):
@@ -162,20 +163,20 @@ class ForeignNames:
                 for other in self._others.get(name, ()):
                     number = graph.phrases.number(other)
                     if number is not None and other != name:
-                        found[number] = None
+                        named[number] = None
                 if by_sound and len(name) >= _SHORTEST:
                     for number in by_sound.get(sounds(name), ()):
                         if is_other_script(graph.phrases.keys[number]) != is_other_script(name):
-                            found[number] = None
+                            named[number] = None
                 if by_sound and len(plain := without_umlauts(name)) >= _SHORTEST_GERMAN:
                     if plain != name and (number := graph.phrases.number(plain)) is not None:
-                        found[number] = None
-                    found |= dict.fromkeys(self._with_umlauts.get(name, ()))
-        tags = np.fromiter(found, dtype=np.int64, count=len(found))
+                        named[number] = None
+                    named |= dict.fromkeys(self._with_umlauts.get(name, ()))
+        tags = np.fromiter(named, dtype=np.int64, count=len(named))
         return tags[graph.df(tags) > 0].tolist() if len(tags) else []
 
     def _sounds(self, graph: TagGraph) -> dict[str, list[int]]:
-        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
+        if self._cached_for != (graph, graph.generation):
             self._by_sound, self._with_umlauts = {}, {}
             for number in np.flatnonzero(graph.phrases.in_vocabulary).tolist():
                 key = graph.phrases.keys[number]
@@ -183,5 +184,5 @@ class ForeignNames:
                     self._by_sound.setdefault(sounds(key), []).append(number)
                     if (plain := without_umlauts(key)) != key:
                         self._with_umlauts.setdefault(plain, []).append(number)
-            self._of = (graph, graph.generation)
+            self._cached_for = (graph, graph.generation)
         return self._by_sound

@@ -12,8 +12,9 @@ from hebbgraph.arrays import (
     BoolArray,
     IntArray,
     all_of,
-    concatenated_ranges,
     flatnonzero,
+    prefix_sums,
+    row_positions,
     transpose,
     unique,
 )
@@ -23,8 +24,8 @@ __all__ = ["Incidence", "Postings", "TagColumns"]
 _NO_INTS = np.empty(0, dtype=np.int32)
 _NO_BOOLS = np.empty(0, dtype=np.bool_)
 _NOWHERE = -1
-#: A level larger than one in this many rows of the level below is merged into it. So there
-#: are few levels, and each row moves a bounded number of times.
+#: A level is merged into the one below once it has more than one in this many of its rows. This
+#: keeps levels few, and each row moves a bounded number of times.
 _MERGE_SHARE = 8
 
 
@@ -43,6 +44,16 @@ class Postings(NamedTuple):
     def empty(cls) -> Self:
         """Return postings of no chunk."""
         return cls(np.zeros(1, dtype=np.int64), _NO_INTS, _NO_BOOLS)
+
+    def take(self, rows: IntArray) -> Postings:
+        """Return some rows, in the given order."""
+        counts, at = row_positions(self.indptr, rows)
+        return Postings(prefix_sums(counts), self.tags[at], self.is_title[at])
+
+    def columns(self, n_tags: int) -> TagColumns:
+        """Return the transpose."""
+        indptr, chunks, order = transpose(self.indptr, self.tags, n_tags)
+        return TagColumns(indptr, chunks, self.is_title[order])
 
 
 class TagColumns(NamedTuple):
@@ -97,8 +108,7 @@ class Incidence:
 
     def __init__(self, base: Postings, n_tags: int, columns: TagColumns | None = None) -> None:
         if columns is None:
-            indptr, chunks, order = transpose(base.indptr, base.tags, n_tags)
-            columns = TagColumns(indptr, chunks, base.is_title[order])
+            columns = base.columns(n_tags)
         n_rows = len(base.indptr) - 1
         self._levels: list[_Level] = [_Level(None, base, None, columns)]
         self._level_of = np.zeros(n_rows, dtype=np.int8)
@@ -107,18 +117,8 @@ class Incidence:
 
     @property
     def frequencies(self) -> NDArray[np.int32]:
-        """The document frequency of the first tags; all others have none."""
+        """The document frequency of the first tags; no chunk has any of the others."""
         return self._df
-
-    @property
-    def n_levels(self) -> int:
-        """Number of levels."""
-        return len(self._levels)
-
-    @property
-    def delta_size(self) -> int:
-        """Number of rows above the base level."""
-        return sum(level.n_rows for level in self._levels[1:])
 
     def df(self, tags: IntArray) -> NDArray[np.int32]:
         """Return the document frequency of each tag."""
@@ -131,10 +131,10 @@ class Incidence:
 
     # -- reading --------------------------------------------------------------------
 
-    def row(self, chunk: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def row(self, chunk: int) -> tuple[IntArray, BoolArray]:
         """Return the tags of one chunk, and which of them are its titles."""
         _, tags, is_title = self.tags_of(np.array([chunk]))
-        return tags.astype(np.int32), is_title
+        return tags, is_title
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Gather the rows of several chunks.
@@ -152,8 +152,8 @@ class Incidence:
         """
         if self._all_in_base and all_of(chunks < len(self._level_of)):
             base = self._levels[0].rows
-            owner, places = _places(base.indptr, chunks)
-            return owner, base.tags[places], base.is_title[places]
+            owner, at = _owned_positions(base.indptr, chunks)
+            return owner, base.tags[at], base.is_title[at]
         level_of = self._levels_of(chunks)
         parts = []
         for number, level in enumerate(self._levels):
@@ -163,8 +163,8 @@ class Incidence:
             rows = chunks[at]
             if level.slots is not None:
                 rows = level.slots.searchsorted(rows)
-            owner, places = _places(level.rows.indptr, rows)
-            parts.append((at[owner], level.rows.tags[places], level.rows.is_title[places]))
+            owner, elements = _owned_positions(level.rows.indptr, rows)
+            parts.append((at[owner], level.rows.tags[elements], level.rows.is_title[elements]))
         return _concatenate(parts)
 
     def _levels_of(self, chunks: IntArray) -> IntArray:
@@ -191,9 +191,9 @@ class Incidence:
             Whether the tag is the chunk's own title.
         """
         if self._all_in_base and all_of(tags < len(self._levels[0].columns.indptr) - 1):
-            held = self._levels[0].columns
-            owner, places = _places(held.indptr, tags)
-            return owner, held.chunks[places], held.is_title[places]
+            base = self._levels[0].columns
+            owner, at = _owned_positions(base.indptr, tags)
+            return owner, base.chunks[at], base.is_title[at]
         parts = []
         for number, level in enumerate(self._levels):
             n_columns = len(level.columns.indptr) - 1
@@ -206,20 +206,23 @@ class Incidence:
                 columns = columns[at]
             else:
                 continue
-            owner, places = _places(level.columns.indptr, columns)
+            owner, elements = _owned_positions(level.columns.indptr, columns)
             owner = at[owner]
-            chunks, is_title = level.columns.chunks[places], level.columns.is_title[places]
+            chunks, is_title = level.columns.chunks[elements], level.columns.is_title[elements]
             if not self._all_in_base:
-                fresh = self._level_of[chunks] == number
-                owner, chunks, is_title = owner[fresh], chunks[fresh], is_title[fresh]
+                is_current = self._level_of[chunks] == number
+                owner, chunks, is_title = (
+                    owner[is_current],
+                    chunks[is_current],
+                    is_title[is_current],
+                )
             parts.append((owner, chunks, is_title))
         return _concatenate(parts)
 
     def postings(self, chunks: IntArray) -> Postings:
         """Return the rows of these chunks, in the given order."""
         owner, tags, is_title = self.tags_of(chunks)
-        indptr = np.zeros(len(chunks) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owner, minlength=len(chunks)), out=indptr[1:])
+        indptr = prefix_sums(np.bincount(owner, minlength=len(chunks)))
         return Postings(indptr, tags.astype(np.int32), is_title)
 
     @property
@@ -239,7 +242,7 @@ class Incidence:
     ) -> Incidence:
         """Return a graph with some rows cleared and others replaced.
 
-        It shares unchanged arrays with this one, which remains valid for its readers.
+        The new graph shares unchanged arrays with this one, which stays valid for its readers.
 
         Parameters
         ----------
@@ -252,8 +255,6 @@ class Incidence:
         rows : Postings
             The new rows of ``changed``.
         """
-        if not any(level.n_rows for level in self._levels):
-            return _first(n_chunks, n_tags, changed, rows)
         cleared = np.concatenate((removed, changed))
         df = np.zeros(max(n_tags, len(self._df)), dtype=np.int32)
         df[: len(self._df)] = self._df
@@ -266,14 +267,11 @@ class Incidence:
         result = object.__new__(Incidence)
         result._df, result._level_of = df, level_of
         result._levels = list(self._levels)
-        result._all_in_base = False  # until it is known
+        result._all_in_base = False  # postings() of a merge must look at all levels
         if len(changed):
             order = np.argsort(changed, kind="stable")
-            slots = changed[order].astype(np.int64)
-            if not np.array_equal(slots, changed):
-                rows = _reordered(rows, order)
             level_of[changed] = len(result._levels)
-            result._levels.append(_Level.of(slots, rows))
+            result._levels.append(_Level.of(changed[order].astype(np.int64), rows.take(order)))
         while result._is_due_for_merging():
             result._merge()
         result._all_in_base = len(result._levels) == 1 and not (level_of != 0).any()
@@ -291,19 +289,16 @@ class Incidence:
         below = self._levels[number]
         if below.slots is None:
             within: NDArray[np.int64] = np.flatnonzero(self._level_of >= number)
-        else:  # a few of many
+        else:
             both = [level.slots for level in self._levels[number:] if level.slots is not None]
             within = unique(np.concatenate(both)).astype(np.int64)
             within = within[self._level_of[within] >= number]
         rows = self.postings(within)
         if below.slots is None:
-            indptr = np.zeros(len(self._level_of) + 1, dtype=np.int64)
-            indptr[within + 1] = np.diff(rows.indptr)
-            np.cumsum(indptr, out=indptr)
-            base = Postings(indptr, rows.tags, rows.is_title)
-            column_indptr, chunks, order = transpose(base.indptr, base.tags, len(self._df))
-            columns = TagColumns(column_indptr, chunks, base.is_title[order])
-            merged = _Level(None, base, None, columns)
+            counts = np.zeros(len(self._level_of), dtype=np.int64)
+            counts[within] = np.diff(rows.indptr)
+            base = Postings(prefix_sums(counts), rows.tags, rows.is_title)
+            merged = _Level(None, base, None, base.columns(len(self._df)))
             self._level_of[:] = 0
         else:
             merged = _Level.of(within, rows)
@@ -311,38 +306,20 @@ class Incidence:
         self._levels[number:] = [merged]
 
 
-def _first(n_chunks: int, n_tags: int, slots: IntArray, rows: Postings) -> Incidence:
-    """Return a graph of these rows only, as its base level."""
-    order = np.argsort(slots, kind="stable")
-    if not np.array_equal(order, np.arange(len(order))):
-        rows, slots = _reordered(rows, order), slots[order]
-    indptr = np.zeros(n_chunks + 1, dtype=np.int64)
-    indptr[slots + 1] = np.diff(rows.indptr)
-    return Incidence(Postings(np.cumsum(indptr), rows.tags, rows.is_title), n_tags)
-
-
-def _reordered(rows: Postings, order: IntArray) -> Postings:
-    starts = rows.indptr[order]
-    counts = rows.indptr[order + 1] - starts
-    at = concatenated_ranges(starts, counts)
-    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Postings(indptr, rows.tags[at], rows.is_title[at])
-
-
-def _places(indptr: NDArray[np.int64], rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return where the elements of compressed rows lie, and the position in ``rows`` of each."""
-    starts = indptr[rows]
-    counts = indptr[rows + 1] - starts
-    return np.arange(len(rows)).repeat(counts), concatenated_ranges(starts, counts)
+def _owned_positions(indptr: NDArray[np.int64], rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the position in ``rows`` and the index of each element of some compressed rows."""
+    counts, at = row_positions(indptr, rows)
+    return np.arange(len(rows)).repeat(counts), at
 
 
 def _concatenate(
     parts: Sequence[tuple[IntArray, IntArray, BoolArray]],
 ) -> tuple[IntArray, IntArray, BoolArray]:
+    """Concatenate parts of (owner, value, flag) by owner."""
     if not parts:
         return np.empty(0, dtype=np.int64), _NO_INTS, _NO_BOOLS
     if len(parts) == 1:
         return parts[0]
-    owners, values, flags = (np.concatenate(part) for part in zip(*parts, strict=True))
+    owners, values, flags = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(owners, kind="stable")
     return owners[order], values[order], flags[order]

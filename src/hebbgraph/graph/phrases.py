@@ -1,38 +1,39 @@
-"""Phrases: their numbers and candidate counts, the vocabulary, and matching it (pass 2)."""
+"""Phrases: their numbers, how many chunks propose each, and which of them are tags."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import chain, compress
-from typing import NamedTuple, Self, TypeAlias
+from itertools import compress
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, flatnonzero, unique
+from hebbgraph.graph.matching import Span, leftmost_longest, match_texts, spans_in
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.graph.references import ADDRESS, EDGE, link_kind
 from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 
-__all__ = ["MIN_CANDIDATES", "PhraseArrays", "PhraseTable", "Staged", "order_keys"]
+__all__ = [
+    "MIN_CANDIDATES",
+    "PhraseArrays",
+    "PhraseTable",
+    "Staged",
+    "VocabularyChange",
+    "order_keys",
+]
 
-#: A phrase is known that is a candidate of so many chunks.
+#: A phrase is known once this many chunks propose it.
 MIN_CANDIDATES = 2
-_COMMON_SHARE = 4
-_COMMON_MIN = 20
+#: A phrase of more than one in this many chunks tells nothing apart, in a corpus of more than
+#: _COMMON_SHARE * _COMMON_MIN chunks.
+_COMMON_SHARE, _COMMON_MIN = 4, 20
 _SALT_BYTES = 16
-_NOTHING = np.empty(0, np.uint8)
-
-
-_Found: TypeAlias = tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]
-"""Passage, start, stop and phrase of each occurrence."""
-
-Span: TypeAlias = tuple[int, int, int]
-"""Start, stop and phrase of an occurrence in one passage."""
 
 
 class PhraseArrays(NamedTuple):
@@ -69,10 +70,10 @@ class PhraseArrays(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """What some chunks propose; each array lists a phrase once for every chunk.
+    """The phrases that some chunks propose; each array lists a phrase once per chunk.
 
-    ``anchors`` are among the ``candidates``, ``given`` are apart. ``proposed`` lists the
-    candidates with the ``worth`` of each in mentions.
+    ``anchors`` (titles) are among the ``candidates``; ``given`` tags are not. ``proposed`` lists
+    the candidates with the ``worth`` of each proposal in mentions.
     """
 
     candidates: IntArray
@@ -80,6 +81,13 @@ class Staged(NamedTuple):
     given: IntArray
     proposed: IntArray
     worth: IntArray
+
+
+class VocabularyChange(NamedTuple):
+    """Phrases that became known, and phrases that ceased to be."""
+
+    entered: list[int]
+    left: list[int]
 
 
 class PhraseTable:
@@ -98,6 +106,13 @@ class PhraseTable:
     Parameters
     ----------
     arrays : PhraseArrays, optional
+
+    Attributes
+    ----------
+    keys : PackedStrings
+        The key of each phrase.
+    has_links : bool
+        Whether any phrase is an address or an edge by metadata.
     """
 
     def __init__(self, arrays: PhraseArrays | None = None) -> None:
@@ -111,10 +126,19 @@ class PhraseTable:
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
-        self._link_kinds = GrowableArray(np.int8, self._kinds_of_links(arrays))
-        self._has_given: bool | None = None
-        self._has_links = 0, False  # of how many phrases it is known
+        kinds = self._packed_link_kinds()
+        self._link_kinds = GrowableArray(np.int8, kinds)
+        self.has_links = bool(kinds.any())
         self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
+
+    def _packed_link_kinds(self) -> NDArray[np.int8]:
+        kinds = np.zeros(len(self.keys), np.int8)
+        data, offsets = self._arrays.key_data, self._arrays.key_offsets
+        if len(data):
+            first = data[offsets[:-1]]
+            for number in flatnonzero((first == ord(ADDRESS)) | (first == ord(EDGE))).tolist():
+                kinds[number] = link_kind(self.keys[number])
+        return kinds
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -131,7 +155,7 @@ class PhraseTable:
 
     @property
     def support(self) -> NDArray[np.int32]:
-        """How many mentions the proposals of each phrase speak for."""
+        """Number of mentions that the proposals of each phrase justify."""
         return self._support.view
 
     @property
@@ -149,39 +173,20 @@ class PhraseTable:
         """Tie-breaker for each phrase, derived from its text alone."""
         return self._order.view
 
-    def _kinds_of_links(self, arrays: PhraseArrays) -> NDArray[np.int8]:
-        """Return :func:`~hebbgraph.graph.references.link_kind` of the packed keys."""
-        kinds = np.zeros(len(self.keys), np.int8)
-        first = arrays.key_data[arrays.key_offsets[:-1]] if len(arrays.key_data) else _NOTHING
-        marked = (first == ord(ADDRESS)) | (first == ord(EDGE))
-        for number in flatnonzero(marked).tolist():
-            kinds[number] = link_kind(self.keys[number])
-        return kinds
-
     @property
     def link_kinds(self) -> NDArray[np.int8]:
         """The :class:`~hebbgraph.formulas.adjacency.LinkKind` of each phrase."""
         return self._link_kinds.view
 
     @property
-    def has_links(self) -> bool:
-        """Whether any phrase is an address or an edge by metadata."""
-        kinds = self._link_kinds.view
-        looked_at, found = self._has_links
-        if looked_at != len(kinds):  # phrases are only ever appended
-            found = found or bool(kinds[looked_at:].any())
-            self._has_links = len(kinds), found
-        return found
-
-    @property
     def in_vocabulary(self) -> NDArray[np.bool_]:
         """Mask of the phrases that are tags, known or given."""
-        everything = np.arange(len(self))
-        return self.are_known(everything) | self.are_given(everything)
+        every_phrase = np.arange(len(self))
+        return self.are_known(every_phrase) | self.are_given(every_phrase)
 
     @property
     def in_use(self) -> NDArray[np.bool_]:
-        """Which phrases some live chunk proposes or was given; others wait to be dropped."""
+        """Mask of the phrases that a live chunk proposes or was given; folding drops the rest."""
         used: NDArray[np.bool_] = (self.candidate_counts > 0) | (self.given_counts > 0)
         return used
 
@@ -203,11 +208,11 @@ class PhraseTable:
         "need" and "compared" are candidates of a few chunks, where they happen to open a
         sentence or to stand among rare words, and words of very many. This is the
         *keyphraseness* of [1]_: the share of chunks that propose a phrase among those that
-        mention it. Each proposal speaks for as many mentions as its kind is worth,
-        and a phrase that is mentioned more often is incidental.
+        mention it. Each proposal justifies as many mentions as its kind is worth;
+        a phrase with more mentions is incidental.
 
-        A phrase of more than a quarter of a large corpus tells nothing apart, such as the
-        function words of a language without a list.
+        So is a phrase of more than a quarter of a large corpus, such as a function word of a
+        language without a stop list.
 
         Parameters
         ----------
@@ -223,72 +228,56 @@ class PhraseTable:
         incidental: BoolArray = ((self.support < df) | (df > common)) & (self.given_counts == 0)
         return incidental
 
-    @property
-    def has_given(self) -> bool:
-        """Whether any phrase was given to a live chunk."""
-        if self._has_given is None:
-            self._has_given = bool((self.given_counts > 0).any())
-        return self._has_given
-
     # -- numbers --------------------------------------------------------------------
 
     def intern(self, keys: Sequence[str]) -> list[int]:
         """Return the number of each phrase, numbering new ones."""
         fresh = self._fresh
         unknown = [key for key in dict.fromkeys(keys) if key not in fresh]
-        held = self._find_packed(unknown)
-        new = [key for key in unknown if key not in held]
-        if new:
+        packed = self._find_packed(unknown)
+        if new := [key for key in unknown if key not in packed]:
             for key in new:
                 fresh[key] = len(self.keys)
                 self.keys.append(key)
-            nothing = np.zeros(len(new), np.int32)
-            self._candidates.extend(nothing)
-            self._support.extend(nothing)
-            self._anchors.extend(nothing)
-            self._given.extend(nothing)
+            zeros = np.zeros(len(new), np.int32)
+            for counts in (self._candidates, self._support, self._anchors, self._given):
+                counts.extend(zeros)
             self._order.extend(order_keys(new))
-            self._link_kinds.extend([link_kind(key) for key in new])
-        if not held:
+            kinds = [link_kind(key) for key in new]
+            self._link_kinds.extend(kinds)
+            self.has_links = self.has_links or any(kinds)
+        if not packed:
             return [fresh[key] for key in keys]
-        return [held[key] if key in held else fresh[key] for key in keys]
+        return [packed[key] if key in packed else fresh[key] for key in keys]
 
     def number(self, key: str) -> int | None:
         """Return the number of a phrase, or None."""
         if key in self._fresh:
             return self._fresh[key]
         hashes = self._arrays.sorted_hashes
-        at = int(hashes.searchsorted(wanted := np.uint64(self._hasher.hash_phrase(key))))
-        found = at < len(hashes) and hashes[at] == wanted
-        return int(self._arrays.sorted_numbers[at]) if found else None
+        wanted = np.uint64(self._hasher.hash_phrase(key))
+        at = int(hashes.searchsorted(wanted))
+        known = at < len(hashes) and hashes[at] == wanted
+        return int(self._arrays.sorted_numbers[at]) if known else None
 
     def _find_packed(self, keys: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the phrases in the base arrays."""
         if not len(self._arrays.sorted_hashes) or not keys:
             return {}
-        at = find_sorted(self._arrays.sorted_hashes, self._hasher.hash_phrases(keys))
-        numbers = np.where(at >= 0, self._arrays.sorted_numbers[at], -1)
-        return {
-            key: number for key, number in zip(keys, numbers.tolist(), strict=True) if number >= 0
-        }
+        numbers = self.numbers_of_hashes(self._hasher.hash_phrases(keys)).tolist()
+        return {key: number for key, number in zip(keys, numbers, strict=True) if number >= 0}
 
     def numbers_of_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """Return the numbers of phrases in the base arrays, by hash; 0 for what is not there."""
-        at = find_sorted(self._arrays.sorted_hashes, hashes)
+        """Return the numbers of phrases in the base arrays, by hash; -1 if unknown."""
         if not len(self._arrays.sorted_numbers):
-            return np.zeros(len(hashes), np.int32)
-        return np.where(at >= 0, self._arrays.sorted_numbers[at], 0).astype(np.int32)
+            return np.full(len(hashes), -1, np.int32)
+        at = find_sorted(self._arrays.sorted_hashes, hashes)
+        return np.where(at >= 0, self._arrays.sorted_numbers[at], np.int32(-1))
 
     # -- the vocabulary -------------------------------------------------------------
 
-    def count(self, added: Staged, removed: Staged) -> tuple[list[int], list[int]]:
-        """Update the counts, but those of given tags.
-
-        Returns
-        -------
-        entered, left : lists of int
-            Phrases that became known, and phrases that ceased to be.
-        """
+    def count(self, added: Staged, removed: Staged) -> VocabularyChange:
+        """Update the counts, except those of given tags; return how the vocabulary changes."""
         touched = unique(np.concatenate((added.candidates, removed.candidates)))
         before = self.are_known(touched)
         candidates, anchors = self._candidates.writable(), self._anchors.writable()
@@ -299,18 +288,16 @@ class PhraseTable:
             np.add.at(support, staged.proposed, sign * staged.worth)
         after = self.are_known(touched)
         entered = touched[after & ~before]
-        left = touched[before & ~after]
         self._add_to_trie(entered)
-        return entered.tolist(), left.tolist()
+        return VocabularyChange(entered.tolist(), touched[before & ~after].tolist())
 
     def count_given(self, added: IntArray, removed: IntArray) -> None:
         """Update the counts of given tags; each array lists a phrase once per chunk."""
         given = self._given.writable()
-        before = given[added] > 0
+        is_new = given[added] == 0
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
-        self._has_given = None
-        self._add_to_trie(unique(added[~before]))
+        self._add_to_trie(unique(added[is_new]))
 
     def _add_to_trie(self, numbers: IntArray) -> None:
         """Make these phrases matchable. Phrases that leave stay in the trie and are ignored."""
@@ -321,74 +308,24 @@ class PhraseTable:
         extends[last] = False
         self._trie.insert(hashes, named, extends)
 
-    def match(
-        self, passages: Sequence[Sequence[str]], *, given: bool = False
-    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Find phrases in many passages: leftmost longest, without overlap.
-
-        Parameters
-        ----------
-        passages : sequence of lists of tokens
-        given : bool
-            Match the given phrases instead of the known ones.
-
-        Returns
-        -------
-        owner : ndarray of int64, shape (n,), ascending
-            Passage of each occurrence.
-        starts, stops : ndarrays of int64, shape (n,)
-            Token range of each occurrence within its passage, ascending.
-        numbers : ndarray of int32, shape (n,)
-            Phrase of each occurrence.
-
-        Notes
-        -----
-        All passages advance together, one token per pass, so no Python object is created
-        per phrase.
-        """
-        lengths = np.fromiter(map(len, passages), np.int64, len(passages))
-        hashes = self._hasher.hash_tokens(chain.from_iterable(passages))
-        wanted = self.are_given if given else self.are_known
-        return self._match(hashes, np.arange(len(hashes)), lengths, wanted)
-
     def match_question(self, tokens: Sequence[str]) -> tuple[list[Span], list[Span]]:
-        """Find the known phrases in a few tokens, and the given ones; see :meth:`match`.
+        """Find the known phrases in a few tokens, and the given ones.
 
-        The same in a third of the time: there are few tokens, and calls of numpy are what takes
-        time.
+        Each list is leftmost longest, without overlap.
         """
-        spans = hashes = self._hasher.hash_tokens(tokens)
-        starts, size = list(range(len(hashes))), 1
-        found: list[Span] = []
-        while starts:
-            numbers, extends = self._trie.find(spans)
-            found += [
-                (start, start + size, number)
-                for start, number in zip(starts, numbers.tolist(), strict=True)
-                if number >= 0
-            ]
-            longer = [
-                at
-                for at, more in enumerate(extends.tolist())
-                if more and starts[at] + size < len(hashes)
-            ]
-            starts = [starts[at] for at in longer]
-            if starts:
-                spans = self._hasher.extend(spans[longer], hashes[[at + size for at in starts]])
-            size += 1
-        if not found:
+        spans = spans_in(self._trie, self._hasher, tokens)
+        if not spans:
             return [], []
-        numbers = np.array([number for _, _, number in found])
-        known, given = self.are_known(numbers).tolist(), [False] * len(found)
-        if self.has_given:
-            given = self.are_given(numbers).tolist()
-        return _leftmost_longest(compress(found, known)), _leftmost_longest(compress(found, given))
+        numbers = np.array([number for _, _, number in spans])
+        known, given = (
+            leftmost_longest(compress(spans, are_matched.tolist()))
+            for are_matched in (self.are_known(numbers), self.are_given(numbers))
+        )
+        return known, given
 
-    def match_texts(
-        self, texts: TokenizedTexts
-    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Find the known phrases in tokenised texts; see :meth:`match`."""
-        return self._match(texts.hashes, texts.tokens, texts.lengths, self.are_known)
+    def match_texts(self, texts: TokenizedTexts) -> tuple[IntArray, NDArray[np.int32]]:
+        """Find the known phrases in tokenised texts; see :mod:`hebbgraph.graph.matching`."""
+        return match_texts(self._trie, self._hasher, texts, self.are_known)
 
     def reader(self, language: str, earlier: TextReader | None = None) -> TextReader:
         """Return a reader for :meth:`match_texts`; ``earlier`` is reused if its salt fits."""
@@ -396,128 +333,32 @@ class PhraseTable:
             return earlier
         return TextReader(self._hasher, language)
 
-    def _match(
-        self,
-        different: NDArray[np.uint64],
-        tokens: IntArray,
-        lengths: IntArray,
-        wanted: Callable[[IntArray], BoolArray],
-    ) -> _Found:
-        """Match tokens given as indices into ``different``, an array of hashes."""
-        ends = lengths.cumsum()
-        end = ends.repeat(lengths)
-        best, extends = self._match_tokens(different, tokens, wanted)
-        at = np.arange(len(tokens))
-        stop = at + 1
-        hashes = different[tokens]
-        spans, size = hashes, 1
-        while True:
-            longer = flatnonzero(extends)
-            longer = longer[at[longer] + size < end[at[longer]]]
-            at = at[longer]
-            if not len(at):
-                break
-            spans = self._hasher.extend(spans[longer], hashes[at + size])
-            size += 1
-            numbers, extends = self._trie.find(spans)
-            named = flatnonzero(numbers >= 0)
-            if len(named):
-                found = named[wanted(numbers[named])]
-                best[at[found]] = numbers[found]
-                stop[at[found]] = at[found] + size
-        return _placed(best, stop, ends, lengths)
-
-    def _match_tokens(
-        self,
-        different: NDArray[np.uint64],
-        tokens: IntArray,
-        wanted: Callable[[IntArray], BoolArray],
-    ) -> tuple[NDArray[np.int32], BoolArray]:
-        """Return the phrase equal to each token, or -1, and whether longer phrases exist."""
-        occurs = np.zeros(len(different), dtype=np.bool_)
-        occurs[tokens] = True
-        here = flatnonzero(occurs)  # look up each distinct token once
-        numbers, extends = self._trie.find(different[here])
-        named = flatnonzero(numbers >= 0)
-        found = named[wanted(numbers[named])]
-        best = np.full(len(different), -1, dtype=np.int32)
-        best[here[found]] = numbers[found]
-        occurs[here] = extends
-        return best[tokens], occurs[tokens]
-
     # -- as arrays ------------------------------------------------------------------
 
     def arrays(self, used: BoolArray) -> PhraseArrays:
         """Return the ``used`` phrases as new base arrays, renumbered in order."""
         renumbered = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-        kept = flatnonzero(used)
-        data, offsets = self.keys.take(kept)
-        old = self._arrays
-        fresh = list(self._fresh)
-        hashes = np.concatenate((old.sorted_hashes, self._hasher.hash_phrases(fresh)))
-        numbers = np.concatenate(
-            (
-                old.sorted_numbers,
-                np.fromiter(self._fresh.values(), np.int32, len(fresh)),
-            )
-        )
-        numbers = renumbered[numbers]
+        at = flatnonzero(used)
+        data, offsets = self.keys.take(at)
+        old, fresh = self._arrays, self._fresh
+        hashes = np.concatenate((old.sorted_hashes, self._hasher.hash_phrases(list(fresh))))
+        fresh_numbers = np.fromiter(fresh.values(), np.int32, len(fresh))
+        numbers = renumbered[np.concatenate((old.sorted_numbers, fresh_numbers))]
         hashes, numbers = hashes[numbers >= 0], numbers[numbers >= 0]
         order = np.argsort(hashes, kind="stable")
-        spans = self._trie.renumbered(renumbered)
         return PhraseArrays(
             old.salt,
             data,
             offsets,
-            self.candidate_counts[kept],
-            self.support[kept],
-            self.anchor_counts[kept],
-            self.given_counts[kept],
-            self.order[kept],
+            self.candidate_counts[at],
+            self.support[at],
+            self.anchor_counts[at],
+            self.given_counts[at],
+            self.order[at],
             hashes[order],
             numbers[order],
-            *spans,
+            *self._trie.renumbered(renumbered),
         )
-
-
-def _leftmost_longest(spans: Iterable[Span]) -> list[Span]:
-    """Keep spans that do not overlap, from left to right, of one start the last one given."""
-    kept: list[Span] = []
-    longest = {span[0]: span for span in spans}
-    for start in sorted(longest):
-        if not kept or start >= kept[-1][1]:
-            kept.append(longest[start])
-    return kept
-
-
-def _placed(
-    best: NDArray[np.int32], stop: NDArray[np.int64], ends: IntArray, lengths: IntArray
-) -> _Found:
-    """Return what was found in all passages, by passage and place in it."""
-    starts = _keep_disjoint(flatnonzero(best >= 0), stop)
-    owner: IntArray = ends.searchsorted(starts, "right")
-    first = (ends - lengths)[owner]
-    return owner, starts - first, stop[starts] - first, best[starts]
-
-
-def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
-    """Keep, from left to right, each span that begins after the last one kept has ended."""
-    stops = stop[starts]
-    # Overlapping spans form groups. Within a group, each kept span determines the next;
-    # all groups take that step together.
-    reached = np.maximum.accumulate(stops)
-    at = flatnonzero(np.concatenate((np.ones(1, np.bool_), starts[1:] >= reached[:-1])))
-    if len(at) >= len(starts):
-        return starts
-    following = np.searchsorted(starts, stops)
-    end = np.append(at[1:], len(starts))
-    kept = []
-    while len(at):
-        kept.append(at)
-        at = following[at]
-        within = flatnonzero(at < end)
-        at, end = at[within], end[within]
-    return starts[np.sort(np.concatenate(kept))]
 
 
 def order_keys(keys: Iterable[str]) -> NDArray[np.uint64]:

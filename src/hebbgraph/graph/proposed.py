@@ -1,7 +1,7 @@
-"""What chunks propose, as flat arrays: coded, counted, and turned into the tags of a chunk.
+"""The phrases that chunks propose, as flat arrays: encoded, counted, and turned into tags.
 
 The same functions serve a graph that advances in one process (:mod:`.tag_graph`) and a build
-whose partitions know nothing of each other (:mod:`hebbgraph_scale.build`).
+of independent partitions (:mod:`hebbgraph_scale.build`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, concatenated_ranges, unique
+from hebbgraph.arrays import IntArray, prefix_sums, row_positions, unique
+from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.phrases import PhraseTable, Staged
 from hebbgraph.text.reader import TokenizedTexts
 
-__all__ = ["Proposed", "add_coded", "count_proposed", "tags_of_texts"]
+__all__ = ["Proposed", "TaggedChunks", "add_coded", "count_proposed", "tags_of_texts"]
 
 _TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL, _NOUN = 0, 1, 2, 3, 4, 5, 6
-#: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
-#: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
+#: The subject of an untitled chunk counts as its title. References and addresses belong to their
+#: chunk only; addresses entitle it (see :mod:`hebbgraph.graph.references`).
 _KIND_CODES = {
     "title": _TITLE,
     "subject": _TITLE,
@@ -34,18 +35,18 @@ _KIND_CODES = {
     "noun": _NOUN,
     "mention": _OPENER,
 }
-#: How many mentions a proposal speaks for, by code: one in four has to propose a name, a code or
-#: several words, one in three a noun, one in two a single word with a capital, and all a word that
-#: only opens sentences or is named once.
+#: Mentions that a proposal justifies, by code; a phrase with more mentions is incidental. So one in
+#: four mentions must propose a name, a code or several words, one in three a noun, one in two a
+#: single word with a capital, and every mention a word that only opens sentences or occurs once.
 _WORTH = np.array([16, 0, 4, 0, 1, 2, 3])
-_OF_ITS_CHUNK = np.array([True, True, False, True, False, False, False])  # whether mentioned or not
-_FIRST = itemgetter(0)
+#: Codes whose phrases are tags of the chunk even if its text does not mention them.
+_IS_UNCONDITIONAL = np.array([True, True, False, True, False, False, False])
 
 
 class Proposed(NamedTuple):
-    """The phrases that chunks propose: chunk ``i`` has those from ``indptr[i]`` on.
+    """The phrases that chunks propose: those of chunk ``i`` start at ``indptr[i]``.
 
-    ``phrases`` holds numbers, ``kinds`` a code for each.
+    ``phrases`` holds numbers, ``kinds`` the code of each.
     """
 
     indptr: NDArray[np.int64]
@@ -53,12 +54,9 @@ class Proposed(NamedTuple):
     kinds: NDArray[np.int8]
 
     def of(self, chunks: IntArray) -> Proposed:
-        """Return those of some chunks, in the given order."""
-        starts = self.indptr[chunks]
-        counts = self.indptr[chunks + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        return Proposed(indptr, self.phrases[at], self.kinds[at])
+        """Return the proposals of some chunks, in the given order."""
+        counts, at = row_positions(self.indptr, chunks)
+        return Proposed(prefix_sums(counts), self.phrases[at], self.kinds[at])
 
     @property
     def owners(self) -> IntArray:
@@ -66,18 +64,55 @@ class Proposed(NamedTuple):
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
 
+class TaggedChunks:
+    """Chunks and their tags, collected in flat arrays."""
+
+    def __init__(self) -> None:
+        self._slots = [np.empty(0, np.int64)]
+        self._counts = [np.empty(0, np.int64)]
+        self._tags = [np.empty(0, np.int32)]
+        self._is_title = [np.empty(0, np.bool_)]
+
+    def extend(
+        self,
+        slots: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        tags: NDArray[np.int32],
+        is_title: NDArray[np.bool_],
+    ) -> None:
+        """Add chunks; ``counts`` says how many of ``tags`` (ascending, distinct) each has."""
+        self._slots.append(slots)
+        self._counts.append(counts)
+        self._tags.append(tags)
+        self._is_title.append(is_title)
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """The chunks, in order of addition."""
+        return np.concatenate(self._slots)
+
+    @property
+    def postings(self) -> Postings:
+        """Their tags, in the same order."""
+        return Postings(
+            prefix_sums(np.concatenate(self._counts)),
+            np.concatenate(self._tags),
+            np.concatenate(self._is_title),
+        )
+
+
 def add_coded(by_kind: Mapping[str, Iterable[str]], keys: list[str], kinds: list[int]) -> None:
-    """Append the phrases of one chunk, each once a kind, and their codes."""
-    coded = [(_KIND_CODES.get(kind, _OTHER), held) for kind, held in by_kind.items()]
-    coded.sort(key=_FIRST)
-    for code, held in coded:
-        different = dict.fromkeys(held)
-        keys += different
-        kinds += repeat(code, len(different))
+    """Append the phrases of one chunk, each once per kind, and the codes of their kinds."""
+    coded = [(_KIND_CODES.get(kind, _OTHER), phrases) for kind, phrases in by_kind.items()]
+    coded.sort(key=itemgetter(0))
+    for code, phrases in coded:
+        distinct = dict.fromkeys(phrases)
+        keys += distinct
+        kinds += repeat(code, len(distinct))
 
 
 def count_proposed(proposed: Proposed, n_phrases: int) -> Staged:
-    """Return what these chunks propose, and were given (links too)."""
+    """Return the phrases that these chunks propose and were given, links included."""
     kinds, n_phrases = proposed.kinds, max(n_phrases, 1)
     pairs = proposed.owners * n_phrases + proposed.phrases
     given = (kinds == _GIVEN) | (kinds == _ADDRESS)
@@ -102,9 +137,9 @@ def tags_of_texts(
     ----------
     phrases : PhraseTable
     proposed : Proposed
-        What these chunks propose, by the numbers of ``phrases``.
+        The proposals of these chunks, numbered by ``phrases``.
     texts : TokenizedTexts
-        Their texts, tokenised with the hashes of ``phrases``.
+        Their texts, tokenised by a reader of ``phrases``.
 
     Returns
     -------
@@ -115,13 +150,13 @@ def tags_of_texts(
     """
     n_chunks = len(texts.n_texts)
     chunk_of = np.repeat(np.arange(n_chunks), texts.n_texts)
-    text, _, _, found = phrases.match_texts(texts)
-    own = np.flatnonzero(_OF_ITS_CHUNK[proposed.kinds])
-    kinds = proposed.kinds[own]
+    text, mentioned = phrases.match_texts(texts)
+    at = np.flatnonzero(_IS_UNCONDITIONAL[proposed.kinds])
+    kinds = proposed.kinds[at]
     n_phrases = max(len(phrases), 1)
-    held = proposed.owners[own] * n_phrases + proposed.phrases[own]
-    titles = unique(held[(kinds == _TITLE) | (kinds == _ADDRESS)])
-    pairs = unique(np.concatenate((held, chunk_of[text] * n_phrases + found)))
+    unconditional = proposed.owners[at] * n_phrases + proposed.phrases[at]
+    titles = unique(unconditional[(kinds == _TITLE) | (kinds == _ADDRESS)])
+    pairs = unique(np.concatenate((unconditional, chunk_of[text] * n_phrases + mentioned)))
     is_title = np.zeros(len(pairs), dtype=np.bool_)
     is_title[np.searchsorted(pairs, titles)] = True
     return (

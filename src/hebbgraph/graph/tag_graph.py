@@ -1,7 +1,7 @@
 """The graph of one namespace: chunks, phrases, and the incidence between them.
 
-The numbers of chunks (*slots*) and phrases are private to a process; the rows of the
-truth and the phrase keys that they stand for are not. Two graphs of the same chunks hold
+Chunks have numbers (*slots*) and so have phrases. They are private to a process; the rows of
+the truth and the phrase keys that they stand for are not. Two graphs of the same chunks hold
 the same vocabulary and postings, whatever their history.
 """
 
@@ -19,68 +19,27 @@ from hebbgraph.arrays import (
     BoolArray,
     GrowableArray,
     IntArray,
-    concatenated_ranges,
     flatnonzero,
-    transpose,
+    prefix_sums,
+    row_positions,
 )
 from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
-from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
-from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed, tags_of_texts
+from hebbgraph.graph.phrases import PhraseArrays, PhraseTable, VocabularyChange
+from hebbgraph.graph.proposed import (
+    Proposed,
+    TaggedChunks,
+    add_coded,
+    count_proposed,
+    tags_of_texts,
+)
 from hebbgraph.text.reader import TokenizedTexts
 
-__all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
+__all__ = ["GraphArrays", "TagGraph"]
 
-#: The graph is folded once more than one in this many chunks is dead, or phrase is new.
+#: The graph is folded once more than one in this many chunks is dead, or phrases is new.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
 _PAGE = 512  # chunks staged under one lock
-
-
-class VocabularyChange(NamedTuple):
-    """Phrases that became known, and phrases that ceased to be."""
-
-    entered: list[int]
-    left: list[int]
-
-
-class TaggedChunks:
-    """Chunks and the tags found in them, in flat arrays."""
-
-    def __init__(self) -> None:
-        self._slots: list[NDArray[np.int64]] = []
-        self._counts: list[NDArray[np.int64]] = []
-        self._tags: list[NDArray[np.int32]] = []
-        self._is_title: list[NDArray[np.bool_]] = []
-
-    def __len__(self) -> int:
-        return sum(map(len, self._slots))
-
-    def extend(
-        self,
-        slots: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        tags: NDArray[np.int32],
-        is_title: NDArray[np.bool_],
-    ) -> None:
-        """Add chunks; ``counts`` says how many of ``tags`` (ascending, distinct) each has."""
-        self._slots.append(slots)
-        self._counts.append(counts)
-        self._tags.append(tags)
-        self._is_title.append(is_title)
-
-    @property
-    def slots(self) -> NDArray[np.int64]:
-        """The chunks, in order of addition."""
-        return np.concatenate((np.empty(0, np.int64), *self._slots))
-
-    @property
-    def postings(self) -> Postings:
-        """Their tags, in the same order."""
-        return Postings(
-            np.cumsum(np.concatenate((np.zeros(1, np.int64), *self._counts))),
-            np.concatenate((np.empty(0, np.int32), *self._tags)),
-            np.concatenate((np.empty(0, np.bool_), *self._is_title)),
-        )
 
 
 class GraphArrays(NamedTuple):
@@ -130,7 +89,7 @@ class TagGraph:
     generation : int
         State of the truth that the postings reflect.
     mark : int
-        Tells it from a state of the same number in another history of the truth.
+        Distinguishes states with the same number in different histories of the truth.
     phrases : PhraseTable
     incidence : Incidence
     """
@@ -174,7 +133,7 @@ class TagGraph:
 
     @property
     def state(self) -> tuple[int, int]:
-        """What an array over slots was made of: a step gives slots long before it commits them."""
+        """Identifies an array over slots; a step assigns slots long before it commits them."""
         return self.generation, self.n_slots
 
     @property
@@ -184,7 +143,7 @@ class TagGraph:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Mask of the slots that hold a live chunk, read-only; another array after each step."""
+        """Mask of the slots that hold a live chunk, read-only; a new array after each step."""
         alive = self._alive.view
         alive.flags.writeable = False
         return alive
@@ -231,7 +190,7 @@ class TagGraph:
             Returns the lock to hold while shared state changes. It is released while ``added`` is
             read.
         """
-        gone = self._proposed(removed)
+        removed_proposals = self._proposed(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
@@ -239,10 +198,10 @@ class TagGraph:
                 self._stage_page(page)
         n_phrases = len(self.phrases)
         gained = count_proposed(self._proposed(np.arange(first, len(self._rows))), n_phrases)
-        lost = count_proposed(gone, n_phrases)
+        lost = count_proposed(removed_proposals, n_phrases)
         with held():
             self.phrases.count_given(gained.given, lost.given)
-            return VocabularyChange(*self.phrases.count(gained, lost))
+            return self.phrases.count(gained, lost)
 
     def _stage_page(self, page: Sequence[tuple[int, int, Mapping[str, Iterable[str]]]]) -> None:
         keys: list[str] = []
@@ -260,7 +219,7 @@ class TagGraph:
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
     def _proposed(self, slots: IntArray) -> Proposed:
-        """Return what these slots propose."""
+        """Return the proposals of these slots."""
         indptr, phrases, kinds = self._candidate_indptr, self._candidates, self._candidate_kinds
         return Proposed(indptr.view, phrases.view, kinds.view).of(slots)
 
@@ -278,8 +237,8 @@ class TagGraph:
         texts : TokenizedTexts
             Texts of these chunks, tokenised by a reader of :attr:`phrases`.
         """
-        found = tags_of_texts(self.phrases, self._proposed(slots), texts)
-        into.extend(np.asarray(slots, dtype=np.int64), *found)
+        tags = tags_of_texts(self.phrases, self._proposed(slots), texts)
+        into.extend(np.asarray(slots, dtype=np.int64), *tags)
 
     def incidence_after(self, removed: IntArray, tagged: TaggedChunks) -> Incidence:
         """Return the incidence for :meth:`commit`. Slow; changes nothing."""
@@ -292,8 +251,8 @@ class TagGraph:
     ) -> None:
         """Install new postings, and make the step visible."""
         alive = self._alive.writable()
-        # A staged chunk whose text was deleted before it could be read stays without tags;
-        # the next step removes it and its candidates.
+        # A staged chunk whose text was deleted before it could be read has no tags; the next
+        # step removes the chunk and its candidates.
         alive[self._n_committed :] = True
         alive[removed] = False
         self._n_committed = len(alive)
@@ -315,12 +274,12 @@ class TagGraph:
     def arrays(self) -> tuple[GraphArrays, PhraseArrays]:
         """Return the graph as arrays, without dead chunks and phrases."""
         used = self.phrases.in_use
-        held = self._whole() if used.all() and self.alive.all() else None
-        arrays = held or self.arrays_of(np.flatnonzero(self.alive), used)
+        arrays = self._base_arrays() if used.all() and self.alive.all() else None
+        arrays = arrays or self._arrays_of(np.flatnonzero(self.alive), used)
         return arrays, self.phrases.arrays(used)
 
-    def _whole(self) -> GraphArrays | None:
-        """Return all chunks as they lie, if nothing was set after the base arrays."""
+    def _base_arrays(self) -> GraphArrays | None:
+        """Return the base arrays without copying, or None if later rows lie above them."""
         rows, columns = self.incidence.base, self.incidence.columns
         if rows is None or columns is None or len(columns.indptr) != len(self.phrases) + 1:
             return None
@@ -334,27 +293,20 @@ class TagGraph:
             *columns,
         )
 
-    def arrays_of(self, slots: IntArray, used: BoolArray) -> GraphArrays:
-        """Return some chunks as arrays; their phrases are numbered as those in use are."""
-        indptr = self._candidate_indptr.view
-        counts = indptr[slots + 1] - indptr[slots]
-        at = concatenated_ranges(indptr[slots], counts)
+    def _arrays_of(self, slots: IntArray, used: BoolArray) -> GraphArrays:
+        """Copy some chunks into arrays; their phrases are renumbered as the used ones."""
+        counts, at = row_positions(self._candidate_indptr.view, slots)
         renumbered = (np.cumsum(used) - 1).astype(np.int32)
         postings = self.incidence.postings(slots)
-        tags = renumbered[postings.tags]
-        column_indptr, chunks, order = transpose(postings.indptr, tags, int(np.count_nonzero(used)))
+        postings = postings._replace(tags=renumbered[postings.tags])
         return GraphArrays(
-            rows=self.rows[slots],
-            id_prefixes=self.id_prefixes[slots],
-            candidate_indptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            candidates=renumbered[self._candidates.view[at]],
-            candidate_kinds=self._candidate_kinds.view[at],
-            posting_indptr=postings.indptr,
-            posting_tags=tags,
-            posting_is_title=postings.is_title,
-            column_indptr=column_indptr,
-            column_chunks=chunks,
-            column_is_title=postings.is_title[order],
+            self.rows[slots],
+            self.id_prefixes[slots],
+            prefix_sums(counts),
+            renumbered[self._candidates.view[at]],
+            self._candidate_kinds.view[at],
+            *postings,
+            *postings.columns(int(np.count_nonzero(used))),
         )
 
     def folded(self) -> TagGraph:
@@ -373,11 +325,11 @@ class TagGraph:
         """Return which of these tags count only for the chunks whose title they are.
 
         See :meth:`PhraseTable.are_incidental`. Their postings are kept, since the next chunk
-        may tip the scales, but nothing that is read here shows them.
+        may tip the scales, but every method below hides them.
         """
         if len(self._is_incidental) == len(self.phrases):
             return self._is_incidental[tags]
-        known = tags < len(self._is_incidental)  # phrases of the next step have no say yet
+        known = tags < len(self._is_incidental)  # phrases of a staged step are not judged yet
         incidental = np.zeros(len(tags), dtype=np.bool_)
         incidental[known] = self._is_incidental[tags[known]]
         return incidental
@@ -387,23 +339,21 @@ class TagGraph:
 
         Known phrases come first, in query order, then given phrases outside of these.
         """
-        tags = np.array(self._named(tokens), dtype=np.int64)
+        tags = np.array(self._phrases_in(tokens), dtype=np.int64)
         return tags[self.df(tags) > 0].tolist() if len(tags) else []
 
-    def _named(self, tokens: list[str]) -> list[int]:
-        """Return the phrases that a query names, held or not."""
+    def _phrases_in(self, tokens: list[str]) -> list[int]:
+        """Return the phrases that a query names, whether a chunk holds them or not."""
         known, given = self.phrases.match_question(tokens)
-        found = dict.fromkeys(tag for _, _, tag in known)
-        if given:
-            found |= {
-                tag: None
-                for start, stop, tag in given
-                if not any(first <= start and stop <= last for first, last, _ in known)
-            }
-        return list(found)
+        outside = (
+            tag
+            for start, stop, tag in given
+            if not any(first <= start and stop <= last for first, last, _ in known)
+        )
+        return list(dict.fromkeys((*(tag for _, _, tag in known), *outside)))
 
     def are_known(self, tags: IntArray) -> BoolArray:
-        """Return which tags belong to every chunk that mentions them, not to given ones alone."""
+        """Return which tags belong to every chunk that mentions them, and not only where given."""
         return self.phrases.are_known(tags)
 
     def spellings(self, tag: int) -> list[str]:
@@ -413,8 +363,8 @@ class TagGraph:
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the tags of several chunks; see :meth:`Incidence.tags_of`."""
         owner, tags, is_title = self.incidence.tags_of(chunks)
-        kept = flatnonzero(is_title | ~self.are_incidental(tags))
-        return owner[kept], tags[kept], is_title[kept]
+        at = flatnonzero(is_title | ~self.are_incidental(tags))
+        return owner[at], tags[at], is_title[at]
 
     def mentions_of(
         self, chunks: IntArray
@@ -432,8 +382,8 @@ class TagGraph:
         owner, chunks, is_title = self.incidence.chunks_of(tags)
         incidental = self.are_incidental(tags)
         if np.count_nonzero(incidental):
-            kept = is_title | ~incidental[owner]
-            owner, chunks, is_title = owner[kept], chunks[kept], is_title[kept]
+            keep = is_title | ~incidental[owner]
+            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         return owner, chunks, is_title
 
     def postings(self, chunks: IntArray) -> Postings:

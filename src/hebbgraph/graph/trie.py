@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,12 +31,43 @@ def find_sorted(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntAr
         at = np.empty(len(wanted), dtype=np.int64)
         at[order] = hashes.searchsorted(wanted[order])
     at[at == len(hashes)] = 0
-    found: IntArray = np.where(hashes[at] == wanted, at, -1)
-    return found
+    index: IntArray = np.where(hashes[at] == wanted, at, -1)
+    return index
+
+
+class _Nodes(NamedTuple):
+    """Nodes sorted by hash; see :class:`PhraseTrie`."""
+
+    hashes: NDArray[np.uint64]
+    numbers: NDArray[np.int32]
+    extends: BoolArray
+
+    def find(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], BoolArray]:
+        if not len(self.hashes):
+            return np.full(len(hashes), -1, dtype=np.int32), np.zeros(len(hashes), dtype=np.bool_)
+        at = find_sorted(self.hashes, hashes)
+        is_node = at >= 0
+        return np.where(is_node, self.numbers[at], -1), self.extends[at] & is_node
+
+    def merged(self, other: _Nodes) -> _Nodes:
+        """Return the nodes of both; equal hashes are combined."""
+        hashes = np.concatenate((self.hashes, other.hashes))
+        numbers = np.concatenate((self.numbers, other.numbers))
+        extends = np.concatenate((self.extends, other.extends))
+        if not len(hashes):
+            return self
+        order = np.argsort(hashes, kind="stable")
+        hashes, numbers, extends = hashes[order], numbers[order], extends[order]
+        first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+        return _Nodes(
+            hashes[first],
+            np.maximum.reduceat(numbers, first),
+            np.logical_or.reduceat(extends, first),
+        )
 
 
 class PhraseTrie:
-    """Maps each prefix of a phrase to its phrase number, and to whether longer ones exist.
+    """Maps each prefix of a phrase to its phrase number, and to whether longer phrases exist.
 
     Nodes are sorted by hash, in base arrays that may be memory-mapped, and in small
     arrays for later additions. Phrases that leave the vocabulary stay until the arrays
@@ -47,7 +80,7 @@ class PhraseTrie:
     numbers : ndarray of int32, shape (n,)
         The phrase that equals the prefix, or -1.
     extends : ndarray of bool, shape (n,)
-        Whether some phrase is longer than the prefix.
+        Whether a longer phrase begins with the prefix.
 
     Examples
     --------
@@ -62,62 +95,31 @@ class PhraseTrie:
     def __init__(
         self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32], extends: BoolArray
     ) -> None:
-        self._base = (hashes, numbers, extends)
-        self._recent = (hashes[:0], numbers[:0], extends[:0])
+        self._base = _Nodes(hashes, numbers, extends)
+        self._recent = _Nodes(hashes[:0], numbers[:0], extends[:0])
 
     def find(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], BoolArray]:
-        """Return the phrase equal to each span, or -1, and whether a longer one exists."""
-        found = [_found(held, hashes) for held in (self._base, self._recent) if len(held[0])]
-        if not found:
-            return np.full(len(hashes), -1, dtype=np.int32), np.zeros(len(hashes), dtype=np.bool_)
-        if len(found) == 1:
-            return found[0]
-        (numbers, extends), (recent, more) = found
-        return np.maximum(numbers, recent), extends | more
+        """Return the phrase equal to each span, or -1, and whether a longer phrase exists."""
+        if not len(self._recent.hashes):
+            return self._base.find(hashes)
+        recent = self._recent.find(hashes)
+        if not len(self._base.hashes):
+            return recent
+        numbers, extends = self._base.find(hashes)
+        return np.maximum(numbers, recent[0]), extends | recent[1]
 
     def insert(
         self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32], extends: BoolArray
     ) -> None:
         """Add prefixes, in any order; existing ones are merged."""
         if len(hashes):
-            self._recent = _combined(self._recent, (hashes, numbers, extends))
+            self._recent = self._recent.merged(_Nodes(hashes, numbers, extends))
 
     def renumbered(
         self, numbers: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray]:
         """Return all nodes as base arrays, with phrases renumbered (-1: dropped)."""
-        hashes, held, extends = _combined(self._base, self._recent)
-        named = held >= 0
-        held = held.copy()
-        held[named] = numbers[held[named]]
-        keep = extends | (held >= 0)
-        return hashes[keep], held[keep], extends[keep]
-
-
-def _found(
-    held: tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray], hashes: NDArray[np.uint64]
-) -> tuple[NDArray[np.int32], BoolArray]:
-    known, numbers, extends = held
-    at = find_sorted(known, hashes)
-    here = at >= 0
-    return np.where(here, numbers[at], -1), extends[at] & here
-
-
-def _combined(
-    one: tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray],
-    other: tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray],
-) -> tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray]:
-    """Merge two sorted sets of nodes; equal hashes are combined."""
-    hashes = np.concatenate((one[0], other[0]))
-    numbers = np.concatenate((one[1], other[1]))
-    extends = np.concatenate((one[2], other[2]))
-    if not len(hashes):
-        return hashes, numbers, extends
-    order = np.argsort(hashes, kind="stable")
-    hashes, numbers, extends = hashes[order], numbers[order], extends[order]
-    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-    return (
-        hashes[first],
-        np.maximum.reduceat(numbers, first),
-        np.logical_or.reduceat(extends, first),
-    )
+        hashes, old, extends = self._base.merged(self._recent)
+        new = np.where(old >= 0, numbers[old], np.int32(-1)) if len(numbers) else old
+        keep = extends | (new >= 0)
+        return hashes[keep], new[keep], extends[keep]

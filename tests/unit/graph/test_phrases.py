@@ -23,7 +23,8 @@ def _words(table: PhraseTable) -> set[str]:
 
 
 def _found(table: PhraseTable, *texts: str) -> list[int]:
-    return table.match([text.split() for text in texts])[3].tolist()
+    read = table.reader("none").read([list(texts)], terms=False)
+    return table.match_texts(read)[1].tolist()
 
 
 def _matched(table: PhraseTable) -> set[str]:
@@ -170,10 +171,13 @@ def test_matching_many_passages_at_once_is_matching_one_by_one(
             known.add(key)
         if folds:
             table = PhraseTable(table.arrays(table.candidate_counts > 0))
-    owner, starts, stops, numbers = table.match(passages)
-    expected = [
-        (at, *span) for at, tokens in enumerate(passages) for span in _naive_spans(known, tokens)
-    ]
+    expected = [list(_naive_spans(known, tokens)) for tokens in passages]
+    for tokens, spans in zip(passages, expected, strict=True):
+        matched, _ = table.match_question(tokens)
+        assert [(start, stop, table.keys[number]) for start, stop, number in matched] == spans
+    read = table.reader("none").read([list(map(" ".join, passages))], terms=False)
+    owner, numbers = table.match_texts(read)
     keys = [table.keys[number] for number in numbers.tolist()]
-    found = zip(owner.tolist(), starts.tolist(), stops.tolist(), keys, strict=True)
-    assert list(found) == expected
+    assert list(zip(owner.tolist(), keys, strict=True)) == [
+        (at, key) for at, spans in enumerate(expected) for _, _, key in spans
+    ]
