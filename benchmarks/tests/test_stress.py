@@ -72,7 +72,9 @@ def test_a_load_tells_which_vectors_are_not_exact(
     assert [*faults_of_answers(index), *faults_of_doctor(opened)] == []
     table = index.parts.derived.vectors
     assert table is not None
-    index.parts.derived._vectors = table.kept(table.rows[:50])
+    parts = index.parts.derived._parts
+    assert parts is not None
+    parts.vectors = table.kept(table.rows[:50])
     assert list(faults_of_answers(index)) == [
         "10 of 60 chunks have no vector",
         "dense search answers 50 of 50 questions unlike a rebuild",

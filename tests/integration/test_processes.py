@@ -315,7 +315,7 @@ def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
         n_calls += 1
         generation = keep_up()
         if n_calls == 1:
-            derived._graph = None  # as a step of another thread that fails leaves it
+            derived._parts = None  # as a step of another thread that fails leaves it
             thread.start()
             assert holds.wait(60)
             threading.Timer(0.05, let_go.set).start()

@@ -213,7 +213,7 @@ def test_a_namespace_is_dropped_while_another_thread_catches_up(
     assert catches_up.wait(10)
     dropping.start()
     for _ in range(50):
-        if derived._graph is None:
+        if derived._parts is None:
             break
         time.sleep(0.01)
     go_on.set()

@@ -1,51 +1,54 @@
-"""The graph as corrections to tags have it."""
+"""The graph read through corrections to its tags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-
 from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.locks import LendableLock
 from hebbgraph.records import TagCorrection
+from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import Truth
 
 __all__ = ["CorrectedView"]
 
 
 class CorrectedView:
-    """Reads a graph through the corrections in force; what it made is kept until either changes.
+    """Reads a graph through the present corrections, and caches the result.
 
     Parameters
     ----------
     truth : Truth
-    held : callable
-        Returns the lock to take while others may read.
+    lock : LendableLock
+        Held while the view changes.
     """
 
-    def __init__(self, truth: Truth, held: Callable[[], AbstractContextManager[object]]) -> None:
+    def __init__(self, truth: Truth, lock: LendableLock) -> None:
         self._truth = truth
-        self._held = held
-        #: As of the last refresh: the same tuple as long as nothing changes.
+        self._lock = lock
+        #: As of the last refresh; the same tuple as long as nothing changes.
         self.corrections: tuple[TagCorrection, ...] = ()
+        self._commit = NEVER
         self._rows: dict[str, int] = {}
-        self._made: tuple[TagGraph, int, CorrectedGraph] | None = None
+        self._cached: tuple[TagGraph, int, CorrectedGraph] | None = None
 
-    def refresh(self) -> None:
-        """Read the corrections, and in which rows the chunks are that they name."""
+    def refresh(self, commit: Commit) -> None:
+        """Read the corrections as of a commit, and the rows of the chunks that they name."""
+        if commit == self._commit:
+            return
         corrections = self._truth.corrections.all()
-        rows = self._truth.rows_of({id_ for one in corrections for id_ in one.chunks})
-        with self._held():
+        ids = {id_ for correction in corrections for id_ in correction.chunks}
+        rows = self._truth.rows_of(ids)
+        with self._lock.held():
             if corrections != self.corrections:
                 self.corrections = corrections
-            self._rows, self._made = rows, None
+            self._commit, self._rows, self._cached = commit, rows, None
 
     def of(self, graph: TagGraph) -> TagGraph:
-        """Return a graph read through the corrections; itself if there are none."""
+        """Return a graph read through the corrections; the graph itself if there are none."""
         if not self.corrections:
             return graph
-        with self._held():
-            if self._made is None or self._made[:2] != (graph, graph.generation):
+        with self._lock.held():
+            if self._cached is None or self._cached[:2] != (graph, graph.generation):
                 corrected = CorrectedGraph(graph, self.corrections, self._rows)
-                self._made = graph, graph.generation, corrected
-            return self._made[2]
+                self._cached = graph, graph.generation, corrected
+            return self._cached[2]

@@ -12,10 +12,14 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from hebbgraph.artifacts import make_way, remove
+from hebbgraph.artifacts import DamagedPartError, make_way, remove
+from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.derived.snapshot import discard_snapshot, load_snapshot
 from hebbgraph.errors import IndexLockedError
+from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.locks import lock_file
-from hebbgraph.store.database import translate_os
+from hebbgraph.store.database import translate_os, translated_os
+from hebbgraph.vectors.file import VectorFile
 
 __all__ = [
     "TRAINED_LAYER",
@@ -27,10 +31,11 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: What hebbgraph-papers trains; it takes hours, so it is kept when all else is rebuilt.
+#: Trained by hebbgraph-papers, which takes hours: kept when everything else is rebuilt.
 TRAINED_LAYER = "neural.safetensors"
-#: Raised when files get other names, so that those of before go with their folder.
+#: Raised when files get other names: the old ones are removed with their folder.
 _LAYOUT = 2
+_LEXICAL = "lexical"
 
 
 class FolderLockedError(IndexLockedError):
@@ -38,7 +43,7 @@ class FolderLockedError(IndexLockedError):
 
 
 class Folder:
-    """A folder, made when it is first locked, and the lock on it.
+    """The folder, its lock, and the parts that lie in it. It is made when first locked.
 
     Parameters
     ----------
@@ -46,19 +51,19 @@ class Folder:
         None keeps everything in memory.
     writable : bool
     wait_seconds : float
-        How long to wait for another process that works on it.
+        How long to wait for another process that works on the folder.
     place : str
-        What messages name where there is no folder.
+        Names the index in messages if there is no folder.
 
     Attributes
     ----------
     shared : Path or None
     directory : Path or None
-        The same, if it may be written and has room.
+        The folder if it can be written, and the disk is not full.
     is_full : bool
-        Whether the disk had no room for what is derived.
-    was_blocked : bool
-        Whether something else lay in its place, and was removed.
+        Whether the disk was full.
+    repairs : list of str
+        What was found damaged, and rebuilt.
     """
 
     def __init__(
@@ -67,20 +72,28 @@ class Folder:
         self.shared = shared
         self.directory = shared if writable else None
         self.place = str(shared or place)
-        self.was_blocked = self.is_full = False
+        self.is_full = False
+        self.repairs: list[str] = []
         self._wait_seconds = wait_seconds
-        #: The locked file, for the thread that has locked it.
+        #: The lock file, for the thread that has locked it.
         self._locked = threading.local()
-        if self.directory is not None:
-            self.was_blocked = make_way(self.directory / "lock", for_file=True, make=False)
+        if self.directory is not None and make_way(
+            self.directory / "lock", for_file=True, make=False
+        ):
+            self.note_repair("something else lay where derived parts belong")
+
+    def note_repair(self, problem: str) -> None:
+        """Record what is damaged and will be rebuilt from the truth."""
+        logger.warning("%s: rebuilding it", problem)
+        self.repairs.append(problem)
 
     def locked(self) -> AbstractContextManager[object]:
-        """Keep others from working on it until the ``with`` block ends; a thread may nest them.
+        """Keep other threads and processes out during a ``with`` block; blocks may be nested.
 
         Raises
         ------
         FolderLockedError
-            If others work on it for too long.
+            If another process keeps the lock for too long.
         """
         if self.directory is None or self._is_locked_here():
             return contextlib.nullcontext()
@@ -101,25 +114,59 @@ class Folder:
                 raise translate_os(error, self.place) from error
             raise
 
-    @property
-    def read_only(self) -> Path | None:
-        """The folder, if what lies in it may be read alone."""
-        return self.shared if self.directory is None and not self.is_full else None
-
-    def leave(self) -> None:
-        """Keep in memory what is derived from now on: there is no room for it."""
-        told = "%s: no space left, so derived parts are kept in memory until the index is reopened"
-        logger.warning(told, self.place)
-        self.directory, self.is_full = None, True
-
     def _is_locked_here(self) -> bool:
-        """Return whether this thread has locked it: no count of blocks, which could go wrong."""
+        """Return whether this thread has the lock. An interruption could break a counter."""
         reference = getattr(self._locked, "file", None)
         file = None if reference is None else reference()
         return file is not None and not file.closed
 
+    def leave(self) -> None:
+        """Keep derived parts in memory from now on: the disk is full."""
+        logger.warning(
+            "%s: no space left, so derived parts are kept in memory until the index is reopened",
+            self.place,
+        )
+        self.directory, self.is_full = None, True
+
+    # -- the parts in it --------------------------------------------------------------
+
+    def load_graph(self) -> TagGraph | None:
+        """Return the saved graph; None if there is none, or it is damaged."""
+        try:
+            return None if self.shared is None else load_snapshot(self.shared)
+        except DamagedPartError as error:
+            self.note_repair(f"the graph's snapshot: {error}")
+            return None
+
+    def open_lexical(self, *, positions: bool) -> LexicalIndex:
+        """Open the lexical index, or a private copy of one that cannot be written."""
+        is_read_only = self.shared is not None and self.directory is None and not self.is_full
+        if is_read_only and self.shared is not None and (self.shared / _LEXICAL).is_dir():
+            lexical = LexicalIndex.copy_of(self.shared / _LEXICAL, positions=positions)
+        else:
+            with self.locked():
+                lexical = LexicalIndex(self.lexical_directory, positions=positions)
+        if lexical.damage is not None:
+            self.note_repair(f"the lexical index was damaged: {lexical.damage}")
+        return lexical
+
+    @property
+    def lexical_directory(self) -> Path | None:
+        """Where the lexical index lies; None if it is kept in memory."""
+        return None if self.directory is None else self.directory / _LEXICAL
+
+    def discard_parts(self) -> None:
+        """Remove all parts. If the folder is read-only, ignore it from now on."""
+        if self.directory is None:
+            self.shared = None
+            return
+        with translated_os(self.place), self.locked():
+            discard_snapshot(self.directory)
+            LexicalIndex.discard(self.directory / _LEXICAL)
+            VectorFile.discard(self.directory)
+
     def replace(self, formers: Iterable[Path]) -> None:
-        """Remove the folders of earlier versions, all but their trained layer."""
+        """Remove the folders of earlier versions, except for their trained layer."""
         if self.directory is None:
             return
         for former in filter(Path.is_dir, formers):
@@ -132,7 +179,7 @@ class Folder:
 def derived_directory(root: Path, namespace: str, database_id: str) -> Path:
     """Return where a namespace's derived parts lie below an index directory.
 
-    The name is a hash, as a namespace may hold any character.
+    The name is a hash, because a namespace may hold any character.
     """
     return _named(root, f"{_LAYOUT}/{database_id}/{namespace}")
 
@@ -142,5 +189,5 @@ def former_directories(root: Path, namespace: str, database_id: str) -> tuple[Pa
     return _named(root, namespace), _named(root, f"{database_id}/{namespace}")
 
 
-def _named(root: Path, what: str) -> Path:
-    return root / "derived" / hashlib.blake2b(what.encode(), digest_size=10).hexdigest()
+def _named(root: Path, key: str) -> Path:
+    return root / "derived" / hashlib.blake2b(key.encode(), digest_size=10).hexdigest()

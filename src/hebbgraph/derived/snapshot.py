@@ -1,7 +1,7 @@
-"""The graph on disk, in one file of arrays.
+"""The graph on disk, as one file of arrays.
 
-A snapshot only saves time: if it is missing, damaged, or older than the log of changes
-reaches back to, the graph is rebuilt from the truth.
+A snapshot only saves time. If it is missing or damaged, or the log of changes does not reach back
+to it, the graph is rebuilt from the truth.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ _VERSION = 6
 
 
 def save_snapshot(directory: Path, graph: TagGraph) -> None:
-    """Write the graph in place of the snapshot that is there.
-
-    The caller holds the lock on derived parts.
-    """
+    """Replace the snapshot in a folder that the caller has locked."""
     arrays, phrases = graph.arrays()
     facts = {"commit": [graph.generation, graph.mark]}
     directory.mkdir(parents=True, exist_ok=True)
@@ -39,7 +36,7 @@ def load_snapshot(directory: Path) -> TagGraph | None:
     DamagedPartError
         If it is not what was written.
     OSError
-        If the file system fails. The snapshot may be whole.
+        If the file system fails. The snapshot may be intact.
     """
     if (file := read_arrays(directory / GRAPH_NAME, _VERSION)) is None:
         return None
@@ -53,5 +50,5 @@ def load_snapshot(directory: Path) -> TagGraph | None:
 
 
 def discard_snapshot(directory: Path) -> None:
-    """Remove the snapshot; who has mapped it reads on."""
+    """Remove the snapshot. Processes that have mapped it can still read it."""
     remove(directory / GRAPH_NAME)
