@@ -1,10 +1,10 @@
-"""Copies of an SQLite truth, made and restored while it is in use.
+"""Back up and restore an SQLite truth while it is in use.
 
-SQLite's online backup copies one consistent state beside readers and writers. A copy is an
-index directory of its own, without derived parts: opening it builds them.
+SQLite's online backup copies one consistent state beside readers and writers. A copy is an index
+directory of its own, without derived parts: opening it builds them.
 
-What is restored gets generations above all earlier ones. So processes with parts derived from
-the state before find that the log of changes does not reach back to it, and start over.
+Restoring raises the generations above all earlier ones. So processes with parts derived from the
+former state find that the log of changes does not reach back to it, and start over.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hebbgraph.errors import (
     ParameterError,
     StorageError,
 )
-from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.store.database import DATABASE_NAME, Database, translated_os
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
 
 __all__ = ["back_up", "restore"]
 
-#: Room for writes between reading the present numbers and replacing them.
+#: Room for writes between reading the present generations and replacing them.
 _GAP = 1_000_000
 
 _NOT_SQLITE = (
@@ -66,7 +66,7 @@ def back_up(database: Database, directory: Path) -> Path:
                 copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
                 copy.execute("PRAGMA secure_delete=ON")
-                with copy:  # it is another database now, and recent questions are no part of it
+                with copy:  # a database of its own, without recent questions
                     copy.execute("DELETE FROM recalls")
                     _name(copy, new_database_id())
             with partial.open("rb") as file:
@@ -77,14 +77,14 @@ def back_up(database: Database, directory: Path) -> Path:
 def restore(
     backup: Path, directory: Path, *, force: bool = False, wait_seconds: float = 30.0
 ) -> None:
-    """Make an index of a copy, with all namespaces, in one transaction.
+    """Replace an index by a backup, with all namespaces, in one transaction.
 
     Parameters
     ----------
     backup : Path
         A directory made by :func:`back_up`.
     directory : Path
-        A new place, or an index, in use or not.
+        A new directory, or an index, which may be in use.
     force : bool
         Replace an index that exists.
     wait_seconds : float
@@ -93,18 +93,18 @@ def restore(
     Raises
     ------
     ParameterError
-        If there is an index already, without ``force``.
+        If there is an index, without ``force``.
     """
     source_path = backup / DATABASE_NAME
     with _translated(str(backup)):
-        is_there = source_path.is_file()
-    if not is_there:
+        has_backup = source_path.is_file()
+    if not has_backup:
         raise NotAnIndexError(f"there is no backup of a hebbgraph index at {backup}")
     if backup.resolve() == directory.resolve():
         raise ParameterError(f"{backup} is the index itself; name its backup")
     with _translated(str(directory)):
-        replaces = (directory / DATABASE_NAME).exists()
-    if replaces and not force:
+        has_index = (directory / DATABASE_NAME).exists()
+    if has_index and not force:
         raise ParameterError(
             f"{directory} holds an index already, and restoring replaces all of it; give a new "
             "directory, or force=True (on the command line, --force)"
@@ -115,7 +115,7 @@ def restore(
         closing(Connection(source_path)) as source,
     ):
         _check(source, backup)
-        # Opening it creates the tables, and refuses what is not ours.
+        # Opening creates the tables, and refuses databases of other applications.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
             scratch_folder(directory, "restore") as scratch,
@@ -123,7 +123,7 @@ def restore(
             closing(Connection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
             source.backup(copy)
-            # This migrates a backup of an older version, and refuses a newer one.
+            # Opening migrates a backup of an older version, and refuses a newer one.
             Database.in_directory(scratch, wait_seconds=wait_seconds).dispose()
             with copy:
                 _raise_numbers(copy, live)
@@ -133,14 +133,11 @@ def restore(
 
 
 def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
-    """Raise the numbers of the copy above those that readers may hold."""
-    counters = "generation, feedback_added, feedback_removed"
-    held = {
-        name: numbers
-        for name, *numbers in live.execute(f"SELECT namespace, {counters} FROM namespaces")
-    }
-    for name, *numbers in copy.execute(f"SELECT namespace, {counters} FROM namespaces").fetchall():
-        above = [_GAP + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
+    """Raise the generations and counters of the copy above those that readers may know."""
+    query = "SELECT namespace, generation, feedback_added, feedback_removed FROM namespaces"
+    present = {name: numbers for name, *numbers in live.execute(query)}
+    for name, *numbers in copy.execute(query).fetchall():
+        above = [_GAP + max(pair) for pair in zip(numbers, present.get(name, numbers), strict=True)]
         mark = new_mark()
         copy.execute(
             "UPDATE namespaces SET generation = ?, feedback_added = ?, feedback_removed = ?, "
@@ -149,10 +146,10 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
         )
         copy.execute("INSERT INTO commits VALUES (?, ?, ?)", (name, above[0], mark))
         copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
-    # For open indexes and the files beside it, it stays the same database.
-    ((place_id,),) = live.execute("SELECT value FROM meta WHERE key = 'database_id'")
-    _name(copy, place_id)
-    # Rows are never used twice.
+    # For open indexes and the files beside it, it remains the same database.
+    ((database_id,),) = live.execute("SELECT value FROM meta WHERE key = 'database_id'")
+    _name(copy, database_id)
+    # Row numbers are never reused.
     for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
         above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
         copy.execute(above_seq, (seq + _GAP, table))
@@ -166,19 +163,16 @@ def _check(connection: sqlite3.Connection, place: Path) -> None:
     problems = [message for (message,) in connection.execute("PRAGMA quick_check(5)")]
     if problems != ["ok"]:
         raise DamagedIndexError(f"{place}: {problems[0]}; take an older backup")
-    found = connection.execute("SELECT value FROM meta WHERE key = 'application'").fetchone()
-    if found != ("hebbgraph",):
+    application = connection.execute("SELECT value FROM meta WHERE key = 'application'").fetchone()
+    if application != ("hebbgraph",):
         raise NotAnIndexError(f"{place} holds another application's database")
 
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
     try:
-        yield
-    except StorageError:
-        raise
-    except OSError as error:
-        raise translate_os(error, place) from error
+        with translated_os(place):
+            yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
         if name == "SQLITE_FULL":

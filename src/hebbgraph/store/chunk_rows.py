@@ -30,7 +30,7 @@ __all__ = [
     "validity_of",
 ]
 
-#: What a row holds of its chunk, in the order of :func:`row_of`.
+#: The columns that depend on the chunk, in the order of :func:`row_of`.
 ROW_FIELDS = (
     "id",
     "document_id",
@@ -46,9 +46,9 @@ ROW_FIELDS = (
     "version_of",
     "context",
 )
-#: The place of the generation among the fields of a chunk.
+#: The position of the generation among these fields.
 PLACE = ROW_FIELDS.index("digest") + 1
-#: The columns of a chunk but ``row``, which the database assigns.
+#: All columns but ``row``, which the database assigns.
 _WRITTEN = (
     "namespace",
     *ROW_FIELDS[:PLACE],
@@ -75,13 +75,12 @@ def chunk_of(
     *,
     text: str,
 ) -> Chunk:
-    """Return the chunk that columns hold, with this text."""
-    # The database holds what was validated on its way in.
-    linked: dict[str, Any] = _NO_LINKS
+    """Return the chunk of some columns, with a text."""
+    # It was validated when it was written.
+    link_fields: dict[str, Any] = _NO_LINKS
     if links is not None:
-        linked = _NO_LINKS | {
-            name: tuple(held) for name, held in read_json(links, dict, "links of a chunk").items()
-        }
+        parsed = read_json(links, dict, "links of a chunk")
+        link_fields = _NO_LINKS | {name: tuple(keys) for name, keys in parsed.items()}
     fields = {
         "id": id_,
         "text": text,
@@ -89,12 +88,12 @@ def chunk_of(
         "metadata": {} if metadata == "{}" else read_json(metadata, dict, "metadata of a chunk"),
         "document_id": document_id,
         "tags": () if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
-        **linked,
+        **link_fields,
         **(_NEVER_DATED if validity is None else validity_in(validity)),
         "version_of": version_of,
         "context": context,
     }
-    # As a pickled chunk is read: ``model_construct`` does the same in four times the time.
+    # As unpickling does it: ``model_construct`` takes four times as long.
     chunk = Chunk.__new__(Chunk)
     chunk.__setstate__(
         {
@@ -135,14 +134,14 @@ def row_of(
 
 def chunk_of_row(row: Sequence[Any]) -> tuple[Chunk, dict[str, list[str]], bytes]:
     """Return the chunk of a row with its text, its candidates and its digest."""
-    id_, document_id, title, text, metadata, tags, held, known_digest, _, *rest = row
+    id_, document_id, title, text, metadata, tags, candidates, known_digest, _, *rest = row
     chunk = chunk_of(id_, document_id, title, metadata, tags, *rest, text=text)
-    return chunk, read_json(held, dict, "candidates of a chunk"), known_digest
+    return chunk, read_json(candidates, dict, "candidates of a chunk"), known_digest
 
 
-def validity_in(held: str) -> dict[str, Any]:
-    """Return the fields that say when a chunk holds, of their column."""
-    values = read_json(held, dict, "when a chunk holds")
+def validity_in(validity: str) -> dict[str, Any]:
+    """Parse the column that says when a chunk holds; return its fields."""
+    values = read_json(validity, dict, "when a chunk holds")
     return {
         "valid_from": _moment(values.get("from")),
         "valid_until": _moment(values.get("until")),
@@ -155,22 +154,22 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def links_of(chunk: Chunk) -> dict[str, tuple[str, ...]]:
-    """Return a chunk's addresses and references, if it has any, by field."""
-    held = {"addresses": chunk.addresses, "references": chunk.references}
-    return {name: some for name, some in held.items() if some}
+    """Return a chunk's addresses and references by field, without empty ones."""
+    fields = {"addresses": chunk.addresses, "references": chunk.references}
+    return {name: keys for name, keys in fields.items() if keys}
 
 
 def validity_of(chunk: Chunk) -> dict[str, Any]:
-    """Return when a chunk holds and what it supersedes, if it says either."""
-    held = {"from": chunk.valid_from, "until": chunk.valid_until, "supersedes": chunk.supersedes}
-    return {name: some for name, some in held.items() if some}
+    """Return when a chunk holds and what it supersedes, without empty fields."""
+    fields = {"from": chunk.valid_from, "until": chunk.valid_until, "supersedes": chunk.supersedes}
+    return {name: value for name, value in fields.items() if value}
 
 
 def digest(chunk: Chunk) -> bytes:
     """Return 16 bytes that differ if any field differs."""
     metadata = dict(sorted(chunk.metadata.items()))
     fields: list[Any] = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
-    # Without any of these, the digest is that of older versions.
+    # A chunk without any of these keeps the digest of older versions.
     links, validity = links_of(chunk), validity_of(chunk)
     if links or validity or chunk.version_of:
         fields.append(links)
@@ -182,10 +181,10 @@ def digest(chunk: Chunk) -> bytes:
 
 
 def as_json(value: object) -> str:
-    """Return a value as JSON; InvalidChunkError if it cannot be."""
+    """Return a value as JSON; InvalidChunkError if JSON cannot hold it."""
     try:
         text = to_json(value).decode()
-        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
+        if "NaN" in text or "Infinity" in text:  # a number, or a word of some text
             json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidChunkError(f"metadata must be JSON: {error}") from error

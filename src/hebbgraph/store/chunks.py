@@ -27,12 +27,12 @@ __all__ = [
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters per statement; every database allows that many
-_STEP = 20
+_STEP = 20  # parameters are padded to a multiple, so few different queries are compiled
 _DENSE = 2  # a page is read as a range if at least half of its rows are wanted
 _FIELDS = "id, document_id, title, metadata, tags, links, validity, version_of, context, digest"
 _MOST_VERIFIED = 100_000
-#: That a chunk looked up by row is of a namespace: an expression, so that no index of it is used.
-#: SQLite would otherwise walk through all chunks of the namespace instead of using the primary key.
+#: The namespace of chunks that are looked up by row. As an expression it keeps SQLite from using
+#: the index by namespace, and so walking through all its chunks, instead of the primary key.
 MINE_BY_ROW = "namespace || '' = ?"
 #: The dated chunks and old versions among some rows.
 _DATED = """
@@ -42,14 +42,14 @@ _DATED = """
 
 
 class Outline(NamedTuple):
-    """A chunk as the database has it: without its text, but with its hash, if that is elsewhere."""
+    """A chunk as the database has it: if its text is kept elsewhere, with the text's hash."""
 
     chunk: Chunk
     text_hash: str | None
 
 
 class Named(NamedTuple):
-    """A row, and the names that tell whose it is."""
+    """A row, with the ids of its document and chunk."""
 
     row: int
     document_id: str | None
@@ -58,7 +58,7 @@ class Named(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """A chunk that says when it holds, or what it supersedes."""
+    """A chunk with a period of validity, or one that supersedes others."""
 
     row: int
     id: str
@@ -87,11 +87,11 @@ class ChunkReader:
         self.database = database
         self.namespace = namespace
         self.text_store: Final[TextStore] = text_store or TextStore()
-        #: The hash of each row that was found to have its digest. Rows never change.
+        #: The hash of each row whose digest was verified. Rows never change.
         self._verified: dict[int, int] = {}
 
     def saved_settings(self) -> dict[str, Any] | None:
-        """Return the build settings of the namespace, or None if it is new."""
+        """Return the build settings of the namespace; None if it is new."""
         rows = self.database.ask(
             "SELECT build_settings FROM namespaces WHERE namespace = ?", (self.namespace,)
         )
@@ -103,7 +103,7 @@ class ChunkReader:
         return int(count)
 
     def _ask(self, sql: str, *values: Any) -> list[Any]:
-        """Ask for rows of this namespace, whose mark comes first."""
+        """Run a query whose first mark is the namespace."""
         return self.database.ask(sql, (self.namespace, *values))
 
     def _select(self, rows: Iterable[int], columns: str) -> Iterator[Sequence[Any]]:
@@ -113,19 +113,18 @@ class ChunkReader:
             if dense:
                 query, bound = by_rows(columns, None), [first, last]
             else:
-                # Few different queries: each is compiled once.
                 count = min(-(-len(page) // _STEP) * _STEP, _PAGE)
                 query, bound = by_rows(columns, count), page + [last] * (count - len(page))
-            found = self.database.ask(query, (*bound, self.namespace))
-            if dense:  # a damaged page may tell the rows of another
-                self.check_order([row[0] for row in found])
+            selected = self.database.ask(query, (*bound, self.namespace))
+            if dense:  # a damaged page may contain the rows of another
+                self.check_order([row[0] for row in selected])
             if dense and last - first + 1 > len(page):
                 wanted = set(page)
-                found = [row for row in found if row[0] in wanted]
-            yield found
+                selected = [row for row in selected if row[0] in wanted]
+            yield selected
 
     def check_order(self, rows: Sequence[int]) -> None:
-        """Raise DamagedIndexError unless rows ascend, as the database was asked for them."""
+        """Raise DamagedIndexError unless rows ascend, as a query demanded."""
         if not all(map(lt, rows, islice(rows, 1, None))):
             raise DamagedIndexError(
                 f"{self.database.place}: the database returns chunks twice or out of "
@@ -135,8 +134,8 @@ class ChunkReader:
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending."""
         for page in self._select(rows, "id, candidates"):
-            for row, id_, held in page:
-                yield row, id_, read_json(held, dict, "candidates of a chunk")
+            for row, id_, candidates in page:
+                yield row, id_, read_json(candidates, dict, "candidates of a chunk")
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield (row, title, searched text), ascending."""
@@ -145,16 +144,16 @@ class ChunkReader:
 
     def texts_and_facts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
         """Yield (row, title, searched text, facts), ascending; see :mod:`.facts`."""
-        held = self._texts(rows, ", document_id, metadata")
-        for row, title, text, document_id, metadata in held:
+        texts = self._texts(rows, ", document_id, metadata")
+        for row, title, text, document_id, metadata in texts:
             yield row, title, text, facts_of(document_id, metadata)
 
-    def _texts(self, rows: Iterable[int], more: str = "") -> Iterator[tuple[Any, ...]]:
+    def _texts(self, rows: Iterable[int], more_columns: str = "") -> Iterator[tuple[Any, ...]]:
         store = self.text_store
-        for page in self._select(rows, f"id, title, {store.column}, context{more}"):
-            checked = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
-            for (row, _, title, _, context, *rest), one in zip(page, checked, strict=True):
-                yield row, title, searched(one.text, context), *rest
+        for page in self._select(rows, f"id, title, {store.column}, context{more_columns}"):
+            texts = store.read([Passage(*record[1:4]) for record in page])
+            for (row, _, title, _, context, *rest), read in zip(page, texts, strict=True):
+                yield row, title, searched(read.text, context), *rest
 
     def addresses(self) -> Iterator[tuple[str, list[str]]]:
         """Yield (document id, or the chunk's own id, addresses) of chunks that have any."""
@@ -166,7 +165,7 @@ class ChunkReader:
             yield document, read_json(links, dict, "links of a chunk").get("addresses", [])
 
     def dated(self, after: int, last: int) -> list[Dated]:
-        """Return the dated chunks and old versions whose rows lie above one and up to another."""
+        """Return the dated chunks and old versions with rows in ``(after, last]``."""
         return [
             Dated(row, id_, title, **validity_in(validity), version_of=version_of)
             for row, id_, title, validity, version_of in self._ask(_DATED, after, last)
@@ -174,22 +173,17 @@ class ChunkReader:
 
     def versions_of(self, ids: Iterable[str]) -> dict[int, Chunk]:
         """Return these chunks and their old versions by row."""
-        return self.fetch(sorted(self.rows_of_versions(ids)))
-
-    def rows_of_versions(self, ids: Iterable[str]) -> list[int]:
-        """Return the rows of these chunks and of their old versions."""
         rows: list[int] = []
         for page in pages(ids):
-            some = marks(page)
             query = (
                 "SELECT row FROM chunks WHERE namespace = ? "
-                f"AND (id IN ({some}) OR version_of IN ({some}))"
+                f"AND (id IN ({marks(page)}) OR version_of IN ({marks(page)}))"
             )
             rows += (row for (row,) in self._ask(query, *page, *page))
-        return rows
+        return self.fetch(sorted(rows))
 
     def named_after(self, row: int, limit: int) -> list[Named]:
-        """Return the names of the chunks in the first rows above one."""
+        """Return the names of the chunks in the next rows after one."""
         query = (
             f"SELECT row, document_id, id, version_of FROM chunks WHERE {MINE_BY_ROW} AND row > ? "
             "ORDER BY row LIMIT ?"
@@ -200,9 +194,9 @@ class ChunkReader:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
         return {
-            row: text_hash(title, held) if store.here else hash_in(held)
+            row: text_hash(title, stored) if store.here else hash_in(stored)
             for page in self._select(rows, f"title, {store.column}")
-            for row, title, held in page
+            for row, title, stored in page
         }
 
     def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
@@ -213,7 +207,7 @@ class ChunkReader:
 
     def ids(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the id of each row."""
-        return {row: held for page in self._select(rows, "id") for row, held in page}
+        return {row: id_ for page in self._select(rows, "id") for row, id_ in page}
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
         """Return the chunk of each row."""
@@ -227,16 +221,16 @@ class ChunkReader:
         Raises
         ------
         DamagedIndexError
-            If a chunk has another digest than when it was written; not without ``verify``.
+            With ``verify``, if a chunk's digest differs from the written one.
         """
         store = self.text_store
         for page in self._select(rows, f"{_FIELDS}, {store.column}"):
-            checked = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
-            for told, (text, state) in zip(page, checked, strict=True):
-                row, *fields, written, _ = told
+            passages = [Passage(id_, title, stored) for _, id_, _, title, *_, stored in page]
+            for record, (text, state) in zip(page, store.read(passages), strict=True):
+                row, *fields, _, _ = record
                 chunk = chunk_of(*fields, text=text)
                 if verify and state is TextState.same:
-                    self._verify(chunk, told, written)
+                    self._verify(chunk, record)
                 yield row, chunk, state
 
     def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
@@ -245,61 +239,55 @@ class ChunkReader:
         Raises
         ------
         DamagedIndexError
-            As :meth:`fetch_checked`, but where texts are elsewhere.
+            If texts are in the database and a chunk's digest differs from the written one.
         """
         store, outlines = self.text_store, {}
         for page in self._select(rows, f"{_FIELDS}, {store.column}"):
-            for told in page:
-                row, *fields, written, held = told
-                chunk = chunk_of(*fields, text=held if store.here else "")
+            for record in page:
+                row, *fields, _, stored = record
+                chunk = chunk_of(*fields, text=stored if store.here else "")
                 if store.here:
-                    self._verify(chunk, told, written)
-                outlines[row] = Outline(chunk, None if store.here else hash_in(held))
+                    self._verify(chunk, record)
+                outlines[row] = Outline(chunk, None if store.here else hash_in(stored))
         return outlines
 
-    def _verify(self, chunk: Chunk, told: Sequence[Any], written: bytes) -> None:
-        """Raise DamagedIndexError unless a chunk is what was written.
+    def _verify(self, chunk: Chunk, record: Sequence[Any]) -> None:
+        """Raise DamagedIndexError unless the digest of a chunk is that in its record.
 
-        Parameters
-        ----------
-        chunk : Chunk
-        told : sequence
-            The row it was read from: number, fields and text.
-        written : bytes
-            Its digest then.
+        The record ends with the written digest and the text.
         """
-        looks = hash(tuple(told))  # of what was verified before: a tenth of the work
-        if self._verified.get(told[0]) == looks:
+        row, fingerprint = record[0], hash(tuple(record))  # a tenth of the work of a digest
+        if self._verified.get(row) == fingerprint:
             return
-        if digest(chunk) != written:
+        if digest(chunk) != record[-2]:
             raise DamagedIndexError(
                 f"{self.database.place}: chunk {chunk.id!r} is not what was written; delete it "
                 "and add it again, or restore a backup: hebbgraph doctor names all such chunks"
             )
         if len(self._verified) >= _MOST_VERIFIED:
             self._verified.clear()
-        self._verified[told[0]] = looks
+        self._verified[row] = fingerprint
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the row of each id held."""
+        """Return the rows of chunks by id."""
         return self._by_id(ids, "row")
 
-    def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
-        """Return (chunk, digest) of chunks not held with the same content."""
-        by_id = {chunk.id: (chunk, digest(chunk)) for chunk in candidates}
-        held = self.digests(by_id)
-        return [new for id_, new in by_id.items() if held.get(id_) != new[1]]
+    def changed(self, chunks: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
+        """Return (chunk, digest) of the chunks that are new, or differ from the stored ones."""
+        by_id = {chunk.id: (chunk, digest(chunk)) for chunk in chunks}
+        stored = self.digests(by_id)
+        return [new for id_, new in by_id.items() if stored.get(id_) != new[1]]
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """Return the :func:`digest` of each chunk held."""
+        """Return the stored digests of chunks by id."""
         return self._by_id(ids, "digest")
 
     def _by_id(self, ids: Iterable[str], column: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         query = f"SELECT id, {column} FROM chunks WHERE namespace = ? AND id IN"
         for page in pages(ids):
-            found.update(self._ask(f"{query} ({marks(page)})", *page))
-        return found
+            values.update(self._ask(f"{query} ({marks(page)})", *page))
+        return values
 
     def ids_of_document(self, document_id: str) -> set[str]:
         """Return the ids of a document's chunks."""
@@ -307,24 +295,20 @@ class ChunkReader:
         return {id_ for (id_,) in self._ask(query, document_id)}
 
     def rows_by_id(self) -> Iterator[int]:
-        """Yield all rows in the order of their ids, a page at a time."""
+        """Yield all rows in the order of their ids."""
         return (row for _, row in self.by_id())
 
     def by_id(self) -> Iterator[tuple[str, int]]:
-        """Yield all ids and their rows in the order of the ids, a page at a time."""
+        """Yield all ids and their rows in the order of the ids; reads a page at a time."""
+        query = "SELECT id, row FROM chunks WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?"
         last = ""
-        while page := self.ids_after(last, _PAGE):
+        while page := self._ask(query, last, _PAGE):
             yield from page
             last = page[-1][0]
 
-    def ids_after(self, last: str, limit: int) -> list[tuple[str, int]]:
-        """Return the first ids above one, and their rows."""
-        query = "SELECT id, row FROM chunks WHERE namespace = ? AND id > ? ORDER BY id LIMIT ?"
-        return self._ask(query, last, limit)
-
 
 def pages(values: Iterable[_T], size: int = _PAGE) -> Iterator[list[_T]]:
-    """Yield values in lists, which by default fit one statement."""
+    """Yield values in lists that, by default, fit one statement."""
     remaining = iter(values)
     while page := list(islice(remaining, size)):
         yield page

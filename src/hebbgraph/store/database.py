@@ -1,4 +1,4 @@
-"""One database: connections, transactions, version, and errors in our own words."""
+"""One database: connections, transactions, schema version, and errors of this library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
-_LEAST_BYTES = 512  # of a database: one page
+_LEAST_BYTES = 512  # one page: no SQLite database is smaller
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -67,7 +67,7 @@ _Self = TypeVar("_Self", bound=_HasDatabase)
 
 
 def marks(values: Sequence[Any]) -> str:
-    """Return as many marks for parameters as there are values.
+    """Return one parameter mark per value.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def marks(values: Sequence[Any]) -> str:
 def retried(
     method: Callable[Concatenate[_Self, _P], _R],
 ) -> Callable[Concatenate[_Self, _P], _R]:
-    """Retry a method that runs one transaction when the connection is lost.
+    """Retry a method that runs one transaction if the connection is lost.
 
-    For methods that may run twice, or that handle :attr:`ConnectionLostError.maybe_kept`.
+    The method must be safe to run twice.
     """
 
     @functools.wraps(method)
@@ -106,7 +106,7 @@ class Database:
         self.read_only = driver.read_only
         self._id: str | None = None
         self._errors: tuple[type[Exception], ...] = (*driver.errors, UnicodeEncodeError)
-        #: Whether the connection was lost and not found again.
+        #: Whether the connection is lost, so this is logged once.
         self._is_away = False
         in_memory = isinstance(driver, SqliteDriver) and driver.path is None
         self._memory_lock = threading.RLock() if in_memory else None
@@ -121,24 +121,20 @@ class Database:
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
         """Open the SQLite database of an index directory, creating both if necessary."""
         path = directory / DATABASE_NAME
-        try:
-            exists = _found(directory, path)
+        with translated_os(str(directory)):
+            exists = _exists(directory, path)
             if not exists and not create:
                 raise NotAnIndexError(f"there is no hebbgraph index at {directory}")
             directory.mkdir(parents=True, exist_ok=True)
-        except StorageError:
-            raise
-        except OSError as error:
-            raise translate_os(error, str(directory)) from error
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
-        made = cls(
+        database = cls(
             SqliteDriver(path, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
         )
         if not exists:
             logger.info("made a new index at %s", directory)
-        return made
+        return database
 
     @classmethod
     def in_memory(cls) -> Database:
@@ -147,13 +143,13 @@ class Database:
 
     @classmethod
     def at_url(cls, location: str, *, wait_seconds: float) -> Database:
-        """Open the database that a URL names."""
+        """Open the database at a URL."""
         url = parse_url(location)
         return cls(_driver(url, masked(url), wait_seconds))
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view of the database."""
+        """Run a transaction that reads one consistent state."""
         with (
             connection_in_use(),
             self._serialised(),
@@ -164,28 +160,21 @@ class Database:
             yield connection
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return all rows of one query, with minimal overhead.
+        """Return all rows of one query; ``values`` has one value for each mark."""
 
-        Parameters
-        ----------
-        sql : str
-        values : sequence
-            One for each mark.
-        """
-
-        def work() -> list[Any]:
+        def query() -> list[Any]:
             self.driver.check_place()
             with connection_in_use(), self._serialised():
-                try:  # several times a recall: entering a generator would take longer
+                try:  # a recall asks several times, and entering a generator would take longer
                     return self.driver.ask(sql, values)
                 except self._errors as error:
-                    raise self._ours(error) from error
+                    raise self._translate(error) from error
 
-        return self.retrying(work)
+        return self.retrying(query)
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction: committed on leaving, rolled back on an error."""
+        """Run a transaction that is committed at the end, and rolled back on an error."""
         with self._writing() as connection:
             version = connection.execute(_META, ("schema_version",)).fetchone()
             if version is not None:
@@ -201,7 +190,7 @@ class Database:
         committing = False
         try:
             with (
-                Uninterrupted(),  # else the lock may outlive the call
+                Uninterrupted(),  # an interruption could leave the lock behind
                 connection_in_use(),
                 self._serialised(),
                 self._translated(),
@@ -219,45 +208,48 @@ class Database:
     def retrying(
         self, work: Callable[[], _R], *, unless: Callable[[ConnectionLostError], bool] | None = None
     ) -> _R:
-        """Run a transaction; if the connection is lost, retry for as long as a writer waits.
+        """Run a transaction, and retry for ``wait_seconds`` if the connection is lost.
 
         Parameters
         ----------
         work : callable
         unless : callable, optional
-            Whether an error will not pass by itself, and is raised at once.
+            Returns whether waiting cannot help: the error is raised at once.
         """
         deadline = time.monotonic() + self.driver.wait_seconds
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
-                done = work()
+                result = work()
             except ConnectionLostError as error:
                 if time.monotonic() + pause > deadline or (unless is not None and unless(error)):
                     raise
-                if not self._is_away:  # said once, however often and by however many it is tried
+                if not self._is_away:
                     self._is_away = True
                     logger.warning("%s: trying again for %g s", error, self.driver.wait_seconds)
             else:
                 if self._is_away:
                     self._is_away = False
                     logger.warning("%s: the database answers again", self.place)
-                return done
-            # With jitter, as many may have lost it together.
+                return result
+            # With jitter: many may have lost the connection together.
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _serialised(self) -> contextlib.AbstractContextManager[object]:
-        return _NOTHING if self._memory_lock is None else _whole(self._memory_lock)
+        """Take turns with other threads if there is one connection to a database in memory."""
+        if self._memory_lock is None:
+            return _NOTHING
+        return _locked_uninterrupted(self._memory_lock)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
-            raise self._ours(error) from error
+            raise self._translate(error) from error
 
-    def _ours(self, error: Exception) -> HebbgraphError:
+    def _translate(self, error: Exception) -> HebbgraphError:
         if isinstance(error, UnicodeEncodeError):
             return ParameterError(
                 f"{error.object!r:.80} holds half a surrogate pair, which no database can hold"
@@ -301,16 +293,16 @@ class Database:
         cursor: Any = connection.execute("SELECT * FROM meta")
         names = {column[0] for column in cursor.description}
         rows = cursor.fetchall()
-        found = dict(rows) if names == {"key", "value"} else {}
-        if found.get("application") != _APPLICATION:
+        meta = dict(rows) if names == {"key", "value"} else {}
+        if meta.get("application") != _APPLICATION:
             raise NotAnIndexError(f"{self.place} holds another application's database")
-        version = int(found["schema_version"])
+        version = int(meta["schema_version"])
         self._check_version(version)
         return version
 
     def _migrate(self, connection: Connection) -> None:
         self.driver.exclude_others(connection)
-        # Again, as another process may have migrated while we waited.
+        # Another process may have migrated while this one waited.
         version = self._version(connection)
         if version is None:
             for statement in schema.creation(self.driver.types):
@@ -341,17 +333,17 @@ class Database:
     def vacuum(self) -> None:
         """Free the space of deleted rows.
 
-        In SQLite no byte of them remains, or IndexLockedError is raised.
+        With SQLite no byte of them remains, or IndexLockedError is raised.
         """
         with connection_in_use(), self._serialised(), self._translated():
             self.driver.vacuum(sorted(schema.TABLES))
 
     def disconnect(self) -> None:
-        """Close the connections that are not in use; the next use connects again."""
+        """Close idle connections; the next use connects again."""
         self.driver.disconnect()
 
     def dispose(self) -> None:
-        """Close every connection, though one in memory only when no thread uses it."""
+        """Close every connection; one to memory when no thread uses it."""
         with connection_in_use(), self._serialised():
             self.driver.dispose()
 
@@ -360,8 +352,8 @@ _NOTHING = contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def _whole(lock: threading.RLock) -> Iterator[None]:
-    """Use the one connection to a database in memory: interrupted, it would be closed for good."""
+def _locked_uninterrupted(lock: threading.RLock) -> Iterator[None]:
+    """Hold a lock without interruptions: one would close a database in memory for good."""
     with Uninterrupted(), lock:
         yield
 
@@ -385,16 +377,16 @@ def _driver(url: Url, place: str, wait_seconds: float) -> Driver:
     return connect(url, place=place, wait_seconds=wait_seconds)
 
 
-def _found(directory: Path, path: Path) -> bool:
+def _exists(directory: Path, path: Path) -> bool:
     """Return whether there is a database; anything else in its place is an error."""
     if directory.exists() and not directory.is_dir():
         raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
     if path.exists():
-        if 0 < path.stat().st_size < _LEAST_BYTES:  # which SQLite would take for an empty one
+        if 0 < path.stat().st_size < _LEAST_BYTES:  # SQLite would treat it as an empty database
             raise DamagedIndexError(f"{path} is no database any more; restore a backup")
         return True
     if directory.exists() and any(directory.iterdir()) and not path.exists():
-        # Checked again, as another process may have created it meanwhile.
+        # Another process may have created it meanwhile.
         raise NotAnIndexError(
             f"{directory} holds other files and no hebbgraph index; name an empty or new directory"
         )
@@ -402,7 +394,7 @@ def _found(directory: Path, path: Path) -> bool:
 
 
 def _writable(directory: Path, path: Path) -> bool:
-    """Try to write, as permission bits say nothing on a read-only mount."""
+    """Return whether writing works; permission bits say nothing about a read-only mount."""
     if not (os.access(directory, os.W_OK) and os.access(path, os.W_OK)):
         return False
     probe = directory / f".write-probe-{os.getpid()}-{threading.get_ident()}"
@@ -411,7 +403,7 @@ def _writable(directory: Path, path: Path) -> bool:
         probe.unlink()
     except OSError as error:
         if is_full(error):
-            return True  # reading is possible, and so is making room
+            return True  # the user can still read, and delete to make room
         if is_forbidden(error):
             return False
         raise translate_os(error, str(directory)) from error

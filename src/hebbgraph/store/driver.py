@@ -13,7 +13,7 @@ __all__ = ["Connection", "Cursor", "Driver"]
 
 
 class Cursor(Protocol):
-    """What a statement returned."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
@@ -23,7 +23,7 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A connection in a transaction. Parameters stand as ``?``, rows are tuples."""
+    """A connection in a transaction. ``?`` marks a parameter; rows are tuples."""
 
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Cursor: ...
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
@@ -35,18 +35,20 @@ class Driver(Protocol):
 
     Attributes
     ----------
-    name, place : str
-        Of the system, and of this database in messages.
+    name : str
+        The system.
+    place : str
+        Names this database in messages.
     owns_whole_database : bool
-        Whether tables of another application are refused.
+        Whether tables of other applications are refused.
     errors : tuple of type
-        What the driver raises.
+        The errors that the driver raises.
     types : mapping
         See :data:`hebbgraph.store.schema.Types`.
     tables, last_number : str
-        Queries: the names of all tables, and the number of the row inserted last.
+        Queries for the names of all tables, and the number of the row inserted last.
     for_update : str
-        Ends a query whose rows no other writer may change.
+        Appended to a query, locks its rows against other writers.
     """
 
     name: str

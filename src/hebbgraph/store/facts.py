@@ -1,9 +1,9 @@
 """Facts: a chunk's plain metadata values as terms of the lexical index.
 
-There is one for each top-level field with a number, a string, a boolean or null, and one for
-the document. A filter that few chunks pass searches only chunks with an allowed fact, instead
+A chunk has one for each top-level field with a number, a string, a boolean or null, and one for
+its document. If few chunks pass a filter, only chunks with an allowed fact are searched, instead
 of looking up thousands of rows or skipping thousands of hits. A fact is a checksum, so two
-values may share a term; hits are still compared with the filter.
+values may share a term; hits are compared with the filter afterwards.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from hebbgraph.held_json import read_json
 
 __all__ = ["DOCUMENT", "fact", "facts_of", "is_plain"]
 
-#: The field that stands for the chunk's own document, as filters name it.
+#: The name of the document in filters.
 DOCUMENT = "$document_id"
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a value makes a fact: it is no list or object, and not missing."""
+    """Return whether a value makes a fact: it is not missing, nor a list or an object."""
     return value is not MISSING and not isinstance(value, list | dict)
 
 

@@ -39,14 +39,14 @@ _PAGE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which feedback: that which meets all given conditions.
+    """Conditions on feedback; it must meet all that are given.
 
     Parameters
     ----------
     ids : sequence of str, optional
     actor : str, optional
     unnamed : bool
-        Only that of no actor.
+        Only feedback without an actor.
     recall : str, optional
         The recall's id.
     since, until : float, optional
@@ -62,15 +62,15 @@ class Selection:
 
 
 class Removed(NamedTuple):
-    """A feedback that was deleted or rewritten, as it was, and the row that held it."""
+    """Feedback that was deleted or rewritten, and its former row."""
 
     feedback: Feedback
     row: Mapping[str, Any]
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
-        return sum(len(one) for one in self.row.values() if isinstance(one, str | bytes))
+        """The approximate number of bytes."""
+        return sum(len(value) for value in self.row.values() if isinstance(value, str | bytes))
 
     def rewritten(self, feedback: Feedback) -> Removed:
         """Return it with another content."""
@@ -103,47 +103,47 @@ class FeedbackLog:
     def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
         """Add feedback in one transaction.
 
-        What has the digest of another one, that is, speaks of the same recall by the same actor,
-        takes its place if it says anything else; imported feedback, if it is not older.
+        Feedback with the digest of an earlier one judges the same recall for the same actor. It
+        replaces that one if it differs; imported feedback only if it is not older.
 
         Returns
         -------
         list of (Feedback, bool)
-            Each as it is in the log, and whether it was added by this call.
+            Each as it is in the log, and whether this call added it.
         """
-        if len(entries) == 1 and self._is_new(*entries[0]):
+        if len(entries) == 1 and self._insert_new(*entries[0]):
             return [(entries[0][0], True)]
         outcome: list[tuple[Feedback, bool]] = []
         with self.database.write() as connection:
             self._count(connection, log_added=1)
             replaced = False
             for page in pages(entries):
-                held, by_id = self._held(connection, page)
-                fresh: dict[str, tuple[Any, ...]] = {}
+                by_digest, by_id = self._stored(connection, page)
+                new_rows: dict[str, tuple[Any, ...]] = {}
                 gone: list[str] = []
                 for feedback, digest in page:
-                    before = by_id.get(feedback.id) or held.get(digest)
-                    if before is not None and not _corrects(feedback, before):
-                        outcome.append((before, False))
+                    earlier = by_id.get(feedback.id) or by_digest.get(digest)
+                    if earlier is not None and not _corrects(feedback, earlier):
+                        outcome.append((earlier, False))
                         continue
                     outcome.append((feedback, True))
-                    if before is not None and fresh.pop(before.id, None) is None:
-                        gone.append(before.id)
-                    held[digest] = by_id[feedback.id] = feedback
-                    fresh[feedback.id] = self._values(feedback, digest)
+                    if earlier is not None and new_rows.pop(earlier.id, None) is None:
+                        gone.append(earlier.id)
+                    by_digest[digest] = by_id[feedback.id] = feedback
+                    new_rows[feedback.id] = self._values(feedback, digest)
                 if gone:
                     connection.execute(f"{_DELETE} ({marks(gone)})", (self._namespace, *gone))
                     replaced = True
-                if fresh:
-                    connection.executemany(_INSERT, list(fresh.values()))
+                if new_rows:
+                    connection.executemany(_INSERT, list(new_rows.values()))
             if replaced:
                 self._count(connection, log_removed=1)
             if not any(added for _, added in outcome):
                 connection.rollback()
         return outcome
 
-    def _is_new(self, feedback: Feedback, digest: bytes) -> bool:
-        """Add one feedback without looking first, as most are new; False if it was there."""
+    def _insert_new(self, feedback: Feedback, digest: bytes) -> bool:
+        """Add one feedback without looking it up, as most is new; False if it exists."""
         with self.database.write() as connection:
             self._count(connection, log_added=1)
             added = connection.execute(
@@ -155,24 +155,25 @@ class FeedbackLog:
         return True
 
     def _count(self, connection: Connection, *, log_added: int = 0, log_removed: int = 0) -> None:
+        """Count changes in the row of the namespace, which locks it."""
         values = (log_added, log_removed, new_mark(), self._namespace)
         if not connection.execute(_COUNT, values).rowcount and log_added:
             raise deleted_meanwhile(self._namespace)
 
-    def _held(
+    def _stored(
         self, connection: Connection, entries: Sequence[tuple[Feedback, bytes]]
     ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
-        """Return the entries that the log holds, by digest and by id.
+        """Return the entries that are in the log, by digest and by id.
 
-        Also by id: feedback that lost a chunk keeps its id, while its digest differs from that of
-        an exported copy.
+        Both are looked up: feedback that lost a chunk keeps its id, but an exported copy has
+        another digest.
         """
         some = marks(entries)
-        # Two queries, as SQLite would scan the whole log for an OR of them.
-        rows = self._rows(connection, f" AND digest IN ({some})", [two for _, two in entries])
-        rows += self._rows(connection, f" AND id IN ({some})", [one.id for one, _ in entries])
-        held = {row.digest: self._read(row) for row in rows}
-        return held, {one.id: one for one in held.values()}
+        # Two queries: SQLite would scan the whole log for an OR of them.
+        rows = self._rows(connection, f" AND digest IN ({some})", [digest for _, digest in entries])
+        rows += self._rows(connection, f" AND id IN ({some})", [entry.id for entry, _ in entries])
+        by_digest = {row.digest: self._read(row) for row in rows}
+        return by_digest, {feedback.id: feedback for feedback in by_digest.values()}
 
     def _values(self, feedback: Feedback, digest: bytes) -> tuple[Any, ...]:
         """Return a row in the order of ``_COLUMNS``."""
@@ -185,7 +186,7 @@ class FeedbackLog:
             feedback.actor,
             feedback.origin,
             feedback.created_at,
-            # PostgreSQL keeps no NUL in a text.
+            # PostgreSQL texts cannot contain NUL.
             None if feedback.query is None else feedback.query.replace("\0", " "),
             feedback_body(feedback),
             None if vector is None else np.array(vector, np.float16).tobytes(),
@@ -195,12 +196,12 @@ class FeedbackLog:
         """Delete feedback and return it."""
 
         def erase(connection: Connection) -> list[Removed]:
-            found = list(self._select(connection, selection))
-            for page in pages(one.feedback.id for one in found):
+            selected = list(self._select(connection, selection))
+            for page in pages(removed.feedback.id for removed in selected):
                 connection.execute(f"{_DELETE} ({marks(page)})", (self._namespace, *page))
-            return found
+            return selected
 
-        return self._erasing(erase)
+        return self._erase(erase)
 
     def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Removed]:
         """Rewrite feedback as if a chunk had never been shown; return the feedback affected.
@@ -208,33 +209,34 @@ class FeedbackLog:
         Feedback that then neither cites nor rejects anything is deleted.
         """
 
-        def rest(feedback: Feedback) -> dict[str, Any] | None:
-            kept = without_chunk(feedback, chunk_id)
-            return None if kept is None else {"body": feedback_body(kept)}
+        def changes(feedback: Feedback) -> dict[str, Any] | None:
+            rest = without_chunk(feedback, chunk_id)
+            return None if rest is None else {"body": feedback_body(rest)}
 
-        return self._rewriting(selection, lambda one: names_chunk(one, chunk_id), rest)
+        return self._rewrite(selection, lambda feedback: names_chunk(feedback, chunk_id), changes)
 
     @retried
     def restore(self, removed: Sequence[Removed]) -> int:
-        """Put feedback back in its place in the log, as it was; return how much.
+        """Put feedback back in its place in the log; return how much.
 
-        What was said of the same recall by the same actor since then stands.
+        It does not replace newer feedback on the same recall by the same actor.
         """
         restored = 0
         with self.database.write() as connection:
             self._count(connection, log_removed=1)  # readers start over
             for page in pages(removed):
-                held, by_id = self._held(
-                    connection, [(one.feedback, one.row["digest"]) for one in page]
+                by_digest, by_id = self._stored(
+                    connection, [(feedback, row["digest"]) for feedback, row in page]
                 )
                 for feedback, row in page:
-                    if (now := held.get(row["digest"])) is None and feedback.id not in by_id:
-                        names = ("seq", *_COLUMNS)
+                    present = by_digest.get(row["digest"])
+                    if present is None and feedback.id not in by_id:
+                        values = list(row.values())
                         connection.execute(
-                            f"INSERT INTO feedback ({', '.join(names)}) VALUES ({marks(names)})",
-                            [row[name] for name in names],
+                            f"INSERT INTO feedback ({', '.join(row)}) VALUES ({marks(values)})",
+                            values,
                         )
-                    elif now is not None and now.id == feedback.id:  # it had lost a chunk
+                    elif present is not None and present.id == feedback.id:  # it had lost a chunk
                         self._update(
                             connection, feedback.id, {name: row[name] for name in ("body", "query")}
                         )
@@ -246,7 +248,7 @@ class FeedbackLog:
         return restored
 
     def phrases(self) -> set[str]:
-        """Return the phrases that feedback of this index names, in questions and on paths."""
+        """Return the phrases in cues and on paths, imported feedback excepted."""
         return {
             phrase
             for _, feedback in self.after(0)
@@ -255,54 +257,59 @@ class FeedbackLog:
         }
 
     def anonymize(self, phrases: set[str]) -> int:
-        """Replace phrases by random names; return in how many feedbacks.
+        """Replace phrases that no chunk has any more by random names; return in how many feedbacks.
 
-        For phrases that no chunk has any more: their weights stay inactive, and all others
-        as they are. Imported feedback is left alone, as its chunks may be added later.
+        Their weights stay inactive, and all others as they are. Imported feedback is left alone,
+        because its chunks may be added later.
         """
         salt = secrets.token_bytes(16)
 
-        def rest(feedback: Feedback) -> dict[str, Any]:
+        def changes(feedback: Feedback) -> dict[str, Any]:
             return {"body": feedback_body(anonymized(feedback, phrases, salt)), "query": None}
 
-        def is_concerned(feedback: Feedback) -> bool:
+        def matches(feedback: Feedback) -> bool:
             return not feedback.origin and not phrases.isdisjoint(phrases_of(feedback))
 
-        return len(self._rewriting(Selection(), is_concerned, rest)) if phrases else 0
+        return len(self._rewrite(Selection(), matches, changes)) if phrases else 0
 
-    def _rewriting(
+    def _rewrite(
         self,
         selection: Selection,
-        is_concerned: Callable[[Feedback], bool],
-        rest: Callable[[Feedback], dict[str, Any] | None],
+        matches: Callable[[Feedback], bool],
+        changes: Callable[[Feedback], dict[str, Any] | None],
     ) -> list[Removed]:
-        """Change the columns of feedback, or delete it; return the feedback as it was."""
+        """Change columns of feedback that matches, or delete it; return it as it was.
+
+        ``changes`` returns the new values by column, or None to delete the feedback.
+        """
 
         def erase(connection: Connection) -> list[Removed]:
-            found = [
-                one for one in self._select(connection, selection) if is_concerned(one.feedback)
+            selected = [
+                removed
+                for removed in self._select(connection, selection)
+                if matches(removed.feedback)
             ]
-            for feedback, _ in found:
-                if (values := rest(feedback)) is not None:
+            for feedback, _ in selected:
+                if (values := changes(feedback)) is not None:
                     self._update(connection, feedback.id, values)
                 else:
                     connection.execute(f"{_DELETE} (?)", (self._namespace, feedback.id))
-            return found
+            return selected
 
-        return self._erasing(erase)
+        return self._erase(erase)
 
-    def _erasing(self, erase: Callable[[Connection], list[Removed]]) -> list[Removed]:
+    def _erase(self, erase: Callable[[Connection], list[Removed]]) -> list[Removed]:
         """Erase in one transaction; return the feedback affected."""
-        touched: dict[str, Removed] = {}  # including a commit whose answer was lost
+        affected: dict[str, Removed] = {}  # by any attempt: its confirmation may be lost
 
         def attempt() -> list[Removed]:
             with self.database.write() as connection:
                 self._count(connection, log_removed=1)
-                found = erase(connection)
-                touched.update((one.feedback.id, one) for one in found)
-                if not found:
+                erased = erase(connection)
+                affected.update((removed.feedback.id, removed) for removed in erased)
+                if not erased:
                     connection.rollback()
-            return list(touched.values())
+            return list(affected.values())
 
         return self.database.retrying(attempt)
 
@@ -317,12 +324,12 @@ class FeedbackLog:
     def expire_queries(self, before: float) -> int:
         """Delete the text of questions asked before a time; return how many."""
         with self.database.write() as connection:
-            done = connection.execute(
+            updated = connection.execute(
                 "UPDATE feedback SET query = NULL "
                 "WHERE namespace = ? AND query IS NOT NULL AND created_at < ?",
                 (self._namespace, before),
             )
-            return done.rowcount
+            return updated.rowcount
 
     # -- reading --------------------------------------------------------------------
 
@@ -330,21 +337,21 @@ class FeedbackLog:
         """Yield (sequence number, feedback) after ``seq``, in order."""
         full = True
         while full:
-            page = self._asked(f" AND seq > ? ORDER BY seq LIMIT {_PAGE}", seq)
+            page = self._ask(f" AND seq > ? ORDER BY seq LIMIT {_PAGE}", seq)
             full = len(page) == _PAGE
             for row in page:
                 seq = row.seq
                 yield seq, self._read(row)
 
     def size(self, *, until: int) -> int:
-        """Return how many characters all feedback up to a sequence number takes."""
+        """Return the number of characters of all feedback up to a sequence number."""
         query = "SELECT sum(length(body)) FROM feedback WHERE namespace = ? AND seq <= ?"
         ((size,),) = self.database.ask(query, (self._namespace, until))
         return int(size or 0)
 
     def latest(self, n: int, *, until: int) -> list[Feedback]:
         """Return the last n feedbacks up to a sequence number, in order."""
-        rows = self._asked(" AND seq <= ? ORDER BY seq DESC LIMIT ?", until, n)
+        rows = self._ask(" AND seq <= ? ORDER BY seq DESC LIMIT ?", until, n)
         return [self._read(row) for row in reversed(rows)]
 
     def id_at(self, seq: int) -> str | None:
@@ -357,10 +364,10 @@ class FeedbackLog:
     def select(self, selection: Selection) -> list[Feedback]:
         """Return selected feedback, in order."""
         with self.database.read() as connection:
-            return [one.feedback for one in self._select(connection, selection)]
+            return [feedback for feedback, _ in self._select(connection, selection)]
 
     def actors(self) -> list[str]:
-        """Return who gave the feedback, each once."""
+        """Return all actors, each once."""
         query = "SELECT DISTINCT actor FROM feedback WHERE namespace = ? AND actor IS NOT NULL"
         return [str(actor) for (actor,) in self.database.ask(query, (self._namespace,))]
 
@@ -379,12 +386,12 @@ class FeedbackLog:
             "created_at >= ?": selection.since,
             "created_at < ?": selection.until,
         }
-        given = {term: value for term, value in conditions.items() if value is not None}
-        terms = [*given, *(["actor IS NULL"] if selection.unnamed else [])]
+        bounds = {term: value for term, value in conditions.items() if value is not None}
+        terms = [*bounds, *(["actor IS NULL"] if selection.unnamed else [])]
         where = "".join(f" AND {term}" for term in terms)
         for page in [None] if selection.ids is None else pages(selection.ids):
             ids = "" if page is None else f" AND id IN ({marks(page)})"
-            bound = [*given.values(), *(page or ())]
+            bound = [*bounds.values(), *(page or ())]
             for row in self._rows(connection, f"{where}{ids} ORDER BY seq", bound):
                 yield Removed(self._read(row), row._asdict())
 
@@ -392,7 +399,7 @@ class FeedbackLog:
         rows = connection.execute(_SELECT + rest, (self._namespace, *values)).fetchall()
         return [FeedbackRow(*row) for row in rows]
 
-    def _asked(self, rest: str, *values: Any) -> list[FeedbackRow]:
+    def _ask(self, rest: str, *values: Any) -> list[FeedbackRow]:
         rows = self.database.ask(_SELECT + rest, (self._namespace, *values))
         return [FeedbackRow(*row) for row in rows]
 
@@ -406,12 +413,12 @@ class FeedbackLog:
             ) from error
 
 
-def _corrects(feedback: Feedback, before: Feedback) -> bool:
-    """Return whether a feedback says anything else than the one in the log, and is newer.
+def _corrects(feedback: Feedback, earlier: Feedback) -> bool:
+    """Return whether feedback differs from that in the log, and is newer.
 
-    By its id if it says the same; what was forgotten about a chunk stays forgotten. What is said
-    here is newer than what the log holds, whatever the clocks of hosts say; of what is imported
-    only its date tells.
+    The id decides whether it differs, so what was forgotten about a chunk stays forgotten.
+    Imported feedback is newer by its date; other feedback always is, whatever the clocks of
+    hosts say.
     """
-    says_else = feedback.id != before.id or feedback.trusted != before.trusted
-    return says_else and (not feedback.origin or feedback.created_at >= before.created_at)
+    differs = feedback.id != earlier.id or feedback.trusted != earlier.trusted
+    return differs and (not feedback.origin or feedback.created_at >= earlier.created_at)

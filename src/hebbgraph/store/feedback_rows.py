@@ -1,4 +1,4 @@
-"""A feedback as a row of the database, both ways; without a chunk, or without its words."""
+"""Feedback as rows of the database, and what remains of it without a chunk or some phrases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class _Body(BaseModel):
-    """What one column holds of a feedback, as JSON; earlier versions left out some of it."""
+    """The column ``body``, in JSON; older versions left out some fields."""
 
     trusted: bool | None = None
     kind: str = "cited"
@@ -60,15 +60,15 @@ class FeedbackRow(NamedTuple):
 
 
 def feedback_body(feedback: Feedback) -> str:
-    """Return what one column holds of a feedback."""
+    """Return the column ``body`` of a feedback."""
     return feedback.model_dump_json(include=set(_Body.model_fields))
 
 
 def parse_feedback(row: FeedbackRow, namespace: str) -> Feedback:
     """Read a feedback; LookupError, TypeError or ValueError if it is damaged."""
-    # Records straight from JSON: most of the time that the fold of a long log takes.
+    # Parsing takes most of the time of folding a long log, so pydantic reads the JSON itself.
     body, vector = vars(_Body.model_validate_json(row.body)), row.vector
-    if body["trusted"] is None:  # in earlier versions, whoever nobody named was the application
+    if body["trusted"] is None:  # older versions trusted feedback without an actor
         body["trusted"] = row.actor is None
     return Feedback.model_construct(
         id=row.id,
@@ -88,22 +88,22 @@ def parse_feedback(row: FeedbackRow, namespace: str) -> Feedback:
 
 
 def names_chunk(feedback: Feedback, chunk_id: str) -> bool:
-    """Return whether a chunk was shown, or lies on a path."""
+    """Return whether a chunk was shown or lies on a path."""
     return any(shown.chunk_id == chunk_id for shown in feedback.known_chunks) or any(
         step.kind == "chunk" and step.value == chunk_id for path in feedback.paths for step in path
     )
 
 
 def without_chunk(feedback: Feedback, chunk_id: str) -> Feedback | None:
-    """Return a feedback as if a chunk had never been shown; None if it then says nothing."""
+    """Return a feedback as if a chunk had never been shown; None if nothing else was judged."""
     kept = feedback.model_copy(
         update={
             "shown": tuple(shown for shown in feedback.shown if shown.chunk_id != chunk_id),
             "named": tuple(named for named in feedback.named if named.chunk_id != chunk_id),
             "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
             "rejected": tuple(id_ for id_ in feedback.rejected if id_ != chunk_id),
-            "ratings": {id_: one for id_, one in feedback.ratings.items() if id_ != chunk_id},
-            "reasons": {id_: one for id_, one in feedback.reasons.items() if id_ != chunk_id},
+            "ratings": {id_: value for id_, value in feedback.ratings.items() if id_ != chunk_id},
+            "reasons": {id_: text for id_, text in feedback.reasons.items() if id_ != chunk_id},
             "outdated": {
                 old: new for old, new in feedback.outdated.items() if chunk_id not in (old, new)
             },
@@ -124,10 +124,7 @@ def phrases_of(feedback: Feedback) -> Iterator[str]:
 
 
 def anonymized(feedback: Feedback, phrases: set[str], salt: bytes) -> Feedback:
-    """Return a feedback with random names for phrases, and without its question.
-
-    The question, if it is kept, contains them too.
-    """
+    """Return a feedback with random names for phrases, and without its question, which has them."""
 
     def name(phrase: str) -> str:
         if phrase not in phrases:

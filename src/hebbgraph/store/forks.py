@@ -1,14 +1,14 @@
-"""Forks: no connection to an SQLite file is open while a process forks.
+"""Forks: close all connections to SQLite files before this process forks.
 
-For each file that a process has open, SQLite remembers which locks it holds. A forked child
-inherits that memory, but not the locks. If it opens the same file, SQLite takes no lock of its
-own for it; so another process that closes the file believes to be the last one, and removes the
-write-ahead log into which the child goes on writing [1]_.
+For each open file, SQLite remembers which locks the process holds. A forked child inherits that
+memory, but not the locks. If the child opens the same file, SQLite takes no lock for it. Another
+process that closes the file then takes itself for the last one, and removes the write-ahead log
+to which the child still writes [1]_.
 
 So a fork waits until no thread uses a connection, and closes them all; parent and child connect
-again when they need to. What another thread still uses after :data:`_WAIT_SECONDS` stays open,
-and so does everything if a program forks without telling Python (uWSGI does). Then the child
-refuses to open these files.
+again when they need to. Connections that threads still use after :data:`_WAIT_SECONDS` stay open,
+and so do all if a program forks without telling Python, as uWSGI does. The child then refuses to
+open these files.
 
 References
 ----------
@@ -40,13 +40,13 @@ _WAIT_SECONDS = 5.0
 
 class _Disconnects(Protocol):
     def disconnect(self) -> None:
-        """Close all connections that are not in use; the next use connects again."""
+        """Close idle connections; the next use connects again."""
 
 
 class Connection(sqlite3.Connection):
-    """A connection to an SQLite database, refused if this process inherited another to it."""
+    """A connection to an SQLite database, refused if this process inherited one to the file."""
 
-    #: Device and inode of the write-ahead log that it has open, once that is known.
+    #: Device and inode of its write-ahead log, once that is known.
     log: tuple[int, int] | None = None
 
     def __init__(self, database: str | Path, *args: Any, **options: Any) -> None:
@@ -62,7 +62,7 @@ class Connection(sqlite3.Connection):
             _connections.add(self)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         super().close()
         _connections.discard(self)
 
@@ -71,30 +71,31 @@ _holders: weakref.WeakSet[_Disconnects] = weakref.WeakSet()
 _connections: weakref.WeakSet[Connection] = weakref.WeakSet()
 #: Device and inode of each file that was open when this process was forked.
 _inherited: set[tuple[int, int] | None] = set()
-#: What a child must not finalize: connections belong to the process that made them.
+#: Keeps a child from finalizing connections: they belong to the parent.
 _parents: list[object] = []
 
-_own = threading.local()
-#: One lock for each thread, held while it uses a connection.
+_thread = threading.local()
+#: One lock per thread, held while the thread uses a connection.
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
-#: Held while a process forks.
+#: Held while this process forks.
 _forking = threading.RLock()
-_waited_for: list[Any] = []
+#: Locks of other threads that are held during a fork.
+_acquired: list[Any] = []
 
 
 def connection_in_use() -> contextlib.AbstractContextManager[object]:
-    """Return the lock that this thread holds while it uses a connection: a fork waits for it."""
-    lock = getattr(_own, "lock", None)
+    """Return the lock that this thread must hold while it uses a connection; forks wait for it."""
+    lock = getattr(_thread, "lock", None)
     if lock is None:
         lock = threading.RLock()
         with _forking:
             _locks.add(lock)
-        _own.lock = lock
+        _thread.lock = lock
     return lock
 
 
 def disconnect_before_forks(holder: _Disconnects) -> None:
-    """Have an object close its connections before this process forks."""
+    """Disconnect an object before this process forks."""
     with _forking:
         _holders.add(holder)
 
@@ -102,19 +103,19 @@ def disconnect_before_forks(holder: _Disconnects) -> None:
 def _before_fork() -> None:
     deadline = time.monotonic() + _WAIT_SECONDS
     _forking.acquire()
-    _waited_for.extend(
+    _acquired.extend(
         lock for lock in list(_locks) if lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
     )
     for holder in list(_holders):
         try:
             holder.disconnect()
-        except Exception as error:  # the fork goes on; the child refuses what stayed open
+        except Exception as error:  # the fork goes on, and the child refuses open files
             logger.warning("a connection was not closed before a fork: %s", error)
 
 
 def _after_fork_in_parent() -> None:
-    while _waited_for:
-        _waited_for.pop().release()
+    while _acquired:
+        _acquired.pop().release()
     _forking.release()
 
 
@@ -126,10 +127,10 @@ def _after_fork_in_child() -> None:
     _inherited.discard(None)
     _holders.clear()
     _connections.clear()
-    while _waited_for:
-        _waited_for.pop().release()
+    while _acquired:
+        _acquired.pop().release()
     _locks.clear()
-    _own.__dict__.clear()
+    _thread.__dict__.clear()
     _forking = threading.RLock()
 
 

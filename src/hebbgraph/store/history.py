@@ -1,9 +1,9 @@
-"""Which commits led to the truth as it is.
+"""The commits that led to the present truth.
 
-A generation alone does not identify a state: if ``truth.sqlite3`` is restored from an old
-copy and written to again, or two databases share a cache directory, the same number means
-two states. So each commit draws a random mark, and the database keeps both. Derived parts
-remember their commit, and are valid while it belongs to the history of the truth.
+A generation alone does not identify a state: if ``truth.sqlite3`` is restored from an old copy and
+written to again, or if two databases share a cache directory, one number means two states. So each
+commit draws a random mark, and the database keeps both. A derived part names its commit, and is
+valid while that belongs to the history of the truth.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Commit(NamedTuple):
     generation : int
         The number of commits so far, this one included.
     mark : int
-        Random, so that no two commits of any databases are equal.
+        Random: no two commits of any databases are equal.
     """
 
     generation: int
@@ -46,7 +46,7 @@ def new_mark() -> int:
 
 
 def deleted_meanwhile(namespace: str) -> ClosedIndexError:
-    """Return the error of a write to a namespace that is gone: its row is missing."""
+    """Return the error of a write to a namespace whose row is gone."""
     return ClosedIndexError(
         f"the namespace {namespace!r} was deleted meanwhile; open it again to make it"
     )
@@ -58,27 +58,28 @@ class History:
     def __init__(self, database: Database, namespace: str) -> None:
         self._database = database
         self._namespace = namespace
-        #: How often it was found replaced by another history. What memory holds by row is
-        #: invalid then, as rows are reused.
+        #: How often another history was found in its place. Caches by row are invalid then, as
+        #: rows are reused.
         self.breaks = 0
-        self._led: tuple[Commit, dict[Commit, bool]] = (NOTHING, {})
+        #: Answers of :meth:`leads_to` for one present commit.
+        self._cached: tuple[Commit, dict[Commit, bool]] = (NOTHING, {})
 
     def leads_to(self, commit: Commit, now: Commit) -> bool:
-        """Return whether a commit is ``now``, which led to the present truth, or led there."""
+        """Return whether a commit is ``now``, the present one, or an earlier one of its history."""
         if commit.generation >= now.generation:
             return commit == now
-        if (held := self._led)[0] != now:
-            held = self._led = now, {}
-        if commit not in held[1]:
-            held[1][commit] = self.knows(commit)
-        return held[1][commit]
+        if (cached := self._cached)[0] != now:
+            cached = self._cached = now, {}
+        if commit not in cached[1]:
+            cached[1][commit] = self.knows(commit)
+        return cached[1][commit]
 
     def knows(self, commit: Commit) -> bool:
         """Return whether a commit led to the present truth."""
         return _matches(commit, self._database.ask(_MARK, (self._namespace, commit.generation)))
 
     def knew(self, connection: Connection, commit: Commit) -> bool:
-        """Return the same within a transaction."""
+        """Return whether a commit led to the truth that a transaction sees."""
         marks = connection.execute(_MARK, (self._namespace, commit.generation)).fetchall()
         return _matches(commit, marks)
 

@@ -1,4 +1,4 @@
-"""Errors of the file system, in our own words."""
+"""Errors of the file system as errors of this library."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether an error says that no space is left."""
+    """Return whether an error means that no space is left."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def is_forbidden(error: BaseException) -> bool:
-    """Return whether an error says that a file may not be changed."""
+    """Return whether an error means that a file may not be changed."""
     return isinstance(error, OSError) and error.errno in _FORBIDDEN
 
 
 def translate_os(error: OSError, place: str) -> StorageError:
-    """Translate an error of the file system into ours."""
+    """Return the error of this library for one of the file system."""
     if isinstance(error, StorageError):
         return error
     if is_full(error):
@@ -38,15 +38,15 @@ def translate_os(error: OSError, place: str) -> StorageError:
             error.errno, f"{place}: too many open files; raise the limit (ulimit -n)"
         )
     named = f" ({error.filename})" if error.filename and str(error.filename) != place else ""
-    told = f"{place}: {error.strerror or error}{named}"
+    message = f"{place}: {error.strerror or error}{named}"
     if error.errno == errno.EIO:
-        told += "; if that stays, hebbgraph doctor --repair builds anew what can be derived"
-    return StorageError(error.errno, told) if error.errno else StorageError(told)
+        message += "; if that stays, hebbgraph doctor --repair builds anew what can be derived"
+    return StorageError(error.errno, message) if error.errno else StorageError(message)
 
 
 @contextlib.contextmanager
 def translated_os(place: str) -> Iterator[None]:
-    """Raise errors of the file system as ours; see :func:`translate_os`."""
+    """Raise errors of the file system as :func:`translate_os` returns them."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,8 @@
-"""A recall in few bytes: ids, ranks and paths, without what the truth holds anyway.
+"""A recall in few bytes: ids, ranks and paths.
 
-Texts, titles and metadata are left out. A hash for each hit's text tells later whether it has
-changed. Vectors go apart, as numbers: as JSON, one would take longer than all the rest.
+Texts, titles and metadata are left out: the truth has them. The hash of each hit's text tells
+later whether the text has changed. The vector is stored separately, as numbers; as JSON it would
+take longer than everything else.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _NOT_KEPT: dict[str, Any] = {
         }
     },
 }  # fmt: skip
-#: The highest level would save a tenth and take four times as long. Tables for texts of a few
-#: kilobytes: clearing those for long ones takes as long as the rest.
+#: The highest level would save a tenth and take four times as long. The window suits a few
+#: kilobytes; clearing the tables of a larger one takes as long as everything else.
 _LEVEL, _WINDOW_BITS, _MEMORY = 1, 13, 6
 
 
@@ -60,10 +61,10 @@ def unpacked(body: bytes, vector: tuple[float, ...] | None = None) -> Recall:
     Raises
     ------
     ValueError
-        If it is no packed recall.
+        If ``body`` is not a packed recall.
     """
     try:
-        hashes, row, *_ = zlib.decompress(body).decode().split("\n")  # of 0.1, a third line
+        hashes, row, *_ = zlib.decompress(body).decode().split("\n")  # 0.1 wrote a third line
         fields = from_json(row)
         fields.pop("seal", None)  # earlier versions had one
         if hashes:  # else nothing was found

@@ -1,7 +1,7 @@
-"""What users name as a place: a directory or a database URL, and how messages name it.
+"""Where an index lies: a directory or a database URL, and how messages name it.
 
-Messages, logs and ``repr`` never show a password. A URL that lost a slash is refused, as a
-folder would be made that has the password for a name.
+Messages, logs and ``repr`` never show a password. A URL that lacks a slash is refused: it would
+become the name of a folder, password included.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = [
     "parse_url",
 ]
 
-#: Beside the database: the results of a build, and a file that names the folders elsewhere in
-#: which builds of it were begun and not completed. Both are gone when a build is complete.
+#: Beside the database: the results of a build, and a file that names folders elsewhere where
+#: builds were begun and not completed. Both are removed when a build is complete.
 BUILD_FOLDER, BUILDS_ELSEWHERE = "build", "build.json"
 
 _MASK = "***"
-#: Parameters of a URL whose values are secret; drivers accept a password here too.
+#: Parameters of a URL whose values are secret.
 _SECRET = re.compile("password|passwd|secret|token", re.IGNORECASE)
 #: A scheme of two letters or more: ``C:/`` is a drive.
 _URL_WITHOUT_SLASH = re.compile(
@@ -47,7 +47,7 @@ _EXAMPLE = "write postgresql+psycopg://user@host:5432/database"
 
 
 class Url(NamedTuple):
-    """A database URL in parts, unquoted; what it does not name is empty."""
+    """A database URL in parts, unquoted; missing parts are empty."""
 
     scheme: str
     user: str
@@ -74,39 +74,33 @@ def parse_url(location: str) -> Url:
     Raises
     ------
     ParameterError
-        If it is none. The message shows no part of it: any part may hold the password.
+        If it is not one. The message shows no part of it: any part may hold the password.
     """
-    try:
-        location.encode()
-    except UnicodeEncodeError:
-        matched = None
-    else:
-        matched = _URL.fullmatch(location)
-    if matched is None:
+    match = _URL.fullmatch(location)
+    if match is None or not _is_encodable(location):
         raise ParameterError(f"not the URL of a database; {_EXAMPLE}")
-    *parts, query = (part or "" for part in matched.groups())
+    *parts, query = (part or "" for part in match.groups())
     scheme, user, password, host, port, database = map(unquote, parts)
     return Url(scheme, user, password, host, port, database, dict(parse_qsl(query)))
 
 
 def masked(url: Url) -> str:
-    """Return a URL as text, with stars in place of every password.
+    """Return a URL as text, with stars for every password.
 
     Examples
     --------
     >>> masked(parse_url("postgresql://ida:knot@db/boats?sslpassword=bowline"))
     'postgresql://ida:***@db/boats?sslpassword=***'
     """
-    who = quote(url.user, safe=" +") + (f":{_MASK}" if url.password else "")
-    where = url.host + (f":{url.port}" if url.port else "")
-    shown = {
-        name: _MASK if _SECRET.search(name) else quote(value, safe="")
+    user = quote(url.user, safe=" +") + (f":{_MASK}" if url.password else "")
+    host = url.host + (f":{url.port}" if url.port else "")
+    query = "&".join(
+        f"{quote(name, safe='')}={_MASK if _SECRET.search(name) else quote(value, safe='')}"
         for name, value in url.query.items()
-    }
-    rest = "&".join(f"{quote(name, safe='')}={value}" for name, value in shown.items())
+    )
     return (
-        f"{url.scheme}://{f'{who}@' if who else ''}{where}"
-        f"{f'/{url.database}' if url.database else ''}{f'?{rest}' if rest else ''}"
+        f"{url.scheme}://{f'{user}@' if user else ''}{host}"
+        f"{f'/{url.database}' if url.database else ''}{f'?{query}' if query else ''}"
     )
 
 
@@ -123,18 +117,25 @@ def as_directory(location: object, what: str = "location") -> Path:
     name = os.fspath(location)
     if not isinstance(name, str):
         raise ParameterError(f"{what} must be a str or a path of str, got {name!r}")
-    if found := _URL_WITHOUT_SLASH.match(name):
+    if match := _URL_WITHOUT_SLASH.match(name):
         raise ParameterError(
             f"{what} looks like a URL, where a directory belongs or a slash is missing; "
-            f"a database is named {found[1] or found[2]}://..., and a directory of this name "
+            f"a database is named {match[1] or match[2]}://..., and a directory of this name "
             "./..."
         )
     try:
-        os.fsencode(name)
-    except ValueError:
-        bad = True
-    else:
-        bad = "\0" in name
-    if bad:  # a NUL, or half a surrogate pair
+        encoded = os.fsencode(name)
+    except ValueError:  # half a surrogate pair
+        encoded = b"\0"
+    if b"\0" in encoded:
         raise ParameterError(f"no directory can have this name: {name!r}")
     return Path(name)
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether a text has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

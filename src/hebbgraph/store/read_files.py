@@ -12,7 +12,7 @@ __all__ = ["ReadFiles"]
 
 
 class ReadFiles:
-    """What the file of each document was like when it was read, and when that was."""
+    """The fingerprint of each document's file when it was read, and the time."""
 
     def __init__(self, database: Database, namespace: str) -> None:
         self._database = database
@@ -24,14 +24,14 @@ class ReadFiles:
         return dict(self._database.ask(query, (self._namespace,)))
 
     def indexed_at(self) -> dict[str, float | None]:
-        """Return when each was read, in seconds since 1970; None if older versions did it."""
+        """Return when each was read, in seconds since 1970; None if an older version read it."""
         query = "SELECT document_id, indexed_at FROM documents WHERE namespace = ?"
         return dict(self._database.ask(query, (self._namespace,)))
 
     def write(
         self, connection: Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
     ) -> None:
-        """Forget some documents, and note fingerprints of others as of now."""
+        """Forget some documents, and save fingerprints of others."""
         for page in pages([*doomed, *fingerprints]):
             connection.execute(
                 f"DELETE FROM documents WHERE namespace = ? AND document_id IN ({marks(page)})",

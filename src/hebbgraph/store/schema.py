@@ -1,8 +1,8 @@
 """Tables of the truth, and migrations from older versions.
 
-The database holds only settings, feedback, and what depends on one chunk alone; what depends
-on the whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its namespace. The
-statements are the same for every database; ``{bytes}`` and the like name what it calls its types.
+The database holds settings, feedback, and what depends on one chunk alone; what depends on the
+whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its namespace. The
+statements are the same for every database system, whose own names replace ``{bytes}`` and the like.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["MIGRATIONS", "SCHEMA_VERSION", "TABLES", "Types", "creation", "new_d
 
 SCHEMA_VERSION = 11
 
-#: How a database spells ``row`` (a number that is never used twice), ``bytes``, ``real``,
+#: A system's names for ``row`` (a number that is never reused), ``bytes``, ``real``,
 #: ``bytewise`` (strings that sort as in Python) and ``compact`` (a table that is its own index).
 Types = Mapping[str, str]
 
@@ -71,20 +71,20 @@ _RECALLS = """CREATE TABLE recalls (
     CONSTRAINT uq_recalls_namespace_id UNIQUE (namespace, id)
 )"""
 
-#: Each table, in the order in which they are made.
+#: Each table, in the order of creation.
 TABLES: Mapping[str, str] = {
-    # Facts about the database: schema_version, application, database_id.
+    # schema_version, application, database_id.
     "meta": """CREATE TABLE meta (
     key VARCHAR(64) NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (key)
 )""",
     # One row per tenant. ``generation`` counts commits; updating it is the first statement of a
-    # write, so that generations follow commit order on every database. ``floor`` is the oldest
-    # generation from which small steps are possible. ``embedding`` is the model of the vectors
-    # (EmbeddingState as JSON). After feedback was added a reader goes on with what is new, after
-    # it was removed it starts over. The marks are random for each generation and each change of
-    # the feedback log, as a database restored from a copy reaches the same numbers again.
+    # write, which makes generations follow commit order. ``floor`` is the oldest generation from
+    # which small steps are possible. ``embedding`` is the model of the vectors (EmbeddingState as
+    # JSON). Added feedback is read on; after some was removed, readers start over. The marks are
+    # random for each generation and each change of the feedback log, because a database restored
+    # from a copy reaches the same numbers again.
     "namespaces": """CREATE TABLE namespaces (
     namespace VARCHAR(256) {bytewise} NOT NULL,
     generation BIGINT NOT NULL,
@@ -99,11 +99,10 @@ TABLES: Mapping[str, str] = {
 )""",
     # Every generation of a namespace and its mark (hebbgraph.store.history).
     "commits": _COMMITS,
-    # ``row`` is never used twice: a replaced chunk gets a new one. ``imprint`` belongs to a text
-    # kept elsewhere, ``version_of`` to an old version: the id of its chunk. ``links``,
-    # ``validity`` and ``context`` are NULL without any. The vector comes last, so that reading
-    # other columns skips it; its epoch tells vectors of the present model from those not yet
-    # re-embedded.
+    # ``row`` is never reused: a replaced chunk gets a new one. ``imprint`` stands for a text kept
+    # elsewhere; ``version_of`` is the id of the chunk that this is an old version of. ``links``,
+    # ``validity`` and ``context`` are NULL without any. The vector comes last, since other columns
+    # are then read without it; its epoch distinguishes the present model from former ones.
     "chunks": """CREATE TABLE chunks (
     "row" {row},
     namespace VARCHAR(256) {bytewise} NOT NULL,
@@ -132,7 +131,7 @@ TABLES: Mapping[str, str] = {
     generation BIGINT NOT NULL,
     PRIMARY KEY ("row")
 )""",
-    # Fingerprints of files that were read, so that unchanged ones are skipped, and when they were.
+    # Fingerprints of files, by which unchanged ones are skipped, and when they were read.
     "documents": """CREATE TABLE documents (
     namespace VARCHAR(256) {bytewise} NOT NULL,
     document_id VARCHAR(512) {bytewise} NOT NULL,
@@ -140,10 +139,10 @@ TABLES: Mapping[str, str] = {
     indexed_at {real},
     PRIMARY KEY (namespace, document_id)
 )""",
-    # What was cited. ``seq`` follows commit order within a namespace, as it is drawn under the
-    # lock on the namespace's row. ``digest`` identifies recall, citation and actor, so that the
-    # same feedback counts once. ``body`` (JSON) and ``vector`` hold all that learning reads;
-    # ``query`` is kept only on request.
+    # What was cited. ``seq`` is drawn under the lock on the namespace's row, so it follows commit
+    # order within a namespace. ``digest`` identifies recall and actor: the same feedback counts
+    # once. ``body`` (JSON) and ``vector`` hold all that learning reads; ``query`` is kept only on
+    # request.
     "feedback": """CREATE TABLE feedback (
     seq {row},
     namespace VARCHAR(256) {bytewise} NOT NULL,
@@ -159,30 +158,30 @@ TABLES: Mapping[str, str] = {
     CONSTRAINT uq_feedback_namespace_digest UNIQUE (namespace, digest),
     CONSTRAINT uq_feedback_namespace_id UNIQUE (namespace, id)
 )""",
-    # Answers that a learner has read (hebbgraph.store.answers), bounded in number and age: what
-    # links a later verdict, or a later turn of the conversation, to its lessons. ``body`` is NULL
-    # where nothing can follow. Conversations and names are hashed.
+    # Answers that a learner has read (hebbgraph.store.answers), bounded in number and age. They
+    # link a later verdict or turn of the conversation to the lessons. ``body`` is NULL if nothing
+    # can follow. Conversations and names are hashed.
     "answers": _ANSWERS,
-    # What an answer may be called: ids of runs and of recalls.
+    # Names of answers: ids of runs and of recalls.
     "answer_names": _ANSWER_NAMES,
-    # Recent recalls, where somebody asked for late feedback (hebbgraph.store.recalls).
+    # Recent recalls, kept on request for late feedback (hebbgraph.store.recalls).
     "recalls": _RECALLS,
-    # A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
+    # A model's tags for the content of chunks. ``tagger`` names model and prompt; a row is
     # deleted with its chunk.
     "tag_answers": _TAG_ANSWERS,
-    # What users say about tags. ``seq`` follows commit order within a namespace; ``body`` (JSON)
-    # holds the tags, what stands in their place, and the chunks of a split.
+    # Users' corrections of tags. ``seq`` follows commit order within a namespace; ``body`` (JSON)
+    # holds the tags, what replaces them, and the chunks of a split.
     "tag_corrections": _TAG_CORRECTIONS,
 }
 
 _BY_RECALL = "CREATE INDEX ix_feedback_namespace_recall ON feedback (namespace, recall_id)"
 _BY_CONTENT = "CREATE INDEX ix_tag_answers_namespace_content ON tag_answers (namespace, content)"
-#: Counts vectors without reading chunks; empty without vectors.
+#: Counts vectors without reading chunks. Without vectors it is empty.
 _BY_EPOCH = (
     "CREATE INDEX ix_chunks_namespace_vector_epoch ON chunks (namespace, vector_epoch) "
     "WHERE vector_epoch IS NOT NULL"
 )
-#: Finds dated chunks and old versions without reading chunks; empty without them.
+#: Finds dated chunks and old versions without reading chunks. Without any it is empty.
 _BY_DATE = (
     'CREATE INDEX ix_chunks_namespace_dated ON chunks (namespace, "row") '
     "WHERE validity IS NOT NULL",
@@ -210,7 +209,7 @@ _INDEXES = (
 
 
 def creation(types: Types) -> list[str]:
-    """Return the statements that make every table and index."""
+    """Return the statements that create every table and index."""
     return [*(table.format_map(types) for table in TABLES.values()), *_INDEXES]
 
 
@@ -242,7 +241,7 @@ def _add_history(connection: Connection, types: Types) -> None:
     connection.execute("INSERT INTO meta VALUES ('database_id', ?)", (new_database_id(),))
 
 
-#: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
+#: ``MIGRATIONS[n]`` brings a database from version n to version n + 1, in a transaction.
 MIGRATIONS: Mapping[int, Callable[[Connection, Types], None]] = {
     1: _step(_TAG_ANSWERS, _BY_CONTENT),
     2: _step("ALTER TABLE chunks ADD COLUMN imprint {bytes}"),

@@ -20,10 +20,10 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.forks import Connection, identity
 
-__all__ = ["SqliteDriver", "scrub"]
+__all__ = ["SqliteDriver"]
 
-#: Connections that wait to be used again: as many threads as seldom ask at once.
-_KEPT = 5
+#: Idle connections: rarely do more threads ask at once.
+_MOST_IDLE = 5
 
 
 class SqliteDriver:
@@ -32,16 +32,15 @@ class SqliteDriver:
     Parameters
     ----------
     path : Path, optional
-        The file; None is a database in memory, over one connection.
+        The file; None is a database in memory, with one connection.
     place : str
-        Its name in messages.
+        Names the database in messages.
     read_only : bool
     wait_seconds : float
         How long a writer waits for another one.
     """
 
     name = "sqlite"
-    #: A file with tables of another application is refused.
     owns_whole_database = True
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
     types: Mapping[str, str] = {
@@ -71,13 +70,13 @@ class SqliteDriver:
     # -- connections ----------------------------------------------------------------
 
     def _connect(self) -> Connection:
-        self.check_place()  # or SQLite would make another file
+        self.check_place()  # SQLite would make a new file
         name, uri = self._file_name or ":memory:", False
         if self.path is not None and self.read_only:
             # In a read-only directory, a database without a -wal file can only be read as
             # immutable: SQLite would have to create shared memory.
             has_log = self.path.with_name(f"{self.path.name}-wal").exists()
-            # In a URI, ? and # would end the path.
+            # Quoted, since ? and # would end the path.
             name = f"file:{quote(str(self.path.absolute()))}?mode=ro"
             name, uri = name + ("" if has_log else "&immutable=1"), True
         connection = Connection(
@@ -91,7 +90,7 @@ class SqliteDriver:
             if not self.read_only:
                 journal = connection.execute("PRAGMA journal_mode=WAL").fetchone()
                 self._has_log = journal == ("wal",)
-                # An acknowledged batch survives a power cut, not only a kill.
+                # An acknowledged batch survives a power cut too.
                 connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA cache_size=-32768")
             connection.execute("PRAGMA secure_delete=ON")  # deleting erases
@@ -99,8 +98,8 @@ class SqliteDriver:
             connection.close()
             raise
         if self._file is None:
-            self._file = self._file_there()
-        connection.log = self._log_there()
+            self._file = self._file_identity()
+        connection.log = self._log_identity()
         return connection
 
     def _take(self) -> Connection:
@@ -110,13 +109,13 @@ class SqliteDriver:
             return self._connect()
 
     def _give_back(self, connection: Connection) -> None:
-        if self._is_closed or len(self._idle) >= _KEPT:
+        if self._is_closed or len(self._idle) >= _MOST_IDLE:
             connection.close()
         else:
             self._idle.append(connection)
 
     def _discard(self, connection: Connection) -> None:
-        """Undo what a connection began. One to a file is not used again: it may be what broke."""
+        """Roll back, and close a connection to a file: it may be what failed."""
         if self.path is not None:
             connection.close()
         else:
@@ -124,12 +123,12 @@ class SqliteDriver:
             self._give_back(connection)
 
     def disconnect(self) -> None:
-        """Close the connections to a file that are not in use."""
+        """Close idle connections to a file."""
         while self.path is not None and self._idle:
             self._idle.pop().close()
 
     def dispose(self) -> None:
-        """Close every connection, those in use when they are given back."""
+        """Close every connection, those in use when they are returned."""
         self._is_closed = True
         while self._idle:
             self._idle.pop().close()
@@ -138,7 +137,7 @@ class SqliteDriver:
 
     @contextlib.contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Connection]:
-        """Begin a transaction; unless it was committed, it is rolled back in the end."""
+        """Run a transaction; unless it was committed, it is rolled back at the end."""
         connection = self._take()
         try:
             connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
@@ -155,18 +154,19 @@ class SqliteDriver:
         Raises
         ------
         StorageError
-            If that went to a write-ahead log that was removed: nobody will find it.
+            If it went to a write-ahead log that was removed: it is lost.
         """
         connection.commit()
-        if (there := self._log_there()) is None and not self._has_log:
+        if not self._has_log:
             return
+        log = self._log_identity()
         if connection.log is None:
-            connection.log = there
-        elif there != connection.log:
+            connection.log = log
+        elif log != connection.log:
             raise self._gone("removed")
 
     def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """Return all rows of one query: one statement is one view without a transaction."""
+        """Return all rows of one query; one statement sees one state without a transaction."""
         connection = self._take()
         try:
             rows = connection.execute(sql, values).fetchall()
@@ -177,29 +177,26 @@ class SqliteDriver:
         return rows
 
     def exclude_others(self, connection: Connection) -> None:
-        """Do nothing: there is one writer at a time."""
+        """Do nothing: SQLite has one writer at a time."""
 
     # -- the file -------------------------------------------------------------------
 
-    def _file_there(self) -> tuple[int, int] | None:
+    def _file_identity(self) -> tuple[int, int] | None:
         return None if self._file_name is None else identity(self._file_name)
 
-    def _log_there(self) -> tuple[int, int] | None:
-        """SQLite keeps its log beside the file that a link leads to."""
+    def _log_identity(self) -> tuple[int, int] | None:
         if not self._has_log or self._file_name is None:
             return None
+        # SQLite keeps the log beside the target of a link.
         return identity(f"{os.path.realpath(self._file_name)}-wal")
 
     def check_place(self, *, written: bool = False) -> None:
-        """Raise StorageError if the file that is open is no longer there.
-
-        Whatever is written to a file that is gone is lost; what is read is what once was.
-        """
+        """Raise StorageError if the open file was removed: writes to it are lost."""
         if self.path is None or self._file is None:
             return
-        if (there := self._file_there()) != self._file:
-            raise self._gone("removed" if there is None else "replaced")
-        if written and self._has_log and self._log_there() is None:
+        if (file := self._file_identity()) != self._file:
+            raise self._gone("removed" if file is None else "replaced")
+        if written and self._has_log and self._log_identity() is None:
             raise self._gone("removed")
 
     def _gone(self, what: str) -> StorageError:
@@ -209,7 +206,7 @@ class SqliteDriver:
         )
 
     def translate(self, error: Exception) -> StorageError | None:
-        """Return our error for it, if there is one."""
+        """Return the error of this library for one of SQLite, if there is one."""
         message = str(error)
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -223,8 +220,8 @@ class SqliteDriver:
             )
         if name.startswith("SQLITE_READONLY"):
             if not self.read_only:
-                # SQLite opens a file for reading if opening it for writing failed, for lack of
-                # file descriptors, say; kept, such connections would refuse writes for ever.
+                # If opening for writing fails, for lack of file descriptors, say, SQLite opens
+                # for reading: such a connection would refuse writes for ever.
                 self.disconnect()
             return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
@@ -238,55 +235,35 @@ class SqliteDriver:
         return False
 
     def vacuum(self, tables: Sequence[str]) -> None:
-        """Free the space of deleted rows, and leave no byte of them."""
+        """Free the space of deleted rows, and leave no byte of them.
+
+        ``secure_delete`` overwrites deleted bytes in the newest version of a page only; the log
+        keeps older versions, and so does the database until a checkpoint. ``VACUUM`` rewrites
+        every page from live rows, and a truncating checkpoint empties the log. The checkpoint
+        needs a moment in which no connection reads an older state.
+
+        Raises
+        ------
+        IndexLockedError
+            If a connection reads an older state for too long.
+        """
         connection = self._take()
         try:
-            scrub(connection, self.path, self.wait_seconds)
+            connection.execute("VACUUM")
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except BaseException:
             self._discard(connection)
             raise
         self._give_back(connection)
+        if busy and self.path is not None:
+            raise IndexLockedError(
+                f"{self.path}: what was deleted is still in {self.path.name}-wal, since an older "
+                f"state has been read for more than {self.wait_seconds:g} s (lsof or fuser on that "
+                "file tells by which process); let that end, and call compact(), which erases it"
+            )
 
     @staticmethod
     def problems(connection: Connection) -> list[str]:
-        """Return what SQLite's check finds: of pages, and of indexes against their tables."""
+        """Check pages, and indexes against their tables."""
         messages = connection.execute("PRAGMA integrity_check(20)").fetchall()
         return [message for (message,) in messages if message != "ok"]
-
-
-def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float) -> None:
-    """Leave no byte of what was deleted in a database and its write-ahead log.
-
-    ``secure_delete`` overwrites deleted bytes in the newest version of a page only; the log
-    keeps older versions, and so does the database until a checkpoint. ``VACUUM`` rewrites
-    every page from live rows, however and by whomever others were deleted, and a truncating
-    checkpoint empties the log. That takes a moment in which no connection reads an older state.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        It has no open transaction.
-    path : Path, optional
-        The database; None if it is in memory.
-    wait_seconds : float
-        How long to wait for writers, and for readers of an older state.
-
-    Raises
-    ------
-    IndexLockedError
-        If a reader goes on for too long.
-    sqlite3.Error
-    """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute(f"PRAGMA busy_timeout={round(wait_seconds * 1000)}")
-    try:
-        connection.execute("VACUUM")
-        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        connection.execute(f"PRAGMA busy_timeout={before}")
-    if busy and path is not None:
-        raise IndexLockedError(
-            f"{path}: what was deleted is still in {path.name}-wal, since an older state has been "
-            f"read for more than {wait_seconds:g} s (lsof or fuser on that file tells by which "
-            "process); let that end, and call compact(), which erases it"
-        )

@@ -1,4 +1,4 @@
-"""The state of a namespace, and what changed since a commit."""
+"""The row of a namespace: its state, its lock, and what changed since a commit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.store.database import Connection, Database
 from hebbgraph.store.embeddings import EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit
 
-__all__ = ["STATE", "Changes", "FeedbackState", "State", "read_state"]
+__all__ = ["STATE", "Changes", "FeedbackState", "State", "lock_namespace", "read_state"]
 
 #: Asks for what :func:`read_state` reads.
 STATE = """
@@ -46,12 +47,12 @@ class Changes:
     Attributes
     ----------
     state : State
-        Where these changes lead to.
+        The state that these changes lead to.
     added, removed : ndarray of int64
         Rows, ascending. A row both added and removed since is in neither.
     complete : bool
-        False if the log no longer reaches back that far, or the commit belongs to another
-        history: start from nothing.
+        False if the log does not reach back to the commit, or it belongs to another history:
+        start from nothing.
     """
 
     state: State
@@ -65,14 +66,20 @@ class Changes:
         return self.state.commit
 
 
-def read_state(held: Sequence[Any]) -> State:
-    """Read what ``STATE`` asked for: one row, or none of a new namespace."""
-    if not held:
+def read_state(rows: Sequence[Any]) -> State:
+    """Parse the answer to ``STATE``: one row, or none if the namespace is new."""
+    if not rows:
         return State(NOTHING, None, FeedbackState(), 0)
-    generation, floor, embedding, added, removed, mark, feedback_mark = held[0]
+    generation, floor, embedding, added, removed, mark, feedback_mark = rows[0]
     return State(
         Commit(generation, mark),
         parse_embedding(embedding),
         FeedbackState(added, removed, feedback_mark),
         floor,
     )
+
+
+def lock_namespace(connection: Connection, database: Database, namespace: str) -> bool:
+    """Lock a namespace against other writers; False if it was deleted meanwhile."""
+    query = f"SELECT 1 FROM namespaces WHERE namespace = ?{database.driver.for_update}"
+    return bool(connection.execute(query, (namespace,)).fetchall())

@@ -1,13 +1,13 @@
 """The log of corrections to tags, in commit order.
 
-Each change of the log is a commit of its namespace, so that every process reads its graph
-through the same corrections as soon as it sees the generation.
+Each change of the log is a commit of the namespace: every process that sees the generation reads
+its graph through the same corrections.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from hebbgraph.held_json import read_json
 from hebbgraph.records import TagCorrection
@@ -16,8 +16,6 @@ from hebbgraph.store.database import Connection, Database, retried
 from hebbgraph.store.history import new_mark
 
 __all__ = ["TagCorrections"]
-
-_Advance: TypeAlias = Callable[[Connection, int], int]
 
 
 class TagCorrections:
@@ -28,17 +26,19 @@ class TagCorrections:
     database : Database
     namespace : str
     advance : callable
-        Begins a commit: counts the generation, with a mark.
+        Begins a commit with a mark; returns its generation.
     """
 
-    def __init__(self, database: Database, namespace: str, advance: _Advance) -> None:
+    def __init__(
+        self, database: Database, namespace: str, advance: Callable[[Connection, int], int]
+    ) -> None:
         self.database = database
         self._namespace = namespace
         self._advance = advance
 
     @retried
     def append(self, correction: TagCorrection) -> None:
-        """Add a correction; one that was added before, by its id, is left as it is."""
+        """Add a correction, unless one of its id was added before."""
         with self.database.write() as connection:
             self._advance(connection, new_mark())
             added = connection.execute(
@@ -53,7 +53,7 @@ class TagCorrections:
                     as_json(correction.model_dump(include={"tags", "into", "chunks"})),
                 ),
             )
-            if not added.rowcount:  # the answer to a commit was lost
+            if not added.rowcount:  # committed before, but the confirmation was lost
                 connection.rollback()
 
     @retried
@@ -61,16 +61,16 @@ class TagCorrections:
         """Delete a correction; return whether it was there."""
         with self.database.write() as connection:
             self._advance(connection, new_mark())
-            done = connection.execute(
+            deleted = connection.execute(
                 "DELETE FROM tag_corrections WHERE namespace = ? AND id = ?",
                 (self._namespace, correction_id),
             )
-            if not done.rowcount:
+            if not deleted.rowcount:
                 connection.rollback()
-            return bool(done.rowcount)
+            return bool(deleted.rowcount)
 
     def all(self) -> tuple[TagCorrection, ...]:
-        """Return all corrections, the oldest first."""
+        """Return all corrections, oldest first."""
         query = (
             "SELECT id, kind, actor, created_at, body FROM tag_corrections "
             "WHERE namespace = ? ORDER BY seq"
@@ -78,9 +78,9 @@ class TagCorrections:
         return tuple(_read(*row) for row in self.database.ask(query, (self._namespace,)))
 
 
-def _read(id_: str, kind: Any, actor: str | None, created_at: float, held: str) -> TagCorrection:
-    body = read_json(held, dict, "a correction of tags")
-    # It was validated when it was added.
+def _read(id_: str, kind: Any, actor: str | None, created_at: float, text: str) -> TagCorrection:
+    body = read_json(text, dict, "a correction of tags")
+    # Validated when it was added.
     return TagCorrection.model_construct(
         id=id_,
         kind=kind,

@@ -1,8 +1,8 @@
 """Where the texts of a namespace are: in the database, or in a store of the caller's.
 
-Readers ask a :class:`TextStore` and need not know which. Of a text kept elsewhere the database
-holds an *imprint* of 24 bytes: the hash that learning uses, and the key of tagging models'
-answers. So a text that has changed since it was added is noticed.
+Readers ask a :class:`TextStore` and need not know which. For a text kept elsewhere the database
+has an *imprint* of 24 bytes: the hash that learning uses, and the key of tagging models' answers.
+It reveals whether a text has changed since it was added.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: Characters of texts just added that derived parts have not read yet.
+#: Characters of texts that were just added, and that derived parts have not read yet.
 _MOST_REMEMBERED = 16_000_000
-_NAMED = 3
+_MOST_NAMED = 3
 _HASH_BYTES = 8
 
 
 class TextState(Enum):
-    """What became of a text since it was added."""
+    """What has become of a text since it was added."""
 
     same = "same"
     changed = "changed"
@@ -51,11 +51,11 @@ class TextState(Enum):
 
 
 class Passage(NamedTuple):
-    """What the database holds of a chunk's text: the text, or its imprint."""
+    """A chunk with what the database stores for its text: the text, or its imprint."""
 
     id: str
     title: str
-    held: Any
+    stored: Any
 
 
 class CheckedText(NamedTuple):
@@ -66,7 +66,7 @@ class CheckedText(NamedTuple):
 
 
 def content_key(title: str, text: str) -> bytes:
-    """Return 16 bytes that differ if what a tagger reads differs.
+    """Return a hash of what a tagger reads, 16 bytes.
 
     Examples
     --------
@@ -92,36 +92,36 @@ def content_key_of(title: str, text: str, imprint: bytes | None) -> bytes:
 
 
 def vector_key(title: str, text: str, imprint: bytes | None, context: str | None) -> bytes:
-    """Return 16 bytes that differ if what is embedded of a row differs."""
+    """Return a hash of what is embedded of a row, 16 bytes."""
     key = content_key_of(title, text, imprint)
     return blake2b(key + context.encode(), digest_size=16).digest() if context else key
 
 
 class TextStore:
-    """Reads and writes the part of a chunk's row that concerns its text: the text itself."""
+    """Texts are in the database."""
 
-    #: Whether the database has the texts, so that derived parts may hold them too.
+    #: Whether the database has the texts; then derived parts may have them too.
     here = True
-    #: The column of :attr:`Passage.held`.
+    #: The column of :attr:`Passage.stored`.
     column = "text"
 
     def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
-        """Return what is stored of a chunk's text: the text and its imprint."""
+        """Return the values of a chunk's columns ``text`` and ``imprint``."""
         return chunk.text, None
 
     def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
-        """Return phrases of a text in the order in which they may be stored."""
+        """Return phrases of a text in an order that may be stored."""
         return phrases
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
-        """Return the texts, in order; asks the source once."""
-        return [CheckedText(passage.held, TextState.same) for passage in passages]
+        """Return the texts, in order; a source elsewhere is asked once."""
+        return [CheckedText(passage.stored, TextState.same) for passage in passages]
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
-        """Hold texts that are being written, as they are about to be read."""
+        """Cache texts that are being written, since derived parts read them soon."""
 
     def forget(self, generation: int) -> None:
-        """Drop remembered texts: all parts are derived up to this generation."""
+        """Drop cached texts up to a generation: derived parts have read them."""
 
 
 class TextsElsewhere(TextStore):
@@ -130,9 +130,9 @@ class TextsElsewhere(TextStore):
     Parameters
     ----------
     source : TextSource, optional
-        Without it, whatever needs a text raises, and hits have none.
+        Without it, hits have no text, and reading texts raises TextSourceError.
     place : str
-        The name of the index in messages.
+        Names the index in messages.
     """
 
     here = False
@@ -149,32 +149,31 @@ class TextsElsewhere(TextStore):
         return "", imprint(chunk.title, chunk.text)
 
     def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
-        return sorted(phrases)  # not in the order of the text
+        return sorted(phrases)  # the order of the text would reveal it
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
-        checked = self._checked([(one.id, one.title, hash_in(one.held)) for one in passages])
+        texts = self._checked([(p.id, p.title, hash_in(p.stored)) for p in passages])
         for state in (TextState.missing, TextState.changed):
-            if off := sum(text.state is state for text in checked):
-                logger.warning("%s: texts %s: %d; doctor names them", self._place, state.value, off)
-        return checked
+            if count := sum(text.state is state for text in texts):
+                logger.warning(
+                    "%s: texts %s: %d; doctor names them", self._place, state.value, count
+                )
+        return texts
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Return hits with their texts, and notes for the reader; asks once."""
+        """Return hits with their texts, and notes for the reader; asks the source once."""
         if self._source is None:
             return hits, ("texts are kept elsewhere: open the index with texts=... to have them",)
-        checked = self._checked([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
-        states = [one.state for one in checked]
-        notes = [
-            f"{what}: {some_of(off)}"
-            for state, what in (
-                (TextState.missing, "hits without text, for the store has none"),
-                (TextState.changed, "text has changed since it was added; add it again"),
-            )
-            if (
-                off := [hit.chunk.id for hit, is_ in zip(hits, states, strict=True) if is_ is state]
-            )
-        ]
-        return tuple(map(_with_text, hits, checked)), tuple(notes)
+        texts = self._checked([(hit.chunk.id, hit.chunk.title, hit.hash_of_text) for hit in hits])
+        notes = []
+        for state, problem in (
+            (TextState.missing, "hits without text, for the store has none"),
+            (TextState.changed, "text has changed since it was added; add it again"),
+        ):
+            pairs = zip(hits, texts, strict=True)
+            if ids := [hit.chunk.id for hit, text in pairs if text.state is state]:
+                notes.append(f"{problem}: {some_of(ids)}")
+        return tuple(map(_with_text, hits, texts)), tuple(notes)
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
         with self._lock:
@@ -187,34 +186,30 @@ class TextsElsewhere(TextStore):
 
     def forget(self, generation: int) -> None:
         with self._lock:
-            for id_ in [id_ for id_, (at, _) in self._remembered.items() if at <= generation]:
+            old = [id_ for id_, (written, _) in self._remembered.items() if written <= generation]
+            for id_ in old:
                 self._drop(id_)
 
     def _drop(self, id_: str) -> None:
-        if (held := self._remembered.pop(id_, None)) is not None:
-            self._n_remembered -= len(held[1])
+        if (remembered := self._remembered.pop(id_, None)) is not None:
+            self._n_remembered -= len(remembered[1])
 
-    def _checked(self, wanted: Sequence[tuple[str, str, str]]) -> list[CheckedText]:
+    def _checked(self, requests: Sequence[tuple[str, str, str]]) -> list[CheckedText]:
         """Return the text of each (id, title, hash of the text that was added)."""
         with self._lock:
-            at_hand = {
-                id_: self._remembered[id_][1] for id_, _, _ in wanted if id_ in self._remembered
+            texts = {
+                id_: self._remembered[id_][1] for id_, _, _ in requests if id_ in self._remembered
             }
-        fresh = {
-            id_
-            for id_, title, expected in wanted
-            if id_ in at_hand and text_hash(title, at_hand[id_]) == expected
+        texts = {
+            id_: texts[id_]
+            for id_, title, expected in requests
+            if id_ in texts and text_hash(title, texts[id_]) == expected
         }
-        given = self._asked([id_ for id_, _, _ in wanted if id_ not in fresh])
-        return [
-            CheckedText(at_hand[id_], TextState.same)
-            if id_ in fresh
-            else _compared(title, given.get(id_), expected)
-            for id_, title, expected in wanted
-        ]
+        texts |= self._ask([id_ for id_, _, _ in requests if id_ not in texts])
+        return [_compared(title, texts.get(id_), expected) for id_, title, expected in requests]
 
-    def _asked(self, ids: list[str]) -> dict[str, str]:
-        """Ask the source; no lock is held and no transaction open."""
+    def _ask(self, ids: list[str]) -> dict[str, str]:
+        """Ask the source; no lock may be held and no transaction open."""
         if not ids:
             return {}
         if self._source is None:
@@ -223,12 +218,13 @@ class TextsElsewhere(TextStore):
                 "texts=..., a callable from ids to texts"
             )
         try:
-            given = self._source(ids)
-            if not isinstance(given, Mapping):
+            answer = self._source(ids)
+            if not isinstance(answer, Mapping):
                 raise TextSourceError(
-                    f"a source of texts gives a mapping from id to text, got {type(given).__name__}"
+                    "a source of texts gives a mapping from id to text, got "
+                    f"{type(answer).__name__}"
                 )
-            return {id_: _text_of(id_, given[id_]) for id_ in ids if given.get(id_) is not None}
+            return {id_: _text_of(id_, answer[id_]) for id_ in ids if answer.get(id_) is not None}
         except TextSourceError:
             raise
         except Exception as error:
@@ -261,11 +257,11 @@ def _with_text(hit: Hit, read: CheckedText) -> Hit:
     if read.state is TextState.missing:
         return hit
     chunk = hit.chunk.model_copy(update={"text": read.text})
-    shown = hit.text_hash if read.state is TextState.same else text_hash(chunk.title, read.text)
-    return hit.model_copy(update={"chunk": chunk, "text_hash": shown})
+    hash_ = hit.text_hash if read.state is TextState.same else text_hash(chunk.title, read.text)
+    return hit.model_copy(update={"chunk": chunk, "text_hash": hash_})
 
 
 def some_of(ids: Sequence[str]) -> str:
     """Name the first few ids, and say how many more there are."""
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return ", ".join(map(repr, ids[:_NAMED])) + more
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    return ", ".join(map(repr, ids[:_MOST_NAMED])) + more

@@ -55,8 +55,10 @@ class Truth(ChunkReader):
         self.files = ReadFiles(database, namespace)
         self.history = History(database, namespace)
         self.corrections = TagCorrections(database, namespace, self._advance)
+        #: The generations that an open call of this thread wrote.
         self._call = threading.local()
-        self._unacknowledged: dict[int, int] = {}  # marks by generation
+        #: The marks of generations that open calls wrote.
+        self._unacknowledged: dict[int, int] = {}
         self._lock = threading.Lock()
 
     # -- settings and state ---------------------------------------------------------
@@ -74,9 +76,9 @@ class Truth(ChunkReader):
         ----------
         build_settings : mapping
         before : mapping, optional
-            Values of settings that an older version did not save.
+            Values of settings that older versions did not save.
         make : bool
-            Make the namespace with these settings, if there is none.
+            Create the namespace with these settings if it is missing.
 
         Raises
         ------
@@ -150,17 +152,17 @@ class Truth(ChunkReader):
 
     @contextlib.contextmanager
     def acknowledging_at_the_end(self) -> Iterator[None]:
-        """Let readers wait for the end of a call of many writes before they must see them.
+        """Acknowledge the writes of a call at its end; until then readers need not see them.
 
-        Only for writes that remove nothing: a reader cannot continue with deleted chunks.
+        This covers only writes that remove nothing: a reader cannot continue with deleted chunks.
         """
-        mine: list[int] = []
-        self._call.generations = mine
+        generations: list[int] = []
+        self._call.generations = generations
         try:
             yield
         finally:
             self._call.generations = None
-            self._acknowledge(mine)
+            self._acknowledge(generations)
 
     def _acknowledge(self, generations: Iterable[int]) -> None:
         with self._lock:
@@ -168,7 +170,7 @@ class Truth(ChunkReader):
                 self._unacknowledged.pop(generation, None)
 
     def acknowledged(self, commit: Commit) -> int:
-        """Return the newest generation up to this one that no open call wrote."""
+        """Return the newest generation up to this commit that no open call wrote."""
         generation = commit.generation
         with self._lock:
             if self._unacknowledged.get(generation) == commit.mark:
@@ -177,10 +179,11 @@ class Truth(ChunkReader):
         return generation
 
     def _note(self, commit: Commit) -> None:
-        mine: list[int] | None = getattr(self._call, "generations", None)
-        if mine is not None:
+        """Leave a commit unacknowledged while a call of this thread is open."""
+        generations: list[int] | None = getattr(self._call, "generations", None)
+        if generations is not None:
             with self._lock:
-                mine.append(commit.generation)
+                generations.append(commit.generation)
                 self._unacknowledged[commit.generation] = commit.mark
 
     def apply(
@@ -199,17 +202,17 @@ class Truth(ChunkReader):
         Parameters
         ----------
         writes : sequence of ChunkWrite
-            With distinct ids; a held id is replaced.
+            With distinct ids; a stored id is replaced.
         delete_ids, delete_documents : iterables of str
-            Unknown ones are ignored. Deleting a document forgets its fingerprint.
+            Unknown ones are ignored. Deleting a document deletes its fingerprint.
         fingerprints : mapping of document id to fingerprint
         embedding : EmbeddingState, optional
             The model of the vectors of ``writes``.
         instead_of : mapping of chunk id to row, optional
-            Chunks of ``writes`` that are no longer in their row are skipped: they were
+            Skip chunks of ``writes`` that are no longer in their row, because they were
             replaced or deleted meanwhile.
         standing : Standing, optional
-            What ``writes`` follow from.
+            The versions that ``writes`` depend on.
 
         Raises
         ------
@@ -227,23 +230,23 @@ class Truth(ChunkReader):
             instead_of,
             standing,
         )
-        tried: list[Outcome] = []
+        outcomes: list[Outcome] = []
 
         def attempt() -> Outcome:
             mark = new_mark()
             try:
                 with self.database.write() as connection:
-                    tried.append(self._write(connection, mark, batch))
-                    if not (tried[-1].replaced or tried[-1].deleted):
-                        self._note(Commit(tried[-1].generation, mark))
+                    outcomes.append(self._write(connection, mark, batch))
+                    if not (outcomes[-1].replaced or outcomes[-1].deleted):
+                        self._note(Commit(outcomes[-1].generation, mark))
             except BaseException as error:
                 # Another process may commit this generation next.
-                self._acknowledge(outcome.generation for outcome in tried)
-                # If the connection broke while committing, the truth tells the outcome.
-                lost = isinstance(error, ConnectionLostError) and error.maybe_kept
-                if not (lost and self._is_applied(batch)):
+                self._acknowledge(outcome.generation for outcome in outcomes)
+                # If the connection broke during the commit, look whether it was applied.
+                is_unknown = isinstance(error, ConnectionLostError) and error.maybe_kept
+                if not (is_unknown and self._is_applied(batch)):
                     raise
-            return tried[-1]
+            return outcomes[-1]
 
         return self.database.retrying(attempt)
 
@@ -255,7 +258,7 @@ class Truth(ChunkReader):
         embedding: EmbeddingState | None = None,
         fingerprints: Mapping[str, str] | None = None,
     ) -> NDArray[np.int64] | None:
-        """Write chunks of which none is held in one transaction; nothing is looked up.
+        """Write new chunks in one transaction, without looking them up.
 
         Parameters
         ----------
@@ -269,7 +272,7 @@ class Truth(ChunkReader):
         Returns
         -------
         ndarray of int64, or None
-            The row numbers, in order; None if some id is held, and nothing was written.
+            The row numbers, in order; None if some id exists, and nothing was written.
         """
         epoch = embedding.epoch if embedding else None
         vectors = [None] * len(rows) if vectors is None else vectors
@@ -282,62 +285,69 @@ class Truth(ChunkReader):
                 generation = self._advance(connection, mark)
                 if embedding is not None:
                     self.embeddings.settle(connection, embedding)
-                mine, now = (repeat(of_all, len(rows)) for of_all in (self.namespace, generation))
-                placed = (mine, *columns[:PLACE], now, *columns[PLACE:], epochs, vectors)
-                for page in pages(zip(*placed, strict=True)):
+                written = (
+                    repeat(self.namespace, len(rows)),
+                    *columns[:PLACE],
+                    repeat(generation, len(rows)),
+                    *columns[PLACE:],
+                    epochs,
+                    vectors,
+                )
+                for page in pages(zip(*written, strict=True)):
                     added = connection.executemany(f"{INSERT_CHUNK} ON CONFLICT DO NOTHING", page)
                     if added.rowcount < len(page):
                         connection.rollback()
                         return None
                 self.files.write(connection, (), fingerprints or {})
-                found = self._rows_of_generation(connection, generation)
+                numbers = self._rows_of_generation(connection, generation)
             self._note(Commit(generation, mark))
-            return found
+            return numbers
 
         return self.database.retrying(attempt)
 
     def _rows_of_generation(self, connection: Connection, generation: int) -> NDArray[np.int64]:
-        """Return the rows that one commit wrote, ascending: as they were written."""
-        of_it = "FROM chunks WHERE namespace = ? AND generation = ?"
+        """Return the rows that one commit wrote, ascending: in the order of writing."""
+        source = "FROM chunks WHERE namespace = ? AND generation = ?"
         bound = (self.namespace, generation)
         first, last, count = connection.execute(
-            f"SELECT min(row), max(row), count(*) {of_it}", bound
+            f"SELECT min(row), max(row), count(*) {source}", bound
         ).fetchone()
-        if count and last - first + 1 == count:  # nobody else wrote in between
+        if count and last - first + 1 == count:  # no other namespace wrote in between
             return np.arange(first, last + 1)
-        found = connection.execute(f"SELECT row {of_it} ORDER BY row", bound)
-        return np.array([row for (row,) in found], dtype=np.int64)
+        rows = connection.execute(f"SELECT row {source} ORDER BY row", bound)
+        return np.array([row for (row,) in rows], dtype=np.int64)
 
     def _write(self, connection: Connection, mark: int, batch: Batch) -> Outcome:
-        # First the counter: its row lock makes generations follow commit order.
+        # The counter comes first: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
         writes, instead_of = batch.writes, batch.instead_of
         if batch.embedding is not None:
             self.embeddings.settle(connection, batch.embedding)
         if (standing := batch.standing) is not None:
-            rows = self._found(connection, "row", "id", standing.ids)
-            rows |= self._found(connection, "row", "version_of", standing.ids)
+            rows = self._values_where(connection, "row", "id", standing.ids)
+            rows |= self._values_where(connection, "row", "version_of", standing.ids)
             if rows != standing.rows:
                 raise OvertakenError
-        replaced = self._found(connection, "row", "id", [w.chunk.id for w in writes])
+        replaced = self._values_where(connection, "row", "id", [w.chunk.id for w in writes])
         if instead_of is not None:
             writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
             replaced = {instead_of[write.chunk.id] for write in writes}
-        deleted = self._found(connection, "row", "id", batch.ids)
-        deleted |= self._found(connection, "row", "document_id", batch.documents)
-        whole = {*batch.ids, *self._found(connection, "id", "row", deleted)}
-        deleted |= self._found(connection, "row", "version_of", whole)
+        deleted = self._values_where(connection, "row", "id", batch.ids)
+        deleted |= self._values_where(connection, "row", "document_id", batch.documents)
+        whole = {*batch.ids, *self._values_where(connection, "id", "row", deleted)}
+        deleted |= self._values_where(connection, "row", "version_of", whole)
         deleted -= replaced
-        if gone := replaced | deleted:
+        gone = replaced | deleted
+        if gone:
             self.answers.forget(connection, gone, [write.chunk for write in writes])
-        touched = self._found(connection, "document_id", "row", deleted)
+        touched = self._values_where(connection, "document_id", "row", deleted)
         self._remove(connection, gone, generation)
         for page in pages(writes):
             written = [self._values(write, generation, batch.embedding) for write in page]
             connection.executemany(INSERT_CHUNK, written)
         self.text_store.remember([write.chunk for write in writes], generation)
-        # Of a document without chunks neither name nor fingerprint is kept.
-        emptied = touched - self._found(connection, "document_id", "document_id", touched)
+        # A document without chunks keeps neither name nor fingerprint.
+        emptied = touched - self._values_where(connection, "document_id", "document_id", touched)
         self.files.write(connection, [*batch.documents, *emptied], batch.fingerprints)
         if not (writes or deleted or batch.documents or batch.fingerprints):
             connection.rollback()
@@ -345,17 +355,18 @@ class Truth(ChunkReader):
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
     def _is_applied(self, batch: Batch) -> bool:
-        """Return whether the truth is as a batch would leave it."""
-        if batch.instead_of is not None:  # the same chunks, in new rows
+        """Return whether the truth is in the state that a batch leads to."""
+        if batch.instead_of is not None:  # it writes the same chunks to new rows
             rows = self.rows_of(write.chunk.id for write in batch.writes)
             return all(batch.instead_of[id_] != row for id_, row in rows.items())
-        wanted = {write.chunk.id: digest(write.chunk) for write in batch.writes}
-        held = self.digests([*wanted, *batch.ids])
-        return held == wanted and not any(
-            self.ids_of_document(document) - wanted.keys() for document in batch.documents
+        expected = {write.chunk.id: digest(write.chunk) for write in batch.writes}
+        stored = self.digests([*expected, *batch.ids])
+        return stored == expected and not any(
+            self.ids_of_document(document) - expected.keys() for document in batch.documents
         )
 
     def _advance(self, connection: Connection, mark: int) -> int:
+        """Begin a commit, and return its generation."""
         connection.execute(
             "UPDATE namespaces SET generation = generation + 1, mark = ? WHERE namespace = ?",
             (mark, self.namespace),
@@ -368,18 +379,17 @@ class Truth(ChunkReader):
         self.history.record(connection, Commit(generation, mark))
         return generation
 
-    def _found(
+    def _values_where(
         self, connection: Connection, wanted: str, column: str, values: Iterable[Any]
     ) -> set[Any]:
-        """Return one column of the chunks with some values in another."""
-        found: set[Any] = set()
-        # Rows are found fastest by themselves.
+        """Return the values of one column where another one has some values."""
+        results: set[Any] = set()
         mine = MINE_BY_ROW if column == "row" else "namespace = ?"
         query = f"SELECT DISTINCT {wanted} FROM chunks WHERE {mine} AND {column} IN"
         for page in pages(sorted(values)):
             rows = connection.execute(f"{query} ({marks(page)})", (self.namespace, *page))
-            found.update(value for (value,) in rows)
-        return found - {None}
+            results.update(value for (value,) in rows)
+        return results - {None}
 
     def _remove(self, connection: Connection, rows: set[int], generation: int) -> None:
         for page in pages(sorted(rows)):
@@ -392,14 +402,14 @@ class Truth(ChunkReader):
     def _values(
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
     ) -> tuple[Any, ...]:
-        """Return a row as :data:`~hebbgraph.store.chunk_rows.INSERT_CHUNK` takes it."""
+        """Return a row for :data:`~hebbgraph.store.chunk_rows.INSERT_CHUNK`."""
         row = row_of(write.chunk, write.candidates, write.digest, self.text_store)
         epoch = embedding.epoch if embedding and write.vector else None
         return (self.namespace, *row[:PLACE], generation, *row[PLACE:], epoch, write.vector)
 
     @retried
     def drop_tombstones(self) -> None:
-        """Forget which rows were deleted; older copies will start from nothing."""
+        """Delete tombstones; derived parts of older commits will start from nothing."""
         with self.database.write() as connection:
             mine = (self.namespace,)
             connection.execute("UPDATE namespaces SET floor = generation WHERE namespace = ?", mine)
@@ -418,22 +428,17 @@ class Truth(ChunkReader):
             complete = state.floor <= commit.generation <= state.commit.generation and (
                 self.history.knew(connection, commit)
             )
-            since = commit.generation if complete else -1
-            since_then = "WHERE namespace = ? AND generation > ? ORDER BY row"
-            added, gone = (
-                connection.execute(
-                    f"SELECT row FROM {table} {since_then}", (self.namespace, since)
-                ).fetchall()
+            if not complete:
+                return Changes(state, self._rows_since(connection, "chunks", -1), nothing, False)
+            added, removed = (
+                self._rows_since(connection, table, commit.generation)
                 for table in ("chunks", "tombstones")
             )
-            return Changes(
-                state,
-                self._ascending(added),
-                self._ascending(gone) if complete else nothing,
-                complete,
-            )
+            return Changes(state, added, removed)
 
-    def _ascending(self, found: Sequence[tuple[int]]) -> IntArray:
-        rows = [row for (row,) in found]
+    def _rows_since(self, connection: Connection, table: str, generation: int) -> IntArray:
+        """Return the rows that a table got after a generation, ascending."""
+        query = f"SELECT row FROM {table} WHERE namespace = ? AND generation > ? ORDER BY row"
+        rows = [row for (row,) in connection.execute(query, (self.namespace, generation))]
         self.check_order(rows)
         return np.array(rows, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What one transaction is to do to the chunks of a namespace, and what it did."""
+"""A transaction on the chunks of a namespace, and its outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Batch", "ChunkWrite", "Outcome", "OvertakenError", "Standing"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk to write, with its tag candidates by kind, and its digest if that is known."""
+    """A chunk to write, with its tag candidates by kind, and its digest if known."""
 
     chunk: Chunk
     candidates: Mapping[str, Sequence[str]]
@@ -23,7 +23,7 @@ class ChunkWrite:
 
 
 class Batch(NamedTuple):
-    """What one transaction is to do; see :meth:`Truth.apply`."""
+    """The arguments of :meth:`Truth.apply`."""
 
     writes: Sequence[ChunkWrite]
     ids: Sequence[str]
@@ -35,18 +35,18 @@ class Batch(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Chunks by id, and the rows where they and their old versions were read."""
+    """Ids of chunks, and the rows in which they and their old versions were read."""
 
     ids: frozenset[str]
     rows: frozenset[int]
 
 
 class OvertakenError(Exception):
-    """Versions were changed between reading them and writing what follows from them."""
+    """Another writer changed versions after they were read, and before the dependent write."""
 
 
 class Outcome(NamedTuple):
-    """What one transaction did."""
+    """How many chunks one transaction added, replaced and deleted."""
 
     added: int
     replaced: int
