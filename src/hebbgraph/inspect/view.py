@@ -18,7 +18,7 @@ from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
 from hebbgraph.learning.survey import deeds_of
-from hebbgraph.recall.search import Slots
+from hebbgraph.recall.search import VectorSlots
 from hebbgraph.records import Colony, LearnedParameter, Recall
 from hebbgraph.records.explanations import Explanation, Trace
 from hebbgraph.records.lesson_report import LessonReport
@@ -118,7 +118,7 @@ class Inspection:
         table = self._index._parts.derived.vectors
         if table is None or not len(table.rows):
             return None
-        return Slots(graph, table).likeness(graph.alive, table)
+        return VectorSlots(graph, table).likeness(graph.alive, table)
 
     def documents(self, containing: str = "", *, limit: int = 100) -> DocumentList:
         """List the documents that the index was made of, the one indexed last first.

@@ -1,10 +1,10 @@
-"""The rank step of a judge: a second look at the first hits, and at the paths that found them.
+"""The rank step of a judge: a second look at the first hits and the paths that found them.
 
-A judge is asked once a recall, about all of them. It names the passages that are needed, which come
-first, in its order; or it scores all. Scores may lie on any scale, so only their order counts: the
-hit that it puts first is given the highest of the recall's own scores, the second the next one, and
-so on, and the fused score is a weighted mean of that and the hit's own. So scores keep their
-meaning. A reranker is a judge that scores texts and sees no path.
+A judge is called once per recall, with all of these hits. It either names the passages that are
+needed, which then come first, in its order; or it scores all. Its scores may lie on any scale, so
+only their order counts: the hit that it puts first gets the highest of the recall's own scores, the
+second the next one, and so on. The fused score is a weighted mean of that and the hit's own score,
+so scores keep their meaning. A reranker is a judge that scores texts and sees no paths.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hebbgraph.settings import RerankSettings
 
 __all__ = ["Judging", "as_judge", "certainty", "fused_scores"]
 
-#: No new call starts while this many earlier ones have not returned.
-_MOST_STALLED = 4
+#: Start no new call while this many earlier ones have not returned.
+_MAX_STALLED = 4
 
 
 def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatArray:
@@ -39,7 +39,7 @@ def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatA
     ----------
     own : ndarray of float, shape (n,), descending
     reranked : ndarray of float, shape (n,)
-        On any scale, higher is better. Equal ones keep the recall's order.
+        On any scale, higher is better. Ties keep the recall's order.
     weight : float, in [0, 1]
         Of the reranker.
 
@@ -60,12 +60,12 @@ class Judging(RankStep):
 
     Parameters
     ----------
-    judge : Judge, or what :func:`as_judge` makes one
+    judge : Judge, or a model for :func:`as_judge`
     settings : RerankSettings
     below : float, in [0, 1]
-        Only recalls with less :func:`certainty` are judged.
+        Judge only recalls with less :func:`certainty`.
     reranks : bool
-        Whether it is a reranker: asked about texts, without paths.
+        Whether it is a reranker, which gets texts without paths.
     """
 
     def __init__(
@@ -78,47 +78,47 @@ class Judging(RankStep):
         self._stalled: list[threading.Event] = []
 
     def hits(self, k: int) -> int:
-        """Return how many hits the judge sees, or more."""
+        """Return at least the number of hits that the judge sees."""
         return max(k, self.settings.first)
 
     def finish(self, recall: Recall, k: int) -> Recall:
-        """Return the hits in the judge's order, or a note if it gave none."""
+        """Return the recall in the judge's order, or with a note if the judge failed."""
         hits = recall.hits
         first = [hit for hit in hits[: self.settings.first] if hit.score > 0]
         if len(first) < 2 or (self.below < 1 and certainty(recall, k) >= self.below):
             return recall
         try:
-            said = self._asked(in_full(recall.query, recall.history), first)
-            if not (self._reranks or isinstance(said, str)):
-                said = list(said)  # it may be a generator
-            named = None if self._reranks else _named(said, first)
-            scores = _checked(said, len(first)) if named is None else _by_place(named, first)
+            verdict = self._ask(in_full(recall.query, recall.history), first)
+            if not (self._reranks or isinstance(verdict, str)):
+                verdict = list(verdict)  # it may be a generator
+            named = None if self._reranks else _named_ids(verdict, first)
+            scores = _scores(verdict, len(first)) if named is None else _by_place(named, first)
             weight = self.settings.weight if named is None else 1.0
         except Exception as error:
             note = f"not {'reranked' if self._reranks else 'judged'}: {in_short(error)}"
             return recall.model_copy(update={"notes": (*recall.notes, note)})
         fused = fused_scores(np.array([hit.score for hit in first]), scores, weight)
-        scored = zip(first, fused.tolist(), scores.tolist(), strict=True)
-        order = sorted(scored, key=lambda entry: (-round(entry[1], 9), -entry[2], entry[0].rank))
-        seen = [
+        entries = zip(first, fused.tolist(), scores.tolist(), strict=True)
+        order = sorted(entries, key=lambda entry: (-round(entry[1], 9), -entry[2], entry[0].rank))
+        reordered = [
             hit.model_copy(update={"score": score, "reranked": judged, "rank": rank})
             for rank, (hit, score, judged) in enumerate(order, 1)
         ]
-        judged_hits = (*seen, *hits[len(first) :])
+        judged_hits = (*reordered, *hits[len(first) :])
         if any(hit.stale is not None for hit in hits):
             judged_hits = below_replacements(judged_hits, hits)
         return recall.model_copy(update={"hits": judged_hits, "judged": named or ()})
 
-    def _asked(self, question: str, hits: list[Hit]) -> Any:
+    def _ask(self, question: str, hits: list[Hit]) -> Any:
         self._stalled = [call for call in self._stalled if not call.is_set()]
-        if len(self._stalled) >= _MOST_STALLED:
+        if len(self._stalled) >= _MAX_STALLED:
             raise TimeoutError(f"{len(self._stalled)} earlier calls have not returned yet")
         returned = threading.Event()
 
         def call() -> Any:
             try:
-                said = self._judge(question, hits)
-                return _awaited(said) if inspect.isawaitable(said) else said
+                verdict = self._judge(question, hits)
+                return _awaited(verdict) if inspect.isawaitable(verdict) else verdict
             finally:
                 returned.set()
 
@@ -133,8 +133,8 @@ class Judging(RankStep):
 def certainty(recall: Recall, k: int) -> float:
     """Return how sure a recall is of its first k hits.
 
-    That is its confidence, times how far they stand out: what the hits behind them lack, on
-    average, to their mean score. What was learned lifts few hits, so it rises as an index learns.
+    It is the recall's confidence times one minus the ratio of two mean scores: that of the other
+    hits and that of the first k. It rises as an index learns, since learning lifts few hits.
 
     Returns
     -------
@@ -149,17 +149,16 @@ def certainty(recall: Recall, k: int) -> float:
 
 
 def as_judge(model: Any) -> Judge:
-    """Return a judge: a callable as it is, or what asks a model.
+    """Return a judge that asks a model, or a callable unchanged.
 
     Parameters
     ----------
     model : object
-        With ``invoke`` or ``complete``, a language model of LangChain or LlamaIndex: it is asked
-        once which passages are needed. With ``predict``, a cross-encoder: it scores pairs of the
-        question and a passage, which the path that found it precedes. Else a
-        :class:`~hebbgraph.protocols.Judge`.
+        With ``invoke`` or ``complete``, a language model of LangChain or LlamaIndex: asked once
+        which passages are needed. With ``predict``, a cross-encoder: scores pairs of the question
+        and a passage, after the path that found it. Else a :class:`~hebbgraph.protocols.Judge`.
     """
-    if hasattr(model, "invoke") or hasattr(model, "complete"):  # LlamaIndex's predict, too
+    if hasattr(model, "invoke") or hasattr(model, "complete"):  # LlamaIndex's LLMs have predict too
         from hebbgraph.recall.listwise import ListwiseJudge
 
         return ListwiseJudge(model)
@@ -170,47 +169,47 @@ def as_judge(model: Any) -> Judge:
 
 
 def _reranker(model: Any) -> Judge:
-    """Return a judge that sees texts alone, as a reranker does."""
+    """Return a judge that passes texts without paths to a reranker."""
     if (predict := getattr(model, "predict", None)) is not None:
         return lambda question, hits: predict([(question, passage_text(h.chunk)) for h in hits])
     return lambda question, hits: model(question, [passage_text(hit.chunk) for hit in hits])
 
 
 def _with_path(hit: Hit) -> str:
-    """Return a passage, after the path to it where that leads over others."""
+    """Return a passage, preceded by the path to it if that leads over other nodes."""
     passage = passage_text(hit.chunk)
     return f"{hit.path_text}\n{passage}" if len(hit.path) > 2 else passage
 
 
-def _named(said: Any, hits: list[Hit]) -> tuple[str, ...] | None:
-    """Return the ids that a judge named, each once; None if it scored instead."""
-    if isinstance(said, str):
-        raise TypeError(f"expected a list of ids, or of scores; got {said!r:.80}")
-    if any(not isinstance(one, str) for one in said):
+def _named_ids(verdict: Any, hits: list[Hit]) -> tuple[str, ...] | None:
+    """Return the distinct ids that a judge named; None if it scored instead."""
+    if isinstance(verdict, str):
+        raise TypeError(f"expected a list of ids, or of scores; got {verdict!r:.80}")
+    if not all(isinstance(chunk_id, str) for chunk_id in verdict):
         return None
     known = {hit.chunk.id for hit in hits}
-    if unknown := [one for one in said if one not in known]:
+    if unknown := [chunk_id for chunk_id in verdict if chunk_id not in known]:
         raise ValueError(f"expected ids of its candidates, got {unknown[0]!r:.80}")
-    return tuple(dict.fromkeys(said))
+    return tuple(dict.fromkeys(verdict))
 
 
 def _by_place(named: tuple[str, ...], hits: list[Hit]) -> FloatArray:
-    """Return 1 for what was named first, 1/2 for the second, and so on; 0 for what was not."""
-    place = {chunk_id: at for at, chunk_id in enumerate(named, 1)}
-    return np.array([1.0 / place[one] if (one := hit.chunk.id) in place else 0.0 for hit in hits])
+    """Return 1 for the hit named first, 1/2 for the second, and so on; 0 for hits not named."""
+    scores = {chunk_id: 1.0 / place for place, chunk_id in enumerate(named, 1)}
+    return np.array([scores.get(hit.chunk.id, 0.0) for hit in hits])
 
 
-def _awaited(scores: Any) -> Any:
-    """Wait for what a judge says that is a coroutine function."""
+def _awaited(verdict: Any) -> Any:
+    """Wait for the verdict of a judge that is a coroutine function."""
     import asyncio
 
     async def wait() -> Any:
-        return await scores
+        return await verdict
 
     return asyncio.run(wait())
 
 
-def _checked(scores: Any, expected: int) -> FloatArray:
+def _scores(scores: Any, expected: int) -> FloatArray:
     array = np.asarray(scores, dtype=np.float64)
     if array.shape == (expected, 1):
         array = array[:, 0]

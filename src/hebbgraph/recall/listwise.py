@@ -1,4 +1,4 @@
-"""A judge that is a language model: one call about all candidates, and numbers for an answer."""
+"""A judge that is a language model, called once for all candidates; it answers with numbers."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class ListwiseJudge:
         ]
         data = json.dumps({"question": question, "passages": passages}, ensure_ascii=False)
         text = self._ask(_PROMPT.format(boundary=secrets.token_hex(8), data=data)).text
-        if not (found := _ANSWER.findall(text)):
+        if not (answers := _ANSWER.findall(text)):
             raise ValueError(f'expected {{"passages": [numbers]}}, got {text!r:.80}')
-        numbers = [int(number) for number in re.findall(r"\d{1,9}", found[-1])]
+        numbers = [int(number) for number in re.findall(r"\d{1,9}", answers[-1])]
         if wrong := [number for number in numbers if not 1 <= number <= len(hits)]:
             raise ValueError(f"expected numbers from 1 to {len(hits)}, got {wrong[0]}")
         return [hits[number - 1].chunk.id for number in dict.fromkeys(numbers)]

@@ -23,16 +23,16 @@ __all__ = ["Masks", "Passing", "Where"]
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 
-_MASKS_KEPT = 32
+_CACHE_SIZE = 32
 
 logger = logging.getLogger(__name__)
 
 
 class Passing(NamedTuple):
-    """The chunks that pass a filter, and what all of them have, if known.
+    """The chunks that pass a filter.
 
-    ``whole`` says that no live chunk is excluded, so that nobody has to count; ``misfit`` why
-    none passes, if that follows from the kind of the stored values.
+    ``cover`` is what all of them have, if known. ``whole`` is True if no live chunk is excluded.
+    ``misfit`` says why none passes, if that follows from the type of the stored values.
     """
 
     mask: BoolArray
@@ -41,7 +41,7 @@ class Passing(NamedTuple):
     misfit: str | None = None
 
     def within(self, mask: BoolArray) -> Passing:
-        """Return the same with another mask, which excludes at least as much."""
+        """Return the same with a narrower mask."""
         return self if mask is self.mask else self._replace(mask=mask, whole=False)
 
 
@@ -71,10 +71,10 @@ class Masks:
             key = None
         if key is not None and ('"$colony"' in key or '"$stale"' in key):
             key = None  # these may change while the graph does not
-        kept = None if key is None else self._masks.get(key)
-        if key is not None and kept and kept[0] is graph and kept[1] == graph.state:
+        cached = None if key is None else self._masks.get(key)
+        if key is not None and cached and cached[0] is graph and cached[1] == graph.state:
             self._masks.move_to_end(key)
-            return kept[2]
+            return cached[2]
         if self._columns is None or self._columns.graph is not graph:
             self._columns = MetadataFields(self._truth, graph, self._colony_of, self._stale)
         mask = condition.mask(self._columns) & graph.alive
@@ -86,6 +86,6 @@ class Masks:
                 logger.warning("no chunk passes a filter: %s", passing.misfit)
         if key is not None:
             self._masks[key] = (graph, graph.state, passing)
-            while len(self._masks) > _MASKS_KEPT:
+            if len(self._masks) > _CACHE_SIZE:
                 self._masks.popitem(last=False)
         return passing

@@ -1,4 +1,4 @@
-"""Why no chunk passes a filter, where the filter itself is the likely mistake."""
+"""Why no chunk passes a filter, if the filter itself is the likely mistake."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hebbgraph.filters import (
 
 __all__ = ["misfit"]
 
-_NO_KIND = "null"
-#: Operators that hold only for values of the kind that they are given.
-_OF_ONE_KIND = frozenset({"$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$any", "$all"})
+_NULL = "null"
+#: Operators that match only values of the type of their operand.
+_TYPED = frozenset({"$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$any", "$all"})
 
 
 def misfit(where: Filter, reader: FieldReader) -> str | None:
-    """Say why no chunk passes, if a field is missing everywhere or has values of another kind."""
+    """Say that a field is missing everywhere, or has only values of another type."""
     if isinstance(where, AllOf | AnyOf):
         return next(filter(None, (misfit(part, reader) for part in where.parts)), None)
     if not isinstance(where, Condition) or where.field in SPECIAL_FIELDS:
@@ -32,27 +32,26 @@ def misfit(where: Filter, reader: FieldReader) -> str | None:
     stored: set[str] = set()
 
     def note(value: Any) -> bool:
-        stored.update(map(_kind, elements(value)))
+        stored.update(map(_json_type, elements(value)))
         return False
 
     reader.where(where.field, note)
-    stored -= {_NO_KIND}
+    stored -= {_NULL}
     if not stored:
         return None if where.predicate(MISSING) else f"no chunk has a field {where.field!r}"
-    compared = {_kind(one) for one in elements(where.operand)} - {_NO_KIND}
-    if where.operator not in _OF_ONE_KIND or not compared or compared & stored:
+    compared = set(map(_json_type, elements(where.operand))) - {_NULL}
+    if where.operator not in _TYPED or not compared or compared & stored:
         return None
-    given, kept = " or ".join(sorted(compared)), " or ".join(sorted(stored))
     return (
-        f"{where.field!r} is compared with a value of type {given}, but its values are of type "
-        f"{kept}"
+        f"{where.field!r} is compared with a value of type {' or '.join(sorted(compared))}, but "
+        f"its values are of type {' or '.join(sorted(stored))}"
     )
 
 
-def _kind(value: Any) -> str:
-    """Return what JSON calls a value of this kind."""
+def _json_type(value: Any) -> str:
+    """Return what JSON calls the type of a value."""
     if value is MISSING or value is None:
-        return _NO_KIND
+        return _NULL
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int | float):

@@ -1,14 +1,16 @@
-"""What a question names by its whole title stands among the first hits.
+"""Titles that a question names: one passage of each is among the first hits.
 
-Evidence and activation see words: "A League of Their Own" is common ones, and passages about a
-Thelma and a Louise hold rarer ones. A title that stands in the question as it is says more. So of
-each title that a question names, one passage is among the first three (or as many as there are
-titles named), and before passages that are titled by a part of it. A passage that is there already
-stays where it is.
+Evidence and activation see single words, and those of "A League of Their Own" are common. A whole
+title in the question says more. So for each title that a question names, one passage is among the
+first three (or among as many as there are titles named), and above passages whose title is a part
+of that title. A passage that already ranks there stays where it is.
 
-A title counts as named if it is the whole title of a passage, if it stands alone, not inside a
-longer name (*Ash Fenn* in "Ash Fenn Mill"), and if it is several words written as a name, or as
-rare as the rarest word of the question: "information systems" is a commonplace.
+A question names a title if
+
+- it is the whole title of a passage,
+- it is not part of a longer name, as *Ash Fenn* is in "Ash Fenn Mill", and
+- it consists of several words written as a name, or is as rare as the rarest word of the question.
+  "Information systems" is neither.
 """
 
 from __future__ import annotations
@@ -25,90 +27,100 @@ from hebbgraph.text.tokens import phrase_key, stop_words, tokenize_word
 
 __all__ = ["is_named", "show_named", "titled_by"]
 
-_AMONG = 3
-#: Of the passages that share a title, so many of the best are looked at.
-_LOOKED_AT = 8
-#: By so much a passage that is moved ahead exceeds the one that it passes.
-_AHEAD = 1e-6
-_ENDS = ',.;:!?"”“)]»'
-_OPENS = "\"“(['«"
+#: One passage of each named title is among this many hits.
+_FIRST = 3
+#: Of passages with the same title, check this many of the best.
+_CANDIDATES = 8
+#: By how much a raised score exceeds the one that it passes.
+_MARGIN = 1e-6
+_CLOSING = ',.;:!?"”“)]»'
+_OPENING = "\"“(['«"
 
 
 def show_named(
-    found: Activation, graph: TagGraph, question: Question, allowed: BoolArray
+    activation: Activation, graph: TagGraph, question: Question, allowed: BoolArray
 ) -> Activation:
-    """Raise the scores of what a question names, where it would not be among the first.
+    """Raise the scores of named passages that would not be among the first hits.
 
     Parameters
     ----------
-    found : Activation
-        Without what memory adds: what was learned may still move it.
+    activation : Activation
+        Before memory adds to it: what was learned may still move a named passage.
     graph : TagGraph
     question : Question
     allowed : ndarray of bool, indexed by slot
         Slots that take part.
     """
-    named = _named(graph, question)
+    named = {}  # position in the activation: title
+    for tag in _named_tags(graph, question):
+        if (position := _best_titled(activation, graph, tag, allowed)) is not None:
+            named[position] = graph.phrases.keys[tag]
     if not named:
-        return found
-    wholly = {}
-    for tag in named:
-        if (at := _best_titled(found, graph, tag, allowed)) is not None:
-            wholly[at] = graph.phrases.keys[tag]
-    if not wholly:
-        return found
-    scores, most = found.scores, max(_AMONG, len(wholly))
-    order = np.lexsort((found.chunks, -scores))[: most + len(wholly)]
-    others = [at for at in order.tolist() if at not in wholly]
-    first = others[most - len(wholly)] if len(others) > most - len(wholly) else None
-    limit = 0.0 if first is None else float(scores[first])
-    raised: dict[int, float] = {}
-    titles = [(at, _titles(graph, int(found.chunks[at]))) for at in others[:most]]
-    for at, key in sorted(wholly.items(), key=lambda item: (scores[item[0]], -item[0])):
-        parts = [scores[other] for other, held in titles if any(_is_in(one, key) for one in held)]
-        least = max(limit, *parts) if parts else limit
-        if scores[at] <= least:
-            limit = raised[at] = min(least + _AHEAD, 1.0)
-    return _with_scores(found, raised) if raised else found
-
-
-def _named(graph: TagGraph, question: Question) -> list[int]:
-    """Return the tags of which some passage may have the name as its whole title."""
-    own = [
-        tag for tag in question.cues if tag not in question.carried and tag not in question.foreign
+        return activation
+    scores, n_first = activation.scores, max(_FIRST, len(named))
+    order = np.lexsort((activation.chunks, -scores))[: n_first + len(named)]
+    others = [position for position in order.tolist() if position not in named]
+    n_kept = n_first - len(named)  # of the others, this many stay above the named passages
+    limit = float(scores[others[n_kept]]) if len(others) > n_kept else 0.0
+    titles = [
+        (position, _titles(graph, int(activation.chunks[position])))
+        for position in others[:n_first]
     ]
-    titled = graph.title_counts(np.array(own, np.int64)) > 0
+    raised: dict[int, float] = {}
+    for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], -item[0])):
+        partial = [
+            float(scores[other])
+            for other, its_titles in titles
+            if any(_is_part(title, key) for title in its_titles)
+        ]
+        floor = max([limit, *partial])
+        if scores[position] <= floor:
+            limit = raised[position] = min(floor + _MARGIN, 1.0)
+    return _with_scores(activation, raised) if raised else activation
+
+
+def _named_tags(graph: TagGraph, question: Question) -> list[int]:
+    """Return the cues of the question itself that are titles and named as such."""
+    cues = [
+        cue for cue in question.cues if cue not in question.carried and cue not in question.foreign
+    ]
+    is_title = graph.title_counts(np.array(cues, np.int64)) > 0
     keys = graph.phrases.keys
     return [
-        tag
-        for tag, is_title in zip(own, titled.tolist(), strict=True)
-        if is_title
-        and is_named(keys[tag], question.query, rare=question.trust.get(tag, 1.0) >= 1.0)
+        cue
+        for cue, titled in zip(cues, is_title.tolist(), strict=True)
+        if titled and is_named(keys[cue], question.query, rare=question.trust.get(cue, 1.0) >= 1.0)
     ]
 
 
 def titled_by(graph: TagGraph, query: str) -> IntArray:
-    """Return the chunks whose whole title a question is."""
+    """Return the chunks whose whole title is the question."""
     tag = graph.phrases.number(phrase_key(query))
-    if tag is None:
-        return np.empty(0, np.int64)
+    return np.empty(0, np.int64) if tag is None else _titled(graph, tag)
+
+
+def _titled(graph: TagGraph, tag: int) -> IntArray:
+    """Return the chunks that have a tag as a title."""
     _, chunks, is_title = graph.chunks_of(np.array([tag], np.int64))
     return chunks[is_title]
 
 
-def _best_titled(found: Activation, graph: TagGraph, tag: int, allowed: BoolArray) -> int | None:
-    """Return the place of the best chunk whose whole title a tag is."""
-    _, chunks, is_title = graph.chunks_of(np.array([tag], np.int64))
-    holders = chunks[is_title]
-    holders = holders[allowed[holders]]
-    at = np.minimum(found.chunks.searchsorted(holders), max(len(found.chunks) - 1, 0))
-    at = at[found.chunks[at] == holders] if len(found.chunks) else at[:0]
-    best = at[np.lexsort((found.chunks[at], -found.scores[at]))][:_LOOKED_AT]
+def _best_titled(
+    activation: Activation, graph: TagGraph, tag: int, allowed: BoolArray
+) -> int | None:
+    """Return the position of the best chunk whose whole title is the tag."""
+    if not len(activation.chunks):
+        return None
+    titled = _titled(graph, tag)
+    titled = titled[allowed[titled]]
+    positions = np.minimum(activation.chunks.searchsorted(titled), len(activation.chunks) - 1)
+    positions = positions[activation.chunks[positions] == titled]
+    order = np.lexsort((activation.chunks[positions], -activation.scores[positions]))
     key = graph.phrases.keys[tag]
-    for place in best.tolist():
-        titles = _titles(graph, int(found.chunks[place]))
-        if not any(_is_in(key, other) for other in titles):
-            return int(place)
+    for position in positions[order][:_CANDIDATES].tolist():
+        titles = _titles(graph, int(activation.chunks[position]))
+        if not any(_is_part(key, title) for title in titles):
+            return int(position)
     return None
 
 
@@ -119,27 +131,28 @@ def _titles(graph: TagGraph, slot: int) -> list[str]:
     return [keys[tag] for tag in tags[is_title].tolist()]
 
 
-def _is_in(part: str, whole: str) -> bool:
-    """Return whether a key is some of the words of another one, and not all.
+def _is_part(part: str, whole: str) -> bool:
+    """Return whether the words of one key are some, but not all, of the words of another.
 
-    >>> _is_in("fenn mill", "ash fenn mill"), _is_in("mill", "mill"), _is_in("mi", "a mill")
+    >>> _is_part("fenn mill", "ash fenn mill"), _is_part("mill", "mill"), _is_part("mi", "a mill")
     (True, False, False)
     """
     return part != whole and f" {part} " in f" {whole} "
 
 
 def is_named(key: str, query: str, *, rare: bool) -> bool:
-    """Return whether a question names a title, at least once outside of a longer name.
+    """Return whether a question names a title, at least once outside a longer name.
 
-    Two names that touch are one: a word in capitals right before or after belongs to it, unless
-    all words of the question are, a mark stands between, or it is an article or the like.
+    Two adjacent names count as one: a capitalised word right before or after the title belongs to
+    it, unless all words of the question are capitalised, punctuation separates them, or the word
+    is an article or another stop word.
 
     Parameters
     ----------
     key : str
     query : str
     rare : bool
-        Whether its words are rare. Others have to be several, and written as a name.
+        Whether its words are rare. If not, they must be several and written as a name.
 
     Examples
     --------
@@ -149,48 +162,47 @@ def is_named(key: str, query: str, *, rare: bool) -> bool:
     False
     """
     words = query.split()
-    owner = [(at, token) for at, word in enumerate(words) for token in tokenize_word(word)]
-    tokens, wanted = [token for _, token in owner], key.split(" ")
-    told = any(word[:1].islower() for word in words)  # capitals tell something
+    owners = [(at, token) for at, word in enumerate(words) for token in tokenize_word(word)]
+    tokens, title = [token for _, token in owners], key.split(" ")
+    mixed_case = any(word[:1].islower() for word in words)  # so capitals mean something
     occurs = False
-    for start in range(len(tokens) - len(wanted) + 1):
-        if tokens[start : start + len(wanted)] != wanted:
+    for start in range(len(tokens) - len(title) + 1):
+        if tokens[start : start + len(title)] != title:
             continue
         occurs = True
-        span = slice(owner[start][0], owner[start + len(wanted) - 1][0] + 1)
-        as_name = told and len(wanted) > 1 and all(map(_is_capital, words[span]))
-        if (rare or as_name) and not (told and _is_in_longer(words, span)):
+        span = slice(owners[start][0], owners[start + len(title) - 1][0] + 1)
+        is_name = mixed_case and len(title) > 1 and all(map(_is_capital, words[span]))
+        if (rare or is_name) and not (mixed_case and _is_in_longer(words, span)):
             return True
-    return rare and not occurs  # by another spelling, or in words without spaces
+    return rare and not occurs  # it is spelt differently, or the text has no spaces
 
 
 def _is_in_longer(words: list[str], span: slice) -> bool:
     """Return whether a neighbour of some words belongs to the same name."""
     first, last = words[span.start], words[span.stop - 1]
-    before = words[span.start - 1] if span.start > 1 and first[0] not in _OPENS else ""
-    after = words[span.stop] if span.stop < len(words) and last[-1] not in _ENDS else ""
-    if before and (before[-1] in _ENDS or before.endswith(("'s", "’s"))):
+    before = words[span.start - 1] if span.start > 1 and first[0] not in _OPENING else ""
+    after = words[span.stop] if span.stop < len(words) and last[-1] not in _CLOSING else ""
+    if before and (before[-1] in _CLOSING or before.endswith(("'s", "’s"))):
         before = ""
-    return any(word[:1].isupper() and not _is_small(word) for word in (before, after))
+    return any(word[:1].isupper() and not _is_stop_word(word) for word in (before, after))
 
 
 def _is_capital(word: str) -> bool:
-    return word.lstrip(_OPENS)[:1].isupper() or _is_small(word)
+    return word.lstrip(_OPENING)[:1].isupper() or _is_stop_word(word)
 
 
-def _is_small(word: str) -> bool:
-    """Return whether a word is an article or the like, as names hold in lower case."""
+def _is_stop_word(word: str) -> bool:
     return all(token in stop_words() for token in tokenize_word(word))
 
 
-def _with_scores(found: Activation, raised: dict[int, float]) -> Activation:
-    """Set scores; what they rise by counts as arrived over the graph."""
+def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:
+    """Set scores; the increase counts as arrived over the graph."""
     at: IntArray = np.array(list(raised), np.int64)
-    scores, arrived = found.scores.copy(), found.arrived.copy()
+    scores, arrived = activation.scores.copy(), activation.arrived.copy()
     free = flatnonzero(arrived[at] < 1.0)
     at = at[free]
     direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
     scores[at] = np.array(list(raised.values()))[free]
     open_ = flatnonzero(direct < 1.0)
     arrived[at[open_]] = (scores[at[open_]] - direct[open_]) / (1.0 - direct[open_])
-    return replace(found, scores=scores, arrived=arrived)
+    return replace(activation, scores=scores, arrived=arrived)

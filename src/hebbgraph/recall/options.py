@@ -1,10 +1,11 @@
-"""What a recall is asked for beside its question: one record, from the face to the recaller."""
+"""The keywords of ``recall``, checked, in one record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import UnionType
 from typing import Literal
 
 from pydantic import JsonValue
@@ -30,7 +31,7 @@ class RecallOptions:
     Raises
     ------
     ParameterError, FilterError
-        For values that no recall can use.
+        For a value out of range or of the wrong type.
     """
 
     k: int = 10
@@ -51,15 +52,10 @@ class RecallOptions:
             check_ids([self.id], "a recall id")
         check_k(self.k)
         check_filter(self.where)
-        limit = self.per_colony
-        if limit is not None and (
-            not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
-        ):
+        limit, least = self.per_colony, self.min_score
+        if limit is not None and not (_is_number(limit, int) and limit >= 1):
             raise ParameterError(f"per_colony is a whole number from 1, got {limit!r}")
-        least = self.min_score
-        if least is not None and (
-            not isinstance(least, int | float) or isinstance(least, bool) or not 0 <= least <= 1
-        ):
+        if least is not None and not (_is_number(least, int | float) and 0 <= least <= 1):
             raise ParameterError(f"min_score is a number from 0 to 1, got {least!r}")
         check_steps(self.steps)
         if self.as_of is not None:
@@ -72,28 +68,32 @@ class RecallOptions:
 
     @property
     def calls_back(self) -> bool:
-        """Whether a caller's own code runs while the index is locked."""
+        """Whether the caller's code runs while the index is locked."""
         return callable(self.where) or bool(self.steps) or not isinstance(self.strategy, str)
 
     @property
     def mask(self) -> Mapping[str, object] | None:
-        """The filter, if it is a dict: a callable is asked about chunks instead."""
+        """The filter if it is a dict; a callable is called for chunks instead."""
         return None if callable(self.where) else self.where
 
     @property
     def recorded_filter(self) -> dict[str, JsonValue] | Literal["callable"] | None:
-        """The filter as a recall keeps it."""
+        """The filter as :attr:`Recall.where` records it."""
         if self.where is None or callable(self.where):
             return None if self.where is None else "callable"
         try:
             recorded: dict[str, JsonValue] = from_json(to_json(plain(self.where)))
-        except ValueError:  # values that are no JSON
+        except ValueError:  # it has values that JSON cannot hold
             return "callable"
         return recorded
 
 
+def _is_number(value: object, types: type | UnionType) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
 def check_query(query: str) -> None:
-    """Raise ParameterError for a question that is none."""
+    """Raise ParameterError unless the question is a str with something to ask."""
     if not isinstance(query, str):
         raise ParameterError(f"a query is a str, got {type(query).__name__}")
     if not usable_question(query)[0].strip():
@@ -101,6 +101,6 @@ def check_query(query: str) -> None:
 
 
 def check_filter(where: Where) -> None:
-    """Raise FilterError for what is neither a dict nor a callable."""
+    """Raise FilterError unless the filter is a dict, a callable or None."""
     if where is not None and not callable(where) and not isinstance(where, Mapping):
         raise FilterError(f"a filter is a dict or a callable, got {type(where).__name__}")

@@ -35,12 +35,11 @@ __all__ = [
     "weighted_terms",
 ]
 
-#: As if so many chunks without any of the words were there too: in a handful of chunks, no word
-#: is rare.
+#: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
-#: What a cue's words must have of the rarity of the rarest word, to be trusted at all, and wholly.
+#: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
-#: What a syllable weighs without the marks that the question has.
+#: The weight of a syllable without the marks that the question has.
 _BARE = 0.1
 
 
@@ -52,8 +51,8 @@ class Question:
     ----------
     query : str
     terms : dict of str to float
-        For lexical search, with weights: 1, more if it comes back in other sentences, or less
-        if only an earlier turn has it.
+        For lexical search, with weights: 1, more if the term recurs in other sentences, less if
+        only an earlier turn has it.
     frequencies : dict of str to int
         How many chunks hold each term.
     cues : list of int
@@ -65,18 +64,18 @@ class Question:
     seeds : dict of row to score, optional
         Results of the caller's own search, in place of dense search.
     elsewhere : VectorsElsewhere, optional
-        Tells the cosines of chunks in the place of those scores.
+        Replaces the scores of ``seeds`` by cosines.
     learned : Recollection, optional
-        What it brings back of what was learned.
+        What past lessons say of this question.
     carried : dict of int to float
-        The weights of the cues that only earlier turns name. Others weigh 1.
+        Weights of the cues that only earlier turns name; others weigh 1.
     trust : dict of int to float
         How far a cue is trusted to name what the question is about; see :func:`trust_of_cues`.
-        Others are trusted wholly.
+        Others are fully trusted.
     foreign : tuple of int
-        The cues that it names in another language or script.
+        Cues named in another language or script.
     dates : frozenset of str
-        Terms of dates that no text holds, but for which dates of chunks speak.
+        Terms of dates that no text holds but the dates of chunks match.
     """
 
     query: str
@@ -111,7 +110,6 @@ class QuestionReader:
     ----------
     namespace : Namespace
     learned : Memory, optional
-        What past lessons taught.
     """
 
     def __init__(self, namespace: Namespace, learned: Memory | None) -> None:
@@ -122,19 +120,19 @@ class QuestionReader:
         self._learned = learned
 
     def read(self, graph: TagGraph, query: Query) -> Question:
-        """Return the terms and cues of a query, and what memory brings; the graph is locked."""
+        """Return the terms and cues of a query, and its recollection; the graph is locked."""
         language = self._language
         tokens = tokenize(query.text)
         terms = weighted_terms(query.text, query.turns, language, tokens)
         named = graph.cues(tokens)
         foreign = [tag for tag in self._foreign_names(graph, query, tokens) if tag not in named]
-        for tag in foreign:  # direct search looks for these names too
+        for tag in foreign:  # direct search includes these names
             words = graph.phrases.keys[tag].split(" ")
             terms |= dict.fromkeys(lexical_terms(words, language), 1.0)
         df = self._derived.lexical.document_frequency
         counts = {term: df(term) for term in terms}
-        sought = known_marks(query.text, terms, counts, language)
-        frequencies = {term: counts[term] for term in sought}
+        searched = known_marks(query.text, terms, counts, language)
+        frequencies = {term: counts[term] for term in searched}
         cues = [*named, *foreign]
         trust = trust_of_cues(graph, cues, frequencies, language)
         for phrase in query.phrases:
@@ -145,14 +143,14 @@ class QuestionReader:
         rarity = idf(graph, np.array(cues, dtype=np.int64))
         return Question(
             query=query.text,
-            terms=sought,
+            terms=searched,
             frequencies=frequencies,
             cues=cues,
             rarity=rarity,
             vector=query.vector,
             seeds=query.seeds,
             elsewhere=query.elsewhere,
-            learned=self._recollected(graph, query, terms, counts, cues, carried, rarity),
+            learned=self._recollect(graph, query, terms, counts, cues, carried, rarity),
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
@@ -166,7 +164,7 @@ class QuestionReader:
             foreign += namespace.translations.cues(graph, query.names)
         return list(dict.fromkeys(foreign))
 
-    def _recollected(
+    def _recollect(
         self,
         graph: TagGraph,
         query: Query,
@@ -176,23 +174,23 @@ class QuestionReader:
         carried: Mapping[int, float],
         rarity: FloatArray,
     ) -> Recollection | None:
-        """Return what past lessons say of a question; see :mod:`hebbgraph.learning.cues`."""
+        """Return what past lessons say of a query; see :mod:`hebbgraph.learning.cues`."""
         if self._learned is None or not self._learned.has_learned:
             return None
         n = max(graph.n_chunks, 1)
         words = [
-            (hash_term(term), share * math.log1p(n / max(frequencies[term], 1)))
-            for term, share in terms.items()
+            (hash_term(term), weight * math.log1p(n / max(frequencies[term], 1)))
+            for term, weight in terms.items()
         ]
         names = {
             graph.phrases.keys[tag]: weight * carried.get(tag, 1.0)
             for tag, weight in zip(cues, rarity.tolist(), strict=True)
         }
-        keys, weights_of_keys = memory_cues(words, names)
+        keys, weights = memory_cues(words, names)
         vector, embedder = self._namespace.for_memory(graph, query.text, query.vector)
         return self._learned.recollect(
             graph,
-            (np.array(keys, np.uint64), np.array(weights_of_keys, np.float32)),
+            (np.array(keys, np.uint64), np.array(weights, np.float32)),
             vector,
             embedder,
             question_number([word for word, _ in words] or names),
@@ -205,9 +203,9 @@ def trust_of_cues(
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
 
-    "Information systems" names little of "training of businessmen in information systems": a
-    chunk of that title is about a commonplace of the corpus. A cue is trusted if its words,
-    together, are about as rare as the rarest word of the question.
+    "Information systems" says little about "training of businessmen in information systems": many
+    chunks of the corpus are about that. A cue is trusted if its words together are about as rare
+    as the rarest word of the question.
 
     Parameters
     ----------
@@ -225,11 +223,11 @@ def trust_of_cues(
     rarest = max(rarity.values(), default=0.0)
     trust = {}
     for cue in cues:
-        named = (
+        rarities = (
             sum(rarity.get(word, 0.0) for word in set(lexical_terms(key.split(" "), language)))
             for key in graph.spellings(cue)
         )
-        share = max(named) / rarest if rarest > 0 else 1.0
+        share = max(rarities) / rarest if rarest > 0 else 1.0
         trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
 
@@ -237,10 +235,10 @@ def trust_of_cues(
 def known_marks(
     query: str, terms: Mapping[str, float], frequencies: Mapping[str, int], language: str
 ) -> dict[str, float]:
-    """Return the terms of a question in syllables without the marks that no chunk has.
+    """Drop terms with diacritics that no chunk holds, in languages written in syllables.
 
-    Syllables weigh little without their marks, unless no chunk has any of these: such texts were
-    typed, or indexed, without marks.
+    The same syllables without their marks weigh little, unless no marked term occurs in any chunk:
+    then the texts were typed or indexed without marks.
 
     Parameters
     ----------
@@ -308,5 +306,5 @@ def foreign_note(graph: TagGraph, question: Question) -> str | None:
     """Say which cues a question names in another language; None without any."""
     if not question.foreign:
         return None
-    named = ", ".join(display(graph.phrases.keys[tag]) for tag in question.foreign)
-    return f"named in another language or script: {named}"
+    names = ", ".join(display(graph.phrases.keys[tag]) for tag in question.foreign)
+    return f"named in another language or script: {names}"

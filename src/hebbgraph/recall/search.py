@@ -35,38 +35,37 @@ from hebbgraph.vectors.table import VectorTable
 if TYPE_CHECKING:
     from hebbgraph.derived.languages import Languages
 
-__all__ = ["DirectSearch", "Slots", "lexical_search"]
+__all__ = ["DirectSearch", "VectorSlots", "lexical_search"]
 
 #: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
-#: Fetched beyond that, since others often tie with the last candidate: cheap for Tantivy, and it
-#: saves a second query.
+#: Fetch this many more, since others often tie with the last candidate: that is cheap for Tantivy
+#: and saves a second query.
 _TIED = 40
 _MARGIN = 1.3
-#: Scores count as equal down to this share: Tantivy adds in single precision.
+#: Scores count as equal down to this share, because Tantivy adds in single precision.
 _EQUAL = 1.0 - 1e-6
-#: Words of a question that are looked up to see which chunks hold them, the rarest.
+#: Look up which chunks hold the rarest words of a question, for this many words.
 _WORDS = 16
-#: A code that so many chunks hold is asked for literally.
-_FEW = 2
-_NONE = np.empty(0, np.int64)
-#: Chunks that tell how near chunks in general are.
+#: A code that at most this many chunks hold identifies them.
+_MOST_WITH_CODE = 2
+#: Chunks whose mean cosine to the question stands for that of all.
 _SAMPLE = 500
-#: How many vectors tell how an embedder sees texts; 256 take two milliseconds.
-_ALIKE = 256
-#: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
+#: Vectors that show how an embedder sees texts; 256 take two milliseconds.
+_LIKENESS_SAMPLE = 256
+#: Microseconds that lexical search takes to look up a row or a fact, and to return a hit.
 _LOOKUP, _HIT = 6.0, 0.5
 
 
 class DirectSearch:
-    """Lexical and dense search; results that the caller handed over take the place of the latter.
+    """Lexical and dense search, fused; the caller's own results replace dense search.
 
     Parameters
     ----------
     derived : Derived
     weights : EvidenceWeights
     languages : Languages, optional
-        Given, vectors are compared without their languages.
+        If given, vectors are compared without what tells their languages apart.
     """
 
     def __init__(
@@ -75,18 +74,14 @@ class DirectSearch:
         self._derived = derived
         self._weights = weights
         self._languages = languages
-        self._slots = Slots()
+        self._slots: VectorSlots | None = None
 
     def evidence(self, graph: TagGraph, question: Question, passing: Passing) -> Evidence:
         """Return the direct evidence of allowed chunks, by slot."""
-        lexical = lexical_search(self._derived, graph, question.terms, passing)
-        covered, held = self._covered(question, lexical[1])
+        slots, bm25 = lexical_search(self._derived, graph, question.terms, passing)
+        covered, held = self._coverage(question, bm25)
         fused = partial(
-            fuse,
-            *lexical,
-            n_chunks=graph.n_chunks,
-            covered=covered,
-            weights=self._weights,
+            fuse, slots, bm25, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
         )
         foreign: BoolArray | None = None
         if question.seeds is not None:
@@ -107,7 +102,7 @@ class DirectSearch:
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
         sure: float | None = confidence(covered, near)
         if foreign is not None and _is_best(evidence, foreign):
-            sure = None  # a question shares no words with what is written in another language
+            sure = None  # question and chunk are in different languages and share no words
         words = RareWords(self._derived.lexical, graph, question.terms)
         if evidence.dense is not None and len(codes := words.codes()):
             evidence = evidence.upheld(codes)
@@ -115,17 +110,17 @@ class DirectSearch:
             evidence, confidence=sure, covered=covered, near=near, held=held, words=words
         )
 
-    def _covered(self, question: Question, scores: FloatArray) -> tuple[float, float]:
-        """Return how far the best chunk covers the rarest words, and how much of all it holds."""
+    def _coverage(self, question: Question, bm25: FloatArray) -> tuple[float, float]:
+        """Return how well the best chunk covers the rarest words, and its share of all words."""
         terms = zip(question.terms.items(), question.frequencies.values(), strict=True)
-        # What earlier turns say may be about anything.
-        asked = [
+        # Unknown words of earlier turns may be about anything, so they do not count.
+        weights = [
             (weight, df)
             for (term, weight), df in terms
             if df > 0 or (weight >= 1.0 and term not in question.dates)
         ]
-        n_chunks, best = len(self._derived.lexical), float(scores.max(initial=0.0))
-        return coverage(asked, n_chunks, best), share_held(asked, n_chunks, best)
+        n_chunks, best = len(self._derived.lexical), float(bm25.max(initial=0.0))
+        return coverage(weights, n_chunks, best), share_held(weights, n_chunks, best)
 
     def _dense(
         self,
@@ -135,7 +130,7 @@ class DirectSearch:
         table: VectorTable | None,
         fused: Callable[..., Evidence],
     ) -> tuple[Evidence, float | None]:
-        """Add dense evidence, if there is any; return the nearness of the best chunk too."""
+        """Fuse in dense evidence, if any; return the evidence and the best chunk's nearness."""
         if table is None or vector is None or not len(table.rows):
             return fused(), None
         if len(vector) != table.state.dimension:
@@ -144,8 +139,8 @@ class DirectSearch:
                 f"the question's has {len(vector)}"
             )
         slots = self._slots
-        if not slots.fits(graph, table):
-            slots = self._slots = Slots(graph, table)
+        if slots is None or not slots.fits(graph, table):
+            slots = self._slots = VectorSlots(graph, table)
         nearest = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
 
         def similarity(chunks: IntArray) -> FloatArray:
@@ -175,28 +170,29 @@ def _by_cosines(
     elsewhere: VectorsElsewhere,
     fused: Callable[..., Evidence],
 ) -> tuple[Evidence, float | None]:
-    """Judge seeds and all others by their cosines; by the scores given, while none is known."""
+    """Rank by the cosines of the other store; by the seeds' scores until cosines are known."""
 
     def cosines(chunks: IntArray) -> FloatArray:
-        return elsewhere.cosines(graph.rows[chunks])
+        return elsewhere.cosines(graph.rows[chunks])  # records what is missing
 
     seed_cosines, background = cosines(seeds), elsewhere.background(graph)
     known = ~np.isnan(seed_cosines)
     if not known.any():
         evidence = fused(seeds, scores)
-        cosines(evidence.chunks)  # notes them
+        cosines(evidence.chunks)
 
-        def noted(chunks: IntArray) -> FloatArray:
+        def recording(chunks: IntArray) -> FloatArray:
             cosines(chunks)
             others = evidence.elsewhere
             return others(chunks) if callable(others) else np.full(len(chunks), others)
 
-        return replace(evidence, elsewhere=noted), None
+        return replace(evidence, elsewhere=recording), None
     nearest, farthest = float(seed_cosines[known].max()), float(seed_cosines[known].min())
 
     def similarity(chunks: IntArray) -> FloatArray:
         known_cosines = cosines(chunks)
-        return np.where(np.isnan(known_cosines), farthest, known_cosines)  # nearer: a seed
+        # A nearer chunk would have been a seed.
+        return np.where(np.isnan(known_cosines), farthest, known_cosines)
 
     near = None if background is None else nearness(nearest, background)
     return fused(seeds[known], seed_cosines[known], similarity=similarity), near
@@ -208,14 +204,14 @@ def _is_best(evidence: Evidence, among: BoolArray) -> bool:
 
 
 class RareWords:
-    """Which chunks hold which rare words of a question; looked up when first asked.
+    """Which chunks hold which rare words of a question; looked up on first use.
 
     Parameters
     ----------
     index : LexicalIndex
     graph : TagGraph
     terms : mapping of str to float
-        The question's, and their weights.
+        The question's terms and their weights.
     """
 
     def __init__(self, index: LexicalIndex, graph: TagGraph, terms: Mapping[str, float]) -> None:
@@ -224,31 +220,24 @@ class RareWords:
         self._terms = terms
 
     def codes(self) -> IntArray:
-        """Return the slots, ascending, of what holds a code that hardly any chunk holds."""
-        known = {
-            term: self._index.document_frequency(term) for term in filter(is_code, self._terms)
-        }
-        slots = [self._slots_with(term, n) for term, n in known.items() if 0 < n <= _FEW]
-        return np.unique(np.concatenate(slots)) if slots else _NONE
+        """Return the slots, ascending, of chunks with a code that hardly any other chunk holds."""
+        df = {term: self._index.document_frequency(term) for term in filter(is_code, self._terms)}
+        slots = [self._slots_with(term, n) for term, n in df.items() if 0 < n <= _MOST_WITH_CODE]
+        return np.unique(np.concatenate(slots)) if slots else np.empty(0, np.int64)
 
     @cached_property
     def _holders(self) -> list[tuple[float, IntArray]]:
-        """Weight and slots, ascending, of each rare word; the weights add up to 1 at most."""
-        df = {term: self._index.document_frequency(term) for term in self._terms}
-        known = {term: count for term, count in df.items() if count}
-        weight = {
-            term: self._terms[term] * math.log1p(len(self._index) / count)
-            for term, count in known.items()
+        """Weight and slots, ascending, of each rare word; the weights add up to at most 1."""
+        df = {term: n for term in self._terms if (n := self._index.document_frequency(term))}
+        weights = {
+            term: self._terms[term] * math.log1p(len(self._index) / n) for term, n in df.items()
         }
-        total = sum(weight.values())
-        rarest = sorted(known, key=lambda term: (known[term], term))[:_WORDS]
+        total = sum(weights.values())
+        rarest = sorted(df, key=lambda term: (df[term], term))[:_WORDS]
         return [
-            (
-                weight[term] / total,
-                self._slots_with(term, count),
-            )
+            (weights[term] / total, self._slots_with(term, df[term]))
             for term in rarest
-            if (count := known[term]) <= _CANDIDATES
+            if df[term] <= _CANDIDATES
         ]
 
     def _slots_with(self, term: str, count: int) -> IntArray:
@@ -264,23 +253,20 @@ class RareWords:
         return weights
 
 
-class Slots:
-    """The slot of each vector and the vector of each slot; the same from recall to recall."""
+class VectorSlots:
+    """Maps the vectors of a table to slots of a graph and back, with what follows from both."""
 
-    def __init__(self, graph: TagGraph | None = None, table: VectorTable | None = None) -> None:
+    def __init__(self, graph: TagGraph, table: VectorTable) -> None:
         self._graph, self._table = graph, table
-        self._sizes = (0, 0)
+        self._sizes = (graph.n_slots, len(table.rows))
         #: The slot of each vector, and which vectors have one; the vector of each slot, -1 for
-        #: none. None if both have the same numbers.
+        #: none. None if vectors and slots have the same numbers.
         self._slots: tuple[NDArray[np.int64], BoolArray] | None = None
         self._positions: NDArray[np.int64] | None = None
-        #: What was asked for last, by the mask that it follows from.
+        #: Latest results, each with the mask that it was computed from.
         self._mask: tuple[BoolArray, BoolArray] | None = None
         self._sample: tuple[BoolArray, NDArray[np.int64]] | None = None
         self._likeness: tuple[BoolArray, Likeness] | None = None
-        if graph is None or table is None:
-            return
-        self._sizes = (graph.n_slots, len(table.rows))
         if np.array_equal(graph.rows, table.rows):
             return
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
@@ -290,7 +276,8 @@ class Slots:
         self._positions[slots[known]] = np.flatnonzero(known)
 
     def fits(self, graph: TagGraph, table: VectorTable) -> bool:
-        # Rows of a graph and of a table are only ever added at the end.
+        """Return whether this maps between the two as they are now."""
+        # Graph and table only ever append rows.
         return (
             self._graph is graph
             and self._table is table
@@ -298,7 +285,7 @@ class Slots:
         )
 
     def mask(self, allowed: BoolArray) -> BoolArray:
-        """Return which vectors are those of allowed slots."""
+        """Return a mask of the vectors of allowed slots."""
         if self._slots is None:
             return allowed
         if self._mask is None or self._mask[0] is not allowed or allowed.flags.writeable:
@@ -309,16 +296,16 @@ class Slots:
         return self._mask[1]
 
     def sample(self, alive: BoolArray) -> NDArray[np.int64]:
-        """Return the positions of some vectors, which depend only on the chunks that are alive."""
+        """Return the positions of some vectors; they depend only on which chunks are alive."""
         if self._sample is None or self._sample[0] is not alive or alive.flags.writeable:
             self._sample = alive, evenly_chosen(self.mask(alive), _SAMPLE)
         return self._sample[1]
 
     def likeness(self, alive: BoolArray, table: VectorTable) -> Likeness:
-        """Return what the vectors of the chunks that are alive tell of their embedder."""
+        """Return how alike the vectors of live chunks are."""
         if self._likeness is None or self._likeness[0] is not alive or alive.flags.writeable:
-            some = evenly_chosen(self.mask(alive), _ALIKE)
-            self._likeness = alive, likeness(table.matrix[some])
+            positions = evenly_chosen(self.mask(alive), _LIKENESS_SAMPLE)
+            self._likeness = alive, likeness(table.matrix[positions])
         return self._likeness[1]
 
     def slots_of(self, positions: IntArray) -> IntArray:
@@ -331,7 +318,7 @@ class Slots:
 
 
 class _Plan(NamedTuple):
-    """How lexical search reaches the candidates that pass a filter."""
+    """How lexical search finds the candidates that pass a filter."""
 
     microseconds: float
     limit: int
@@ -340,20 +327,20 @@ class _Plan(NamedTuple):
 
 
 def _plan(graph: TagGraph, passing: Passing) -> _Plan:
-    """Choose between looking up what passes and skipping what does not."""
+    """Choose the cheapest way: look up the chunks that pass, or skip those that do not."""
     allowed, cover, whole, _ = passing
     sought, n_chunks = _CANDIDATES + _TIED, graph.n_chunks
     n_allowed = n_chunks if whole else int(np.count_nonzero(allowed))
     if n_allowed == n_chunks:
         return _Plan(0.0, sought)
 
-    def is_in(n: int) -> int:
-        """Estimate how many of n rank above the last allowed candidate."""
+    def limit_among(n: int) -> int:
+        """Estimate how many of n chunks rank above the last allowed candidate."""
         return max(int(sought * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
 
-    plans = [_Plan(_HIT * is_in(n_chunks), is_in(n_chunks))]
+    plans = [_Plan(_HIT * limit_among(n_chunks), limit_among(n_chunks))]
     if cover is not None:
-        limit = is_in(cover.n_chunks)
+        limit = limit_among(cover.n_chunks)
         plans.append(_Plan(_LOOKUP * len(cover.terms) + _HIT * limit, limit, facts=cover.terms))
     if _LOOKUP * n_allowed < min(plan.microseconds for plan in plans):
         return _Plan(_LOOKUP * n_allowed, sought, only=graph.rows[allowed].tolist())
@@ -363,33 +350,32 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 def lexical_search(
     derived: Derived, graph: TagGraph, terms: Mapping[str, float], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best chunks for the terms among those that pass, with their BM25.
+    """Return the slots of the best chunks that pass, with their BM25.
 
-    Of equal scores, those with the smaller ids are taken: Tantivy breaks ties by the order in
-    which chunks were added.
+    Ties go to the smaller id; Tantivy itself prefers chunks that were added earlier.
     """
     _, limit, only, facts = _plan(graph, passing)
     while True:
         rows, scores = derived.lexical.search(terms, limit + 1, only=only, facts=facts)
-        slots, kept = _known(graph, rows, scores, passing.mask)
+        slots, bm25 = _known(graph, rows, scores, passing.mask)
         if len(rows) <= limit:
             break
-        # All that are as good as the last candidate must be there, so one that is worse, too.
-        if len(slots) >= _CANDIDATES and scores[-1] < kept[_CANDIDATES - 1] * _EQUAL:
+        # All chunks that tie with the last candidate are here once a worse one is.
+        if len(slots) >= _CANDIDATES and scores[-1] < bm25[_CANDIDATES - 1] * _EQUAL:
             break
         limit *= 4
     if len(slots) <= _CANDIDATES:
-        return slots, kept
-    if kept[_CANDIDATES] < kept[_CANDIDATES - 1] * _EQUAL:  # none ties with the last one
-        return slots[:_CANDIDATES], kept[:_CANDIDATES]
-    best = _cut(derived, graph, slots, kept)
-    return slots[best], kept[best]
+        return slots, bm25
+    if bm25[_CANDIDATES] < bm25[_CANDIDATES - 1] * _EQUAL:  # no tie at the cut
+        return slots[:_CANDIDATES], bm25[:_CANDIDATES]
+    best = _break_ties(derived, graph, slots, bm25)
+    return slots[best], bm25[best]
 
 
-def _cut(
+def _break_ties(
     derived: Derived, graph: TagGraph, slots: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """Return the positions of the best candidates; of equal ones, those with the smaller ids."""
+    """Return the positions of the best candidates; ties at the cut go to the smaller ids."""
     last = scores[_CANDIDATES - 1]
     above, below = scores > last / _EQUAL, scores < last * _EQUAL
     better, equal = flatnonzero(above), flatnonzero(~(above | below))
@@ -408,7 +394,7 @@ def _cut(
 def _known(
     graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the slots of the rows that are in the graph and allowed, with their scores."""
+    """Return slots and scores of the rows that are in the graph and allowed."""
     slots, keep = _slots_of(graph, rows)
     if len(graph.rows):
         keep &= allowed[slots]
@@ -418,12 +404,12 @@ def _known(
 
 
 def _slots_of(graph: TagGraph, rows: NDArray[Any]) -> tuple[NDArray[np.int64], BoolArray]:
-    """Return the slot of each row, and which rows are in the graph; others have slot 0."""
+    """Return the slot of each row, 0 for rows that are not in the graph, and which are in it."""
     known = graph.rows
     if not len(known):
         return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
     if known[-1] - known[0] < len(known):
-        # No row is missing, so a slot follows from its row, and nothing has to be searched for.
+        # No row is missing, so slots follow from rows by subtraction.
         slots = rows - known[0]
         inside = slots.view(np.uint64) < len(known)  # a negative number is a huge one
         if np.count_nonzero(inside) == len(inside):

@@ -1,14 +1,14 @@
-"""The rank step of time: orders the versions and events of one subject.
+"""The rank step of time: it orders the versions and events of one subject.
 
 A stale hit ranks below its replacement; if only the stale text matched, the replacement enters at
-its place. A question that names a time ("in 2019", "before the strike", "originally") ranks what
-was valid then above the other versions.
+its place. If the question names a time ("in 2019", "before the strike", "originally"), the version
+that was valid then ranks above the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -25,18 +25,18 @@ from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.records import Hit, Recall, Stale
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms, tokenize
-from hebbgraph.text.time_words import asked_time, said_dates
+from hebbgraph.text.time_words import AskedTime, asked_time, said_dates
 
 __all__ = ["IN_A_CIRCLE", "InTime", "below_replacements", "path_through", "stale_marks"]
 
-#: A note of a recall with such a hit.
+#: A note of recalls with such a hit.
 IN_A_CIRCLE = "chunks that supersede one another in a circle: none of them counts as stale for it"
 
-#: So many times k chunks are ranked, as older versions give way to what replaces them.
+#: Rank this many times k chunks, since older versions give way to their replacements.
 _DEPTH = 3
-#: Share of its score that a stale hit keeps, and a version of another time than the question's.
+#: Share of its score that a stale hit keeps, and a version from a time the question excludes.
 _STALE = 0.5
-#: Share that the best hit of a subject keeps if the question asks for what came before or after.
+#: Share that the hit itself keeps if the question asks for what came before or after it.
 _NEXT = 0.95
 _TIE_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -49,13 +49,13 @@ class InTime(RankStep):
     ----------
     truth : Truth
     graph : TagGraph
-        Which is locked but for :meth:`finish`.
+        Locked, except in :meth:`finish`.
     timeline : Timeline
     query : str
     language : str
         Language of the stemmer.
     as_of : datetime, optional
-        Chunks that were not valid then take no part.
+        Exclude chunks that were not valid then.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class InTime(RankStep):
         return min(_DEPTH * k, MAX_K)
 
     def narrow(self, request: Request) -> Request:
-        """Leave out what was not valid; note the question's dates that only metadata knows."""
+        """Exclude chunks that were not valid; tell the question which dates only metadata has."""
         question = replace(request.question, dates=self._dates(request.question.frequencies))
         allowed = request.allowed
         if self._as_of is not None:
@@ -100,7 +100,7 @@ class InTime(RankStep):
         return frozenset(term for term in words if not frequencies.get(term))
 
     def rank(self, request: Request, ranking: Ranking, k: int) -> Ranking:
-        """Arrange versions and events of one subject; mark what is stale."""
+        """Reorder versions and events of one subject, and mark stale ones."""
         ranked, via = self.arranged(ranking.pairs(), request.allowed)
         stale = partial(stale_marks, self._truth, request.graph, self.timeline, self.now)
         return ranking.reordered(
@@ -124,123 +124,119 @@ class InTime(RankStep):
     def arranged(
         self, ranked: Sequence[tuple[int, float]], allowed: BoolArray
     ) -> tuple[list[tuple[int, float]], dict[int, int]]:
-        """Return slots and scores in their new order, and for each new slot its hit."""
-        ranked_score = dict(ranked)
-        score = dict(ranked_score)
-        via: dict[int, int] = {}
-        settled: set[int] = set()
+        """Return slots and scores in their new order, and the hit that each new slot came from."""
+        timeline, now = self.timeline, self.now
+        moves = _Moves(dict(ranked))
         if self.period is not None:
             for slot, _ in ranked:
-                if slot not in settled:
-                    self._prefer(slot, allowed, ranked_score, score, via, settled)
-        replaced = set()
-        for slot in list(score):
-            if slot in settled or self.timeline.since_when_stale(slot, self.now) is None:
+                if slot not in moves.settled:
+                    self._prefer(self.period, slot, allowed, moves)
+        scores, replaced = moves.scores, set()
+        for slot in list(scores):
+            if slot in moves.settled or timeline.since_when_stale(slot, now) is None:
                 continue
-            followers = [
-                version for version in self.timeline.replaced_by(slot, self.now) if allowed[version]
-            ]
-            for version in [version for version in followers if version in score] or followers[:1]:
-                score[version] = max(score.get(version, 0.0), ranked_score.get(slot, 0.0))
-                if version not in ranked_score:
-                    via.setdefault(version, slot)
+            followers = [other for other in timeline.replaced_by(slot, now) if allowed[other]]
+            for other in [other for other in followers if other in scores] or followers[:1]:
+                moves.raise_to(other, moves.before.get(slot, 0.0), slot)
                 replaced.add(slot)
-            score[slot] *= _STALE
-        place = {slot: at for at, slot in enumerate(score)}
+            scores[slot] *= _STALE
+        place = {slot: at for at, slot in enumerate(scores)}
         stale = {
             slot
-            for slot in score
-            if slot not in settled and self.timeline.since_when_stale(slot, self.now) is not None
+            for slot in scores
+            if slot not in moves.settled and timeline.since_when_stale(slot, now) is not None
         }
         order = sorted(
-            score,
+            scores,
             key=lambda slot: (
-                -round(score[slot], _TIE_DECIMALS), slot in replaced, slot in stale, place[slot]
+                -round(scores[slot], _TIE_DECIMALS), slot in replaced, slot in stale, place[slot]
             ),
         )  # fmt: skip
-        return [(slot, score[slot]) for slot in order], via
+        return [(slot, scores[slot]) for slot in order], moves.via
 
-    def _prefer(
-        self,
-        slot: int,
-        allowed: BoolArray,
-        ranked_score: dict[int, float],
-        score: dict[int, float],
-        via: dict[int, int],
-        settled: set[int],
-    ) -> None:
-        """Put the versions that the question asks about first within the subject of a hit."""
+    def _prefer(self, period: AskedTime, slot: int, allowed: BoolArray, moves: _Moves) -> None:
+        """Put the versions that the question asks about first among the subject of a hit."""
         subject = [version for version in self.timeline.subject(slot) if allowed[version]]
-        period = self.period
-        if len(subject) < 2 or period is None:
+        if len(subject) < 2:
             return
-        by_event = period.start is None and period.relation in ("before", "after")
-        wanted = self._beside(slot, subject) if by_event else self._wanted(subject)
+        wanted = self._wanted(period, slot, subject)
         if not wanted:
             return
-        top = ranked_score[slot]
+        by_event = _is_by_event(period)
+        top = moves.before[slot]
         for version in subject:
             if version in wanted:
-                score[version] = max(score.get(version, 0.0), top)
-                if version not in ranked_score:
-                    via.setdefault(version, slot)
-            elif version in score and not by_event:
-                score[version] *= _STALE
+                moves.raise_to(version, top, slot)
+            elif version in moves.scores and not by_event:
+                moves.scores[version] *= _STALE
         if by_event:
-            score[slot] = top * _NEXT
+            moves.scores[slot] = top * _NEXT
         if period.relation != "latest":
-            settled.update(subject)
+            moves.settled.update(subject)
 
-    def _wanted(self, subject: Sequence[int]) -> set[int]:
-        """Return which of a subject's chunks the question asks about."""
-        period, begins, ends = self.period, self.timeline.begins, self.timeline.ends
-        assert period is not None
+    def _wanted(self, period: AskedTime, slot: int, subject: Sequence[int]) -> set[int]:
+        """Return which versions of the subject of a hit the question asks about."""
+        begins, ends = self.timeline.begins, self.timeline.ends
+
+        def first(versions: list[int]) -> set[int]:
+            return {min(versions, key=lambda v: (begins[v], v))} if versions else set()
+
+        def last(versions: list[int]) -> set[int]:
+            return {max(versions, key=lambda v: (begins[v], v))} if versions else set()
+
         if period.relation in ("first", "latest"):
-            begun = [
-                version
-                for version in subject
-                if begins[version] <= self.now and ends[version] > begins[version]
-            ]
-            pick = min if period.relation == "first" else max
-            return {pick(begun, key=lambda version: (begins[version], version))} if begun else set()
+            begun = [v for v in subject if begins[v] <= self.now and ends[v] > begins[v]]
+            return first(begun) if period.relation == "first" else last(begun)
+        if _is_by_event(period):  # the hit is the event
+            event = begins[slot]
+            if period.relation == "before":
+                return last([v for v in subject if begins[v] < event])
+            return first([v for v in subject if event < begins[v] <= self.now])
         start, stop = period.start, period.stop
         assert start is not None
         assert stop is not None
         if period.relation == "before":
-            earlier = [version for version in subject if begins[version] < start]
-            return (
-                {max(earlier, key=lambda version: (begins[version], version))} if earlier else set()
-            )
+            return last([v for v in subject if begins[v] < start])
         if period.relation == "after":
-            later = [version for version in subject if begins[version] >= stop]
-            if later:
-                return {min(later, key=lambda version: (begins[version], version))}
-            return {
-                version for version in subject if FIRST < begins[version] <= stop < ends[version]
-            }
+            later = first([v for v in subject if begins[v] >= stop])
+            return later or {v for v in subject if FIRST < begins[v] <= stop < ends[v]}
         return {
-            version
-            for version in subject
-            if begins[version] < stop
-            and ends[version] > start
-            and (begins[version], ends[version]) != (FIRST, LAST)
+            v
+            for v in subject
+            if begins[v] < stop and ends[v] > start and (begins[v], ends[v]) != (FIRST, LAST)
         }
 
-    def _beside(self, slot: int, subject: Sequence[int]) -> set[int]:
-        """Return the version just before or after a hit."""
-        begins, here = self.timeline.begins, self.timeline.begins[slot]
-        assert self.period is not None
-        if self.period.relation == "before":
-            earlier = [version for version in subject if begins[version] < here]
-            return (
-                {max(earlier, key=lambda version: (begins[version], version))} if earlier else set()
-            )
-        later = [version for version in subject if here < begins[version] <= self.now]
-        return {min(later, key=lambda version: (begins[version], version))} if later else set()
+
+@dataclass
+class _Moves:
+    """Scores that change while a ranking is rearranged.
+
+    ``before`` are the scores of the ranking, ``via`` the hit through which a slot entered, and
+    ``settled`` slots whose order follows from the time that the question names.
+    """
+
+    before: dict[int, float]
+    scores: dict[int, float] = field(init=False)
+    via: dict[int, int] = field(default_factory=dict)
+    settled: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.scores = dict(self.before)
+
+    def raise_to(self, slot: int, score: float, through: int) -> None:
+        """Raise a score; a slot that was not ranked enters through a hit."""
+        self.scores[slot] = max(self.scores.get(slot, 0.0), score)
+        if slot not in self.before:
+            self.via.setdefault(slot, through)
+
+
+def _is_by_event(period: AskedTime) -> bool:
+    """Return whether the question dates its answer by an event, as in "before the strike"."""
+    return period.start is None and period.relation in ("before", "after")
 
 
 def path_through(path: Callable[[int], Path], via: dict[int, int]) -> Callable[[int], Path]:
-    """Extend paths: a slot that entered through a hit follows that hit."""
+    """Extend paths: that of a slot that entered through a hit leads over this hit."""
 
     def through(slot: int) -> Path:
         if slot not in via:
@@ -254,7 +250,7 @@ def path_through(path: Callable[[int], Path], via: dict[int, int]) -> Callable[[
 def stale_marks(
     truth: Truth, graph: TagGraph, timeline: Timeline, now: int, slots: Iterable[int]
 ) -> dict[int, Stale]:
-    """Return a mark for each stale chunk: since when, and what replaces it."""
+    """Return for each stale chunk since when it is stale, and what replaces it."""
     since = {
         slot: moment
         for slot in slots
@@ -276,22 +272,22 @@ def stale_marks(
 
 def below_replacements(hits: Sequence[Hit], before: Sequence[Hit]) -> tuple[Hit, ...]:
     """Move stale hits below their replacements again, if they ranked below them before."""
-    was = {hit.chunk.id: hit.rank for hit in before}
+    ranks = {hit.chunk.id: hit.rank for hit in before}
     order = list(hits)
-    for stale in [hit for hit in hits if hit.stale is not None]:
-        assert stale.stale is not None
-        at = order.index(stale)
+    for hit in hits:
+        if hit.stale is None:
+            continue
+        position = order.index(hit)
         below = max(
             (
-                place
-                for place, other in enumerate(order)
-                if other.chunk.id in stale.stale.replaced_by
-                and was[other.chunk.id] < was[stale.chunk.id]
+                at
+                for at, other in enumerate(order)
+                if other.chunk.id in hit.stale.replaced_by
+                and ranks[other.chunk.id] < ranks[hit.chunk.id]
             ),
             default=-1,
         )
-        if below > at:
-            order.insert(below, order.pop(at))
-            moved = stale.model_copy(update={"score": order[below - 1].score})
-            order[below] = moved
+        if below > position:
+            order.insert(below, order.pop(position))
+            order[below] = hit.model_copy(update={"score": order[below - 1].score})
     return tuple(hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(order, 1))

@@ -1,4 +1,4 @@
-"""Which of hebbgraph's own rank steps a recall needs; each is imported when one first does."""
+"""Which of hebbgraph's own rank steps a recall needs; each is imported on first use."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class StepList:
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._undated: tuple[TagGraph, int] | None = None  # and how many of its slots were read
+        #: A graph, and how many of its slots are known to have no dates.
+        self._undated: tuple[TagGraph, int] | None = None
 
     def steps(self, graph: TagGraph, query: Query, options: RecallOptions) -> list[RankStep]:
-        """Return the steps that a recall needs, in their order; the graph is locked."""
+        """Return the steps that a recall needs, in order; the graph is locked."""
         namespace = self._namespace
         steps: list[RankStep] = []
         if (timeline := self._timeline(graph)) is not None:
@@ -47,7 +48,7 @@ class StepList:
         return steps
 
     def stale(self, graph: TagGraph) -> BoolArray | None:
-        """Return which chunks are stale now; None if nothing is said about time."""
+        """Return which chunks are stale now; None if no chunk says anything about time."""
         timeline = self._timeline(graph)
         return None if timeline is None else timeline.stale(microseconds(datetime.now(UTC)))
 
@@ -77,9 +78,10 @@ class StepList:
         return self._timelines.at(graph, tuple(taught))
 
     def _has_dates(self, graph: TagGraph) -> bool:
-        """Return whether any chunk says when it holds; only new rows are looked up."""
-        known, start = self._undated or (None, 0)
-        start, stop = start if known is graph else 0, graph.n_slots
+        """Return whether any chunk says when it holds; only new rows are read."""
+        start, stop = 0, graph.n_slots
+        if self._undated is not None and self._undated[0] is graph:
+            start = self._undated[1]
         if start < stop:
             rows = graph.rows
             first = int(rows[start - 1]) if start else -1

@@ -1,8 +1,7 @@
-"""Strategies: what they read, what they return, and those that a name stands for.
+"""Strategies: what they get (``Request``), what they return (``Ranking``), and their names.
 
-Another distribution offers a strategy as an entry point in the group ``hebbgraph.strategies``:
-a class that is created with a :class:`~hebbgraph.namespace.Namespace`, and imported when a
-recall first names it.
+Another distribution offers a strategy as an entry point in the group ``hebbgraph.strategies``: a
+class whose argument is a :class:`~hebbgraph.namespace.Namespace`, imported on first use.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ __all__ = [
 
 #: A note of a recall whose confidence is low.
 NO_KNOWLEDGE = "nothing known: the index seems to hold nothing about this question"
-#: A note of recalls that leave out every chunk.
+#: Notes of recalls whose filter leaves out every chunk.
 NONE_PASSES = "no chunk passes the filter"
 NONE_HELD = "no chunk held at the time of as_of"
 #: A note of strategies that search directly where the query names no tag.
@@ -50,15 +49,15 @@ NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
 
 def _chunk_alone(slot: int) -> Path:
-    """Return the path to a chunk that nothing led to."""
+    """Return the path of a chunk that was not reached over the graph."""
     return (PathNode("chunk", slot, 0.0),)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A question to one graph, which stands still while it is answered.
+    """A question to one graph, which is locked while it is answered.
 
-    Chunks are known by their *slot*, a number in the graph.
+    A chunk is identified by its *slot*, a number in the graph.
 
     Parameters
     ----------
@@ -66,8 +65,7 @@ class Request:
     question : Question
         The query, its terms, and its cues as tag numbers.
     allowed : ndarray of bool, shape (n_slots,)
-        Chunks that take part: live ones that pass the filter. The others may neither
-        receive nor pass activation.
+        Live chunks that pass the filter. All others may neither receive nor pass activation.
     k : int
         How many chunks are wanted. A strategy may return more.
     search : callable
@@ -82,38 +80,37 @@ class Request:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Direct evidence by slot, lexical and dense; searched for when first read."""
+        """Direct evidence by slot, lexical and dense; the search runs on first use."""
         return self.search(self.question, self.allowed)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a strategy found.
+    """Chunks in order, as a strategy ranked them.
 
     Parameters
     ----------
     slots : ndarray of int64, shape (n,)
-        Distinct chunks, best first, with all that tie with the k-th. The caller breaks
+        Distinct chunks, best first, including all that tie with the k-th. The caller breaks
         ties by chunk id (scores that agree to nine decimals) and cuts to k.
     scores : ndarray of float64, shape (n,), at least 0
-        Hits have these times ``confidence``.
+        Multiplied by ``confidence`` to give the scores of hits.
     path : callable, optional
-        From a slot to the path that led there; called for hits only. Left out, a path is
+        Maps a slot to the path that led there; called for hits only. By default, a path is
         the chunk alone.
     passed_on : callable, optional
-        Returns the slots that passed activation on. A callable filter is asked about
-        them too; if it refuses one, the strategy ranks again without that chunk.
+        Returns the slots that passed activation on. A callable filter is called for them too; if
+        it refuses one, the strategy ranks again without that chunk.
     notes : tuple of str
-        What the user should know about this recall.
+        For :attr:`Recall.notes`.
     confidence : float, in [0, 1], optional
-        How sure it is that the corpus speaks of the question. Left out, scores stay as they
-        are.
+        How sure it is that the corpus answers the question. Without it, scores stay unchanged.
     unlearned : callable, optional
-        Returns the score of a slot without what was learned; a lesson keeps it.
+        Returns the score of a slot without what was learned; lessons record it.
     last : ndarray of bool, shape (n_slots,), optional
         Chunks that fill up the hits only after all others.
     stale : callable, optional
-        Returns the marks of those slots that are stale.
+        Returns the :class:`~hebbgraph.Stale` marks of the stale ones among some slots.
     """
 
     slots: IntArray
@@ -127,7 +124,7 @@ class Ranking:
     stale: Callable[[Iterable[int]], Mapping[int, Stale]] | None = None
 
     def reordered(self, ranked: Iterable[tuple[int, float]], **changes: Any) -> Ranking:
-        """Return it with these slots and scores, best first."""
+        """Return a copy with these slots and scores, best first."""
         slots, scores = zip(*ranked, strict=True) if (ranked := list(ranked)) else ((), ())
         return replace(
             self, slots=np.array(slots, np.int64), scores=np.array(scores, np.float64), **changes
@@ -140,14 +137,14 @@ class Ranking:
 
 @runtime_checkable
 class Strategy(Protocol):
-    """A way to rank chunks: hand one to ``recall(strategy=...)``.
+    """A way to rank chunks, for ``recall(strategy=...)``.
 
     One object may serve many threads. See ``docs/extending.md`` for a strategy of your own.
     """
 
     @property
     def name(self) -> str:
-        """What :attr:`Recall.strategy <hebbgraph.Recall.strategy>` says."""
+        """The value of :attr:`Recall.strategy <hebbgraph.Recall.strategy>`."""
         ...
 
     @property
@@ -165,28 +162,28 @@ StrategyName: TypeAlias = str
 
 _GROUP = "hebbgraph.strategies"
 _DEFAULT = "spreading"
-#: Strategies of our other distributions, and the extra that installs them.
+#: Strategies of hebbgraph's other distributions, and the extra that installs each.
 _EXTRAS = {"neighbourhood": "papers", "breadth_first": "papers", "neural": "papers"}
 
 
 @cache
 def _registered() -> frozenset[str]:
-    """Return the names that other distributions registered; a lookup takes 60 ms."""
+    """Return the names that other distributions registered; the lookup takes 60 ms."""
     return frozenset(entry_points(group=_GROUP).names)
 
 
 def strategy_names() -> list[str]:
-    """Return the names of all strategies, of distributions that are not installed too."""
+    """Return the names of all strategies, including those of distributions not installed."""
     return sorted({_DEFAULT, *_EXTRAS, *_registered()})
 
 
 def check_strategy(strategy: StrategyName | Strategy) -> None:
-    """Check that this is a strategy, or names one.
+    """Check that this is a strategy or the name of one.
 
     Raises
     ------
     MissingExtraError
-        If it names a strategy of a distribution that is not installed.
+        If its distribution is not installed.
     ParameterError
         If it is neither.
     """
@@ -209,7 +206,7 @@ def check_strategy(strategy: StrategyName | Strategy) -> None:
 
 
 class Checked:
-    """A strategy of the caller's, whose rankings are checked before anything relies on them."""
+    """The caller's own strategy; its rankings are checked before anything relies on them."""
 
     def __init__(self, strategy: Strategy) -> None:
         check_strategy(strategy)
@@ -217,7 +214,7 @@ class Checked:
         self.name, self.pads = strategy.name, strategy.pads
 
     def rank(self, request: Request) -> Ranking:
-        """Rank; raise ParameterError for a ranking that no recall can use."""
+        """Rank; raise ParameterError for an invalid ranking."""
         ranking = self._strategy.rank(request)
         if not isinstance(ranking, Ranking):
             raise ParameterError(
@@ -245,7 +242,7 @@ class Checked:
 
 
 def named_strategy(name: StrategyName, namespace: Namespace) -> Strategy:
-    """Create the strategy that a name stands for.
+    """Create the strategy with this name.
 
     Raises
     ------

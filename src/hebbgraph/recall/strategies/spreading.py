@@ -1,4 +1,4 @@
-"""Spreading activation, and what memory adds to it: the default."""
+"""The default strategy: spreading activation, then what memory adds to it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 __all__ = ["Spreading"]
 
 _NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
-#: Confidence from a question that names what a chunk is about: that is known, whether it is
-#: answered is not.
+#: Least confidence if the question names the subject of a chunk, answered or not.
 _NAMED = NOTHING_KNOWN + 0.05
 
 
@@ -60,7 +59,7 @@ class Spreading:
         )
 
     def confidence(self, request: Request, activation: Activation) -> float:
-        """Return how sure it is that the corpus, or a past question, speaks of this one."""
+        """Return how sure it is that the corpus or a past question speaks of this question."""
         sure = request.evidence.confidence
         if sure is None:
             return 1.0
@@ -68,14 +67,14 @@ class Spreading:
         return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
-        """Spread activation, show what is named, then add what memory brings."""
+        """Spread activation, raise titles that the question names, then add what memory brings."""
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, memory = request.evidence, request.question.learned
         sure, held = evidence.confidence, evidence.held
         if sure is None:  # words say nothing of what is written in another language
             sure = held = 1.0
-        # A tag that was only given entitles no chunk, so what it is lit with would be lost.
+        # A tag that was only given to chunks titles none, so activation on it would be lost.
         known = request.graph.are_known(cues)
         activation = spread(
             request.graph,
