@@ -221,7 +221,7 @@ def test_a_store_that_cannot_be_asked_says_so_once(
 
     monkeypatch.setattr(HebbianVectorStore, "get_nodes", refuse)
     assert len(over.retrieve(QUESTION)) == len(over.retrieve(QUESTION)) == 4
-    assert caplog.text.count("cannot be asked for nodes by id") == 1
+    assert caplog.text.count("cannot return nodes by id") == 1
 
 
 @pytest.mark.parametrize("keep_text", [True, False])

@@ -66,7 +66,7 @@ NODES = [
         ({"filters": MetadataFilter(key="year", value=3)}, r"write MetadataFilters\(filters="),
         ({"doc_ids": "petrel.md"}, "doc_ids is a list of str, got 'petrel.md'"),
         ({"node_ids": "petrel"}, "node_ids is a list of str, got 'petrel'"),
-        ({"embed_model": "local"}, "got 'local'; hand the model itself over"),
+        ({"embed_model": "local"}, "got 'local'; pass the model itself"),
         ({"source": "bm25"}, "source is another retriever, got str"),
         ({"mmr_threshold": 2}, r"mmr_threshold lies in \[0, 1\]"),
         ({"include_path": "yes"}, "include_path is True or False, got 'yes'"),
@@ -117,7 +117,7 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: DOCS(None), "got None"),
         (lambda r, s: FROM_NODES(NODES[0]), "got one TextNode; put it in a list"),
         (lambda r, s: FROM_NODES(["Hello"]), "nodes is a list of BaseNode, got 'Hello' in it"),
-        (lambda r, s: HebbianRetriever("memory.hebb"), r"HebbianIndex.open\(...\) opens one"),
+        (lambda r, s: HebbianRetriever("memory.hebb"), r"open one with HebbianIndex.open\(...\)"),
         (lambda r, s: HebbianRetriever.from_index(r.index, k=3), "write similarity_top_k"),
         (lambda r, s: HebbianRetriever(r.index, strategy="x"), "strategy is one of"),
         (lambda r, s: HebbianRetriever.from_vector_store_index(r.index), "got HebbianIndex"),
@@ -141,7 +141,7 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: CitationLearner("memory.hebb"), "got 'memory.hebb'"),
         (lambda r, s: CitationLearner(r, trusted="ida"), "trusted is True, False, or a callable"),
         (lambda r, s: CitationLearner(r, judge="gpt"), "judge is a callable from a sentence"),
-        (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "query as query_str"),
+        (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "set query_str"),
         (lambda r, s: s.query(VectorStoreQuery(query_str="x", mode="svm")), "is not supported"),
         (lambda r, s: s.delete_nodes(), r"clear\(\) deletes all"),
         (lambda r, s: r.add([Document(id_="", text="Owls.")]), "an id is not empty"),
@@ -152,11 +152,11 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: r.add(NODES, on_error="ignore"), "on_error is 'raise' or 'skip'"),
         (lambda r, s: r.add(NODES, strict="yes"), "strict is True or False"),
         (lambda r, s: r.delete(), "delete takes ids or a document_id"),
-        (lambda r, s: r.why(7), "why takes a node that came back, or its id; got 7"),
+        (lambda r, s: r.why(7), "why takes a retrieved node or its id, got 7"),
         (lambda r, s: r.why("nope"), "of this retriever returned 'nope'; ask first"),
         (lambda r, s: r.retrieve(RecallBundle("x", similarity_top_k=-1)), "got -1"),
         (lambda r, s: r.retrieve(RecallBundle("x", filters={"year": 3})), "filters is a Metadata"),
-        (lambda r, s: r.retrieve(RecallBundle("x", namespace="anna")), "searches 'default' alone"),
+        (lambda r, s: r.retrieve(RecallBundle("x", namespace="anna")), "searches only 'default'"),
         (lambda r, s: HebbianRetriever.from_pool("tenants"), "pool is an IndexPool, got str"),
         (lambda r, s: HebbianGraphIndex(NODES[0]), "got one TextNode; put it in a list"),
         (lambda r, s: HebbianGraphIndex(embed_model="local"), "got 'local'"),
@@ -240,5 +240,5 @@ def test_an_index_is_named_as_in_langchain(nodes: list[TextNode], tmp_path: Path
         with pytest.raises(ParameterError, match="go with location"):
             HebbianRetriever(there.index, namespace="ann")
     assert there.index.is_closed
-    with pytest.raises(ParameterError, match=r"as does location=\.\.\."):
+    with pytest.raises(ParameterError, match=r"or location=\.\.\."):
         HebbianRetriever()

@@ -156,5 +156,5 @@ def test_metadata_of_no_known_kind_are_text_and_it_is_said_once(
     ]
     assert [node_to_chunk(one).metadata["at"] for one in nodes] == ["berth 7"] * 3
     (said,) = [one.getMessage() for one in caplog.records]
-    assert "of the kind" in said
-    assert "Berth are kept, filtered and returned as text" in said
+    assert "of type" in said
+    assert "Berth are stored, filtered and returned as text" in said

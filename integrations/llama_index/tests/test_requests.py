@@ -315,7 +315,7 @@ async def test_access_rules_fail_closed(index: HebbianIndex) -> None:
     for says, rule in {
         r"filter_by returned None; return MetadataFilters\(filters=\[\]\)": lambda tags: None,
         "filters is a MetadataFilters, got dict": lambda tags: {},
-        "rule of no alternatives": lambda tags: nothing,
+        "rule without alternatives": lambda tags: nothing,
     }.items():
         with pytest.raises(FilterError, match=says):
             over(rule).retrieve(QUESTION)
@@ -331,7 +331,7 @@ async def test_access_rules_fail_closed(index: HebbianIndex) -> None:
     for of_none in ({"node_ids": []}, {"doc_ids": []}):
         with retriever.narrowed(**of_none):  # what may be seen is nothing
             assert retriever.retrieve(QUESTION) == []
-    with pytest.raises(FilterError, match="no alternatives"), retriever.narrowed(nothing):
+    with pytest.raises(FilterError, match="without alternatives"), retriever.narrowed(nothing):
         pass
 
 
@@ -559,7 +559,7 @@ def test_arguments_of_other_engines_are_refused(nodes: list[TextNode]) -> None:
         with pytest.raises(ParameterError, match="no argument 'streaming'"):
             graph.as_chat_engine("context", RuleLLM(), streaming=True)
         for name in ("alpha", "sparse_top_k", "vector_store_query_mode"):
-            with pytest.raises(ParameterError, match="words, vectors and the graph at once"):
+            with pytest.raises(ParameterError, match="combines words, vectors and the graph"):
                 graph.as_retriever(**{name: 1})
 
 
@@ -601,8 +601,8 @@ async def test_hyde_is_used_where_something_embeds(
         for _ in range(2):
             wordless.retrieve(bundle)
     assert [record.message for record in caplog.records if "HyDE" in record.message] == [
-        "custom_embedding_strs, such as those of HyDE, are not searched for, as no embed_model "
-        "embeds them; the words of the question are"
+        "custom_embedding_strs, such as those of HyDE, are ignored without an embed_model; "
+        "only the words of the question are searched"
     ]
 
 
@@ -656,7 +656,7 @@ def test_query_modes_are_honoured_or_refused(nodes: list[TextNode]) -> None:
         store.query(sparse)
         assert all(hit.dense is None or hit.dense == 0 for hit in seen[0].hits)
         for name in ("alpha", "sparse_top_k", "hybrid_top_k"):
-            with pytest.raises(ParameterError, match=f"{name} is not read here"):
+            with pytest.raises(ParameterError, match=f"{name} is not supported"):
                 store.query(VectorStoreQuery(None, 1, query_str="Dove", **{name: 1}))
 
 

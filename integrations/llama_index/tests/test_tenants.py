@@ -70,7 +70,7 @@ def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> N
     retriever = HebbianRetriever.from_index(pool["anna"])
     with asking("anna"):
         assert retriever.retrieve(QUERY)
-    with asking("bert"), pytest.raises(ParameterError, match="searches 'anna' alone"):
+    with asking("bert"), pytest.raises(ParameterError, match="searches only 'anna'"):
         retriever.retrieve(QUERY)
     wrong: Any = "tenants.hebb"
     with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):

@@ -1,4 +1,4 @@
-"""From LlamaIndex's events and responses to what :mod:`hebbgraph.citations` reads."""
+"""Reads LlamaIndex's events and responses into what :mod:`hebbgraph.citations` takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ from llama_index.core.instrumentation.events.llm import (
 )
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from hebbgraph.citations import (
-    Exchange,
-    Recalled,
-    Rendered,
-    Reply,
-    Source,
-)
+from hebbgraph.citations import Exchange, Recalled, Rendered, Reply, Source
 from llama_index.retrievers.hebbgraph.tracing import ModelReply, Request, SeenRecall
 
 __all__ = [
@@ -35,14 +29,13 @@ __all__ = [
     "PROMPT_EVENTS",
     "Answer",
     "chunk_id",
-    "contents",
     "exchange_of",
+    "message_texts",
     "prompt_of",
+    "prompt_text_of",
     "reply_in",
     "result_of",
-    "structured_in",
     "text_of",
-    "texts_of_messages",
 ]
 
 PROMPT_EVENTS = (
@@ -52,18 +45,26 @@ PROMPT_EVENTS = (
     LLMStructuredPredictStartEvent,
 )
 ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent, LLMStructuredPredictEndEvent)
-#: The instrument tag by which callers name an answer themselves.
-ANSWER_ID = "answer_id"
+#: The instrument tag by which callers name an answer.
+_ANSWER_ID = "answer_id"
 
 #: What a CitationFormatter puts before a text.
 _HEADER = re.compile(r"\A\s*\[[^\[\]\n]{1,200}\][^\n]*\n")
-#: How a CitationQueryEngine begins the nodes that it shows.
-_NUMBERED = re.compile(r"Source (\d+):\n")
+#: What a CitationQueryEngine puts before a text.
+_NUMBER = re.compile(r"Source (\d+):\n")
 
 
 @dataclass
 class Answer:
-    """All that decides what an answer teaches; of a stream, the text comes last."""
+    """All that decides what an answer teaches. The text of a stream is set last.
+
+    Attributes
+    ----------
+    is_missing : bool
+        The request recalled something and got no answer.
+    output : sequence of str
+        What the application returned in place of the answer.
+    """
 
     request: Request
     recalls: Sequence[SeenRecall]
@@ -74,73 +75,72 @@ class Answer:
     text: str = ""
     structured: Any = None
     message: ChatMessage | None = None
-    silent: bool = False  # nothing was said
-    output: Sequence[str] = ()  # what the application returned in its place
+    is_missing: bool = False
+    output: Sequence[str] = ()
 
 
 def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:
-    """Read an answer."""
+    """Convert an answer."""
     thread = answer.tags.get("thread_id")
-    named = answer.tags.get(ANSWER_ID)
+    name = answer.tags.get(_ANSWER_ID)
     reply = Reply(
         text=answer.text,
         prompt=answer.prompt,
         structured=() if answer.structured is None else (answer.structured,),
         annotations=() if answer.message is None else list(_annotations(answer.message)),
-        given=contents(answer.nodes),
-        rendered=_numbered(answer),
+        given=prompt_text_of(answer.nodes),
+        rendered=_numbered_sources(answer),
     )
     return Exchange(
-        recalls=[seen.plain() for seen in answer.recalls],
-        replies=[] if answer.silent else [reply],
+        recalls=[recall.plain() for recall in answer.recalls],
+        replies=[] if answer.is_missing else [reply],
         output=answer.output,
         earlier=answer.earlier,
         foreign=[
-            Source(one.node_id, _HEADER.sub("", one.node.get_content(MetadataMode.NONE)).strip())
-            for one in answer.nodes
+            Source(
+                result.node_id,
+                _HEADER.sub("", result.node.get_content(MetadataMode.NONE)).strip(),
+            )
+            for result in answer.nodes
         ],
         actor=actor,
         trusted=trusted,
         conversation=None if thread is None else str(thread),
         failed=answer.request.failed,
         ids=[
-            *([] if named in (None, "") else [str(named)]),
-            *(seen.recall.id for seen in answer.recalls),
+            *([] if name in (None, "") else [str(name)]),
+            *(recall.recall.id for recall in answer.recalls),
         ],
         taught=answer.request.taught,
     )
 
 
-# -- what events and responses say ------------------------------------------------------
-
-
-def structured_in(event: BaseEvent) -> Any:
-    """Return what a structured prediction came to."""
-    return event.output if isinstance(event, LLMStructuredPredictEndEvent) else None
+# -- events and responses ---------------------------------------------------------------
 
 
 def prompt_of(event: BaseEvent) -> str:
-    """Return what a model is asked, as text."""
+    """Return a model's prompt as text."""
     if isinstance(event, LLMChatStartEvent):
-        return "\n\n".join(texts_of_messages(event.messages))
+        return "\n\n".join(message_texts(event.messages))
     if isinstance(event, LLMCompletionStartEvent):
         return event.prompt
     if isinstance(event, LLMPredictStartEvent | LLMStructuredPredictStartEvent):
-        return "\n\n".join(
-            str(value) for value in (event.template_args or {}).values() if value is not None
-        )
+        values = (event.template_args or {}).values()
+        return "\n\n".join(str(value) for value in values if value is not None)
     return ""
 
 
-def reply_in(event: BaseEvent) -> ModelReply | None:
-    """Return what a model said, and what it was asked."""
+def reply_in(event: BaseEvent, last: ModelReply | None) -> ModelReply | None:
+    """Return the reply that an event tells of; ``last`` if it tells of none."""
     if isinstance(event, LLMChatEndEvent) and event.response is not None:
         message = event.response.message
-        return ModelReply(texts_of_messages(event.messages), message, message.content or "")
+        return ModelReply(message_texts(event.messages), message, message.content or "")
     if isinstance(event, LLMCompletionEndEvent):
-        # A chat model made of a completion model says it twice; the chat has the messages.
+        # A chat model made of a completion model sends both events; the chat's has the messages.
         return ModelReply([event.prompt], None, event.response.text)
-    return None
+    if isinstance(event, LLMStructuredPredictEndEvent) and last is not None:
+        last.structured = event.output  # parsed from the last reply
+    return last
 
 
 def text_of(answer: object) -> tuple[str, Any]:
@@ -153,27 +153,27 @@ def text_of(answer: object) -> tuple[str, Any]:
 
 
 def result_of(result: object) -> tuple[str, Any]:
-    """Return the text and the structured answer of what an agent or a workflow returned."""
+    """Return the text and the structured answer in the result of an agent or a workflow."""
     output = getattr(result, "result", result)
     structured = getattr(output, "structured_response", None)
     response = getattr(output, "response", output)
     if isinstance(response, ChatMessage):
         return response.content or "", structured
-    return (response, structured) if isinstance(response, str) else ("", structured)
+    return (response if isinstance(response, str) else ""), structured
 
 
-def contents(nodes: Sequence[NodeWithScore]) -> str:
+def prompt_text_of(nodes: Sequence[NodeWithScore]) -> str:
     """Return nodes as a synthesizer writes them into a prompt."""
-    return "\n\n".join(one.node.get_content(metadata_mode=MetadataMode.LLM) for one in nodes)
+    return "\n\n".join(result.node.get_content(MetadataMode.LLM) for result in nodes)
 
 
-def texts_of_messages(messages: Sequence[ChatMessage]) -> list[str]:
-    """Return what messages say; those that say nothing are left out."""
+def message_texts(messages: Sequence[ChatMessage]) -> list[str]:
+    """Return the texts of messages; messages without text are left out."""
     return [text for message in messages if (text := message.content)]
 
 
 def _annotations(message: ChatMessage) -> Iterator[dict[str, Any]]:
-    """Yield native citations in the words of ``parse_annotations``."""
+    """Yield native citations in the format of ``parse_annotations``."""
     for block in message.blocks:
         if getattr(block, "block_type", "") == "citation":
             cited = getattr(block, "cited_content", None)
@@ -186,43 +186,42 @@ def _annotations(message: ChatMessage) -> Iterator[dict[str, Any]]:
             }
 
 
-# -- what was shown ---------------------------------------------------------------------
+# -- sources ----------------------------------------------------------------------------
 
 
-def _numbered(answer: Answer) -> Rendered | None:
-    """Return the keys that a CitationQueryEngine gave; None if another engine did."""
-    if not _are_numbered(answer.nodes):
+def _numbered_sources(answer: Answer) -> Rendered | None:
+    """Return the sources that a CitationQueryEngine numbered; None for another engine."""
+    texts = [result.node.get_content() for result in answer.nodes]
+    numbers = [match and match.group(1) for match in map(_NUMBER.match, texts)]
+    if not texts or numbers != [str(number) for number in range(1, len(texts) + 1)]:
         return None
     return Rendered.numbered(
-        Source(chunk_id(one.node, answer.recalls), one.node.get_content()) for one in answer.nodes
-    )
-
-
-def _are_numbered(nodes: Sequence[NodeWithScore]) -> bool:
-    """Tell whether a CitationQueryEngine made these nodes."""
-    return bool(nodes) and all(
-        (found := _NUMBERED.match(one.node.get_content())) is not None
-        and found.group(1) == str(number)
-        for number, one in enumerate(nodes, 1)
+        Source(chunk_id(result.node, answer.recalls), text)
+        for result, text in zip(answer.nodes, texts, strict=True)
     )
 
 
 def chunk_id(node: BaseNode, recalls: Sequence[SeenRecall]) -> str:
-    """Return the chunk that a CitationQueryEngine cut a piece from, or ``""``.
+    """Return the chunk that a CitationQueryEngine cut a node from, or ``""``.
 
-    Pieces have ids of their own, but their node's relationships and metadata.
+    Such nodes have new ids, but the relationships and metadata of their original.
     """
-    if any(node.node_id in seen.ids for seen in recalls):
+    if any(node.node_id in recall.ids for recall in recalls):
         return node.node_id
-    text = " ".join(_NUMBERED.sub("", node.get_content(), count=1).split())
+    text = " ".join(_NUMBER.sub("", node.get_content(), count=1).split())
     alike: list[str] = []
-    holding: list[str] = []
-    for seen in recalls:
-        for own in seen.nodes:
-            same = own.relationships == node.relationships and own.metadata == node.metadata
-            holds = text in " ".join(own.get_content(metadata_mode=MetadataMode.NONE).split())
-            if same and holds:
-                return own.node_id
-            (alike if same else holding if holds else []).append(own.node_id)
-    candidates = dict.fromkeys(alike) or dict.fromkeys(holding)
-    return next(iter(candidates)) if len(candidates) == 1 else ""
+    containing: list[str] = []
+    for original in (original for recall in recalls for original in recall.nodes):
+        is_alike = (original.relationships, original.metadata) == (
+            node.relationships,
+            node.metadata,
+        )
+        contains = text in " ".join(original.get_content(MetadataMode.NONE).split())
+        if is_alike and contains:
+            return original.node_id
+        if is_alike:
+            alike.append(original.node_id)
+        elif contains:
+            containing.append(original.node_id)
+    candidates = set(alike or containing)
+    return candidates.pop() if len(candidates) == 1 else ""

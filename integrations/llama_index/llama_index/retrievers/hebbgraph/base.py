@@ -1,10 +1,11 @@
-"""HebbianRetriever: recall from a hebbgraph index as a LlamaIndex retriever.
+"""HebbianRetriever: a hebbgraph index as a LlamaIndex retriever.
 
-Here it is made. Its documents come and go in :mod:`.living`; :mod:`.recalling` answers questions.
+This module makes retrievers and writes their documents; :mod:`.recalling` answers questions.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,86 +17,89 @@ from llama_index.core.indices.vector_store.retrievers import VectorIndexRetrieve
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
 
-from hebbgraph import HebbianIndex, IndexPool, ParameterError, Settings
-from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.living import LivingRetriever, searched
+from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph.calling import Closing, in_thread
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
+from hebbgraph.ingest import OnError
+from llama_index.retrievers.hebbgraph.embedding import embedder_of
 from llama_index.retrievers.hebbgraph.options import (
     CommonOptions,
     IndexedOptions,
     NodeOptions,
+    check_nodes,
     checked,
-    nodes_of,
 )
-from llama_index.retrievers.hebbgraph.parsing import Cutting
-from llama_index.retrievers.hebbgraph.seed_vectors import vectors_of
+from llama_index.retrievers.hebbgraph.parsing import Parsing, leaves
+from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
 from llama_index.retrievers.hebbgraph.texts import texts_of
-from llama_index.retrievers.hebbgraph.wrapped import Wrapped
-from llama_index.retrievers.hebbgraph.writing import add_nodes
+from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
+from llama_index.retrievers.hebbgraph.writing import add_nodes, write_documents, write_nodes
 
 __all__ = ["HebbianRetriever"]
 
-_ARGUMENTS = sorted(IndexedOptions.__annotations__)
-_OF_NODES = (*sorted(NodeOptions.__annotations__), "show_progress")
-_OVER_STORES = (
+logger = logging.getLogger(__name__)
+
+_INIT_NAMES = (*sorted(IndexedOptions.__annotations__), "index", "location", "namespace", "edges")
+_NODES_NAMES = (*sorted(NodeOptions.__annotations__), "show_progress")
+_STORE_NAMES = (
     *sorted(CommonOptions.__annotations__),
     "nodes",
     "location",
     "namespace",
     "keep_text",
 )
-_INSTEAD_OVER_STORES = dict.fromkeys(
+_NOT_OVER_STORES = dict.fromkeys(
     ("embed_model", "embedding", "embedder"), "the vector index embeds, nothing is embedded twice"
 )
 
 
-class HebbianRetriever(LivingRetriever):
-    """Retrieves the chunks that a question activates, and learns through a CitationLearner.
+class HebbianRetriever(Closing, RecallingRetriever):
+    """Retrieves the chunks that a question activates; a CitationLearner teaches its index.
 
     Parameters
     ----------
     index : HebbianIndex, optional
-        Shared, not copied; one index serves many retrievers and threads.
+        An open index; many retrievers and threads can share one.
     location : str or Path, optional
-        In place of ``index``, where one lies: a directory, a database URL or ``":memory:"``. It is
-        opened with ``embed_model``, and closed with the retriever.
+        Instead of ``index``: a directory, a database URL or ``":memory:"`` to open with
+        ``embed_model``. It closes with the retriever.
     namespace : str
-        The tenant, of what is opened.
+        The tenant to open at ``location``.
     edges : sequence of str, optional
-        Of what is opened, metadata fields whose values join nodes; see ``HebbianIndex.open``.
+        With ``location``, metadata fields whose values join nodes; see ``HebbianIndex.open``.
     similarity_top_k : int
-        How many nodes come back, whenever as many pass the filters.
+        How many nodes come back, if as many pass the filters.
     filters : MetadataFilters, optional
         All operators, nested as you like. A node that is filtered out neither comes back
         nor passes activation on.
     node_ids, doc_ids : list of str, optional
         Only these nodes; only nodes of these documents.
     embed_model : BaseEmbedding, optional
-        Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of it. Left out,
-        the index's own, also for ``QueryBundle.custom_embedding_strs`` (HyDE).
+        Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of this model. By
+        default the index's own model does, also for ``QueryBundle.custom_embedding_strs`` (HyDE).
     memory : BaseMemory, optional
-        That of the chat engine which asks. A follow-up ("and in winter?") is understood
-        from the user's messages in it, without a model. A :class:`RecallBundle`
-        carries its own.
+        The memory of the chat engine that asks. Follow-ups ("and in winter?") are understood from
+        the user's messages in it, without a model. A :class:`RecallBundle` carries its own.
     mmr_threshold : float, in [0, 1], optional
         Choose nodes by maximal marginal relevance: the lower, the more they differ.
     include_path : bool
         Write into ``metadata["hebbgraph"]`` of each node how it was found: recall id, rank, path,
         cues and tags (``Recall.trail``). No model reads it.
     as_of : datetime, date or str, optional
-        Only what held at that moment. Left out, a node that was superseded or has expired says so
-        in ``metadata["hebbgraph"]["stale"]``.
+        Search only what was valid at that moment. By default, a node that was superseded or has
+        expired says so in ``metadata["hebbgraph"]["stale"]``.
     options : SearchOptions, optional
-        What few need: a strategy, another retriever as the source of seeds, a filter for each
-        request; see :class:`~llama_index.retrievers.hebbgraph.options.SearchOptions`.
+        Rarely needed: a strategy, another retriever for seeds, an access rule; see
+        :class:`~llama_index.retrievers.hebbgraph.options.SearchOptions`.
     callback_manager, object_map, objects, verbose
         As for every LlamaIndex retriever.
 
     Notes
     -----
     ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``, ``mmr_threshold``,
-    ``include_path`` and ``options`` are plain attributes; a :class:`RecallBundle` has its
-    own k and filters, and :meth:`narrowed` adds filters to all that is asked within.
-    Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
+    ``include_path``, ``as_of`` and ``options`` are plain attributes. A :class:`RecallBundle` sets
+    k and filters for one question, :meth:`narrowed` adds filters within a block.
+    Nodes are new copies; the score is in ``NodeWithScore.score`` only.
 
     Examples
     --------
@@ -105,8 +109,8 @@ class HebbianRetriever(LivingRetriever):
     ...     TextNode(text="Ida Moss was born in Tessel Bay.", metadata={"title": "Ida Moss"}),
     ... ]
     >>> retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2)
-    >>> found = retriever.retrieve("Where was the builder of the Petrel born?")
-    >>> [one.metadata["title"] for one in found]
+    >>> results = retriever.retrieve("Where was the builder of the Petrel born?")
+    >>> [result.metadata["title"] for result in results]
     ['Petrel', 'Ida Moss']
     """
 
@@ -119,36 +123,32 @@ class HebbianRetriever(LivingRetriever):
         edges: Sequence[str] | None = None,
         **options: Unpack[IndexedOptions],
     ) -> None:
-        own = checked(options, known=(*_ARGUMENTS, "index", "location", "namespace", "edges"))
-        if location is None and not isinstance(index, HebbianIndex):
-            raise ParameterError(
-                f"index is a HebbianIndex, got {index!r:.80}; HebbianIndex.open(...) opens one, as "
-                "does location=..."
-            )
-        if location is not None and index is not None:
-            raise ParameterError("location and index are one argument; give it once")
-        if location is None and (namespace != "default" or edges is not None):
-            raise ParameterError("namespace and edges go with location: the index is open already")
+        arguments = checked(options, known=_INIT_NAMES)
         if location is not None:
-            model = own.get("embed_model")
-            index = HebbianIndex.open(
-                location,
-                namespace=namespace,
-                embedder=None if model is None else LlamaIndexEmbedder(model),
-                edges=edges,
+            if index is not None:
+                raise ParameterError("location and index are one argument; give it once")
+            embedder = embedder_of(arguments.get("embed_model"))
+            index = HebbianIndex.open(location, namespace=namespace, embedder=embedder, edges=edges)
+        elif not isinstance(index, HebbianIndex):
+            raise ParameterError(
+                f"index is a HebbianIndex, got {index!r:.80}; open one with HebbianIndex.open(...) "
+                "or location=..."
             )
-        super().__init__(index, **own)
+        elif namespace != "default" or edges is not None:
+            raise ParameterError("namespace and edges go with location: the index is open already")
+        super().__init__(index, **arguments)
         self._owns_index = location is not None
+        self._parse = Parsing()
 
     def __repr__(self) -> str:
         searched = self._pool if self._index is None else self._index
         return f"{type(self).__name__}({searched!r}, similarity_top_k={self.similarity_top_k})"
 
-    # -- making one -----------------------------------------------------------------
+    # -- other constructors -------------------------------------------------------------
 
     @classmethod
     def from_index(cls, index: HebbianIndex, **options: Unpack[IndexedOptions]) -> HebbianRetriever:
-        """Retrieve from an index that is open; ``options`` as for the constructor."""
+        """Retrieve from an open index; ``options`` as for the constructor."""
         return cls(index, **options)
 
     @classmethod
@@ -159,14 +159,14 @@ class HebbianRetriever(LivingRetriever):
         namespace: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> HebbianRetriever:
-        """Retrieve from many namespaces: each request names its own.
+        """Retrieve from many namespaces; each request names one.
 
         Parameters
         ----------
         pool : IndexPool
-            Opens the namespaces as they are asked for.
+            Opens the namespaces on demand.
         namespace : str, optional
-            For requests that name none; left out, they are an error.
+            For requests that name none, which are refused by default.
         **options
             As for the constructor.
 
@@ -179,10 +179,10 @@ class HebbianRetriever(LivingRetriever):
         """
         if not isinstance(pool, IndexPool):
             raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
-        own = checked(options, known=(*CommonOptions.__annotations__, "namespace"))
-        made = cls(pool[namespace or ""], **own)
-        made._index, made._pool, made.namespace = None, pool, namespace
-        return made
+        arguments = checked(options, known=(*CommonOptions.__annotations__, "namespace"))
+        retriever = cls(pool[namespace or ""], **arguments)
+        retriever._index, retriever._pool, retriever.namespace = None, pool, namespace
+        return retriever
 
     @classmethod
     def from_nodes(
@@ -203,29 +203,28 @@ class HebbianRetriever(LivingRetriever):
         Parameters
         ----------
         nodes : sequence of BaseNode
-            Embeddings that they carry are used, if there is an ``embed_model``.
+            With an ``embed_model``, embeddings that they carry are used.
         location : str or Path
-            A directory, a database URL or ``":memory:"``. Nodes that the index already
-            holds unchanged cost nothing and keep what was learned about them.
-        namespace : str
-            The tenant.
+            A directory, a database URL or ``":memory:"``. Nodes that the index holds unchanged
+            cost nothing and keep what was learned about them.
+        namespace, edges
+            As for the constructor.
         embed_model : BaseEmbedding, optional
-            Without it nothing is embedded, and it works.
-        edges : sequence of str, optional
-            Metadata fields whose values join nodes; see ``HebbianIndex.open``.
+            Adds dense search. By default nothing is embedded.
         show_progress : bool
             Show progress bars.
         **options
             As for the constructor.
         """
-        own = checked({**options, "embed_model": embed_model}, known=_OF_NODES)
-        nodes = nodes_of(nodes)
+        arguments = checked({**options, "embed_model": embed_model}, known=_NODES_NAMES)
+        nodes = check_nodes(nodes)
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]
         where: dict[str, Any] = {"location": location, "namespace": namespace, "edges": edges}
-        made = cls(objects=objects or None, **where, **own)
-        with made._closed_on_error():
-            add_nodes(made.index, searched(nodes), show_progress=show_progress)
-        return made
+        retriever = cls(objects=objects or None, **where, **arguments)
+        with retriever._closed_on_error():
+            _log_parents(nodes)
+            add_nodes(retriever.index, nodes, show_progress=show_progress)
+        return retriever
 
     @classmethod
     def from_documents(
@@ -237,17 +236,17 @@ class HebbianRetriever(LivingRetriever):
         show_progress: bool = False,
         **options: Unpack[NodeOptions],
     ) -> HebbianRetriever:
-        """Cut documents into nodes, add them to an index and retrieve from it.
+        """Split documents into nodes, add these to an index and retrieve from it.
 
-        See :meth:`refresh` for documents that have changed.
+        Call :meth:`refresh` for documents that have changed.
 
         Parameters
         ----------
         documents : sequence of Document
-            Their ids should last; see :class:`HebbianNodeParser`.
+            Give them lasting ids; see :class:`HebbianNodeParser`.
         node_parser : NodeParser, optional
-            Left out, a :class:`HebbianNodeParser`. Its nodes get ids that last. Of a hierarchy,
-            only the leaves are searched; :class:`HebbianGraphIndex` keeps their parents.
+            By default a :class:`HebbianNodeParser`. Nodes get lasting ids. Of a hierarchy, only
+            the leaves are searched; :class:`HebbianGraphIndex` keeps their parents.
         transformations : sequence of TransformComponent, optional
             In place of a node parser.
         show_progress : bool
@@ -255,13 +254,13 @@ class HebbianRetriever(LivingRetriever):
         **options
             As for :meth:`from_nodes` and the constructor.
         """
-        own = checked(options, known=(*_OF_NODES, "node_parser", "transformations"))
-        given = nodes_of(documents, "documents")
-        made = cls.from_nodes([], **own)
-        made._cut = Cutting(transformations or ([node_parser] if node_parser else ()))
-        with made._closed_on_error():
-            made.add(given, show_progress=show_progress)
-        return made
+        arguments = checked(options, known=(*_NODES_NAMES, "node_parser", "transformations"))
+        documents = check_nodes(documents, "documents")  # type: ignore[assignment]
+        retriever = cls.from_nodes([], **arguments)
+        retriever._parse = Parsing(transformations or ([node_parser] if node_parser else ()))
+        with retriever._closed_on_error():
+            retriever.add(documents, show_progress=show_progress)
+        return retriever
 
     @classmethod
     def from_vector_store_index(
@@ -276,29 +275,30 @@ class HebbianRetriever(LivingRetriever):
     ) -> HebbianRetriever:
         """Retrieve over an existing vector index; nothing is embedded twice.
 
-        What is added to the retriever or deleted from it is added to or deleted from the vector
-        index too.
+        Nodes added to or deleted from the retriever are added to or deleted from the vector index
+        too.
 
         Parameters
         ----------
         vector_index : VectorStoreIndex
-            Searches for the seeds, with its own embedding model.
+            Searches for seeds with its own embedding model.
         nodes : sequence of BaseNode, optional
-            Left out, those that the vector index can list. The index at ``location``
-            afterwards holds these and no others; call :meth:`refresh` after changes.
+            By default, those that the vector index lists. The index at ``location`` then holds
+            exactly these; call :meth:`refresh` after changes.
         location, namespace
             As for :meth:`from_nodes`.
         keep_text : bool
-            If false, the index at ``location`` keeps no copy of the texts: the docstore of
-            the vector index gives them back, or its vector store. Nodes that neither has
-            any longer do not come back.
+            If false, the index at ``location`` stores no texts: they are read from the docstore of
+            the vector index, or from its vector store. Nodes whose text neither has any longer do
+            not come back.
         **options
-            As for the constructor. ``filters`` are in force in both; what the vector store
-            cannot do it must not be given.
+            As for the constructor. ``filters`` hold in both indexes, so give only filters that the
+            vector store supports.
         """
-        own = checked(options, known=_OVER_STORES, **_INSTEAD_OVER_STORES)
-        wrapped = Wrapped(vector_index)
-        vectors = vectors_of(wrapped, own["options"].seed_vectors)
+        arguments = checked(options, known=_STORE_NAMES, **_NOT_OVER_STORES)
+        search: Any = arguments.pop("options")
+        wrapped = WrappedIndex(vector_index)
+        vectors = wrapped.vectors(search.seed_vectors)
         index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -308,14 +308,108 @@ class HebbianRetriever(LivingRetriever):
         # Unlike as_retriever(), this also finds nodes that are inserted later.
         source = VectorIndexRetriever(
             vector_index,
-            similarity_top_k=own["options"].seed_top_k,
-            filters=own.get("filters"),
+            similarity_top_k=search.seed_top_k,
+            filters=arguments.get("filters"),
             object_map=vector_index._object_map,
         )
-        own["options"] = replace(own["options"], source=source)
-        made = cls(index, **own)
-        made._wrapped, made._owns_index = wrapped, True
-        made._vectors, made._embed_model = vectors, vector_index._embed_model
-        with made._closed_on_error():
-            made._mirror(wrapped, nodes)
-        return made
+        retriever = cls(index, options=replace(search, source=source), **arguments)
+        retriever._wrapped, retriever._owns_index = wrapped, True
+        retriever._vectors, retriever._embed_model = vectors, vector_index._embed_model
+        with retriever._closed_on_error():
+            retriever.refresh(nodes=nodes)
+        return retriever
+
+    # -- writing ------------------------------------------------------------------------
+
+    def add(
+        self,
+        documents: Sequence[BaseNode],
+        *,
+        on_error: OnError = "raise",
+        strict: bool = False,
+        show_progress: bool = False,
+    ) -> AddReport:
+        """Add documents; a node with the same id is replaced, and nothing is deleted.
+
+        Call :meth:`refresh` for documents that have changed.
+
+        Parameters
+        ----------
+        documents : sequence of Document or BaseNode
+            Documents are split as in :meth:`from_documents`; other nodes are taken as they are.
+        on_error, strict, show_progress
+            As for ``HebbianIndex.add``.
+        """
+        written = write_documents(
+            self.index,
+            check_nodes(documents, "documents"),
+            self._parse,
+            on_error=on_error,
+            strict=strict,
+            show_progress=show_progress,
+            wrapped=self._wrapped,
+        )
+        _log_parents(written.nodes)
+        return written.report
+
+    def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
+        """Delete nodes by id, or all nodes of a document; return how many were deleted."""
+        if self._wrapped is not None:
+            self._wrapped.delete(ids or (), document_id)
+        return self.index.delete(ids, document_id=document_id)
+
+    def refresh(
+        self,
+        documents: Sequence[BaseNode] | VectorStoreIndex | None = None,
+        nodes: Sequence[BaseNode] | None = None,
+        *,
+        delete_missing: bool = False,
+    ) -> AddReport:
+        """Replace whole documents by what they are now; unchanged nodes are not written again.
+
+        Parameters
+        ----------
+        documents : sequence of Document or BaseNode, optional
+            Nodes must be all that their documents have. Leave it out over a vector index: the
+            graph then holds exactly what that index holds.
+        nodes : sequence of BaseNode, optional
+            For a vector index that cannot list its nodes.
+        delete_missing : bool
+            Also delete all documents that are not among these.
+        """
+        wrapped = WrappedIndex(documents) if isinstance(documents, VectorStoreIndex) else None
+        if wrapped is None and documents is not None:
+            return write_documents(
+                self.index,
+                check_nodes(documents, "documents"),  # type: ignore[arg-type]
+                self._parse,
+                refresh=True,
+                delete_missing=delete_missing,
+                wrapped=self._wrapped,
+            ).report
+        if (wrapped := wrapped or self._wrapped) is None:
+            raise ParameterError("refresh takes documents; only over a vector index it needs none")
+        nodes = wrapped.nodes() if nodes is None else check_nodes(nodes)
+        return write_nodes(self.index, nodes, refresh=True, delete_missing=True).report
+
+    aadd = in_thread(add)
+    adelete = in_thread(delete)
+    arefresh = in_thread(refresh)
+
+    def close(self) -> None:
+        """Wait until pending answers are learned, then close the index if the retriever opened it.
+
+        An index that was passed in stays open.
+        """
+        if self._owns_index and self._index is not None:
+            finish_learning(CLOSING_SECONDS)
+            self._index.close()
+
+
+def _log_parents(nodes: Sequence[BaseNode]) -> None:
+    if parents := len(nodes) - len(leaves(nodes)):
+        logger.info(
+            "%d nodes are parents of others and are not searched; "
+            "HebbianGraphIndex keeps them, and merges into them",
+            parents,
+        )

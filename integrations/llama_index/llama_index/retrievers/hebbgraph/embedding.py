@@ -9,18 +9,20 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from hebbgraph import ParameterError
 
-__all__ = ["LlamaIndexEmbedder", "check_embed_model"]
+__all__ = ["LlamaIndexEmbedder", "embedder_of"]
 
 logger = logging.getLogger(__name__)
 
 
-def check_embed_model(embed_model: object) -> None:
-    """Raise ParameterError unless this is an embedding model, or None."""
-    if not (embed_model is None or isinstance(embed_model, BaseEmbedding)):
-        hint = ""
-        if isinstance(embed_model, str):
-            hint = "; hand the model itself over, such as resolve_embed_model(...) of llama_index"
-        raise ParameterError(f"embed_model is a BaseEmbedding, got {embed_model!r:.80}{hint}")
+def embedder_of(embed_model: object) -> LlamaIndexEmbedder | None:
+    """Return the embedder of an embedding model, None for None.
+
+    Raises
+    ------
+    ParameterError
+        For anything else.
+    """
+    return None if embed_model is None else LlamaIndexEmbedder(embed_model)  # type: ignore[arg-type]
 
 
 class LlamaIndexEmbedder:
@@ -29,7 +31,7 @@ class LlamaIndexEmbedder:
     Parameters
     ----------
     embed_model : BaseEmbedding
-        Its ``model_name`` names the vectors: an index opened with a model of another
+        Its ``model_name`` is stored with the vectors; opening the index with a model of another
         name is an error that says what to do.
 
     Examples
@@ -40,24 +42,27 @@ class LlamaIndexEmbedder:
     """
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
-        check_embed_model(embed_model)
+        if not isinstance(embed_model, BaseEmbedding):
+            hint = ""
+            if isinstance(embed_model, str):
+                hint = "; pass the model itself, such as resolve_embed_model(...) of llama_index"
+            raise ParameterError(f"embed_model is a BaseEmbedding, got {embed_model!r:.80}{hint}")
         self.embed_model = embed_model
-        kind = type(embed_model)
-        named = embed_model.model_name not in ("", "unknown")
-        self.model_name = (
-            embed_model.model_name if named else f"{kind.__module__}.{kind.__qualname__}"
-        )
+        self.model_name = embed_model.model_name
+        if self.model_name in ("", "unknown"):
+            kind = type(embed_model)
+            self.model_name = f"{kind.__module__}.{kind.__qualname__}"
 
     @property
     def dimension(self) -> int | None:
-        """How many numbers its vectors have, so that another model is refused; None if unknown."""
+        """Length of the model's vectors; None if the model does not tell and cannot embed now."""
         for name in ("embed_dim", "dimensions", "output_dimensionality"):
-            if isinstance(told := getattr(self.embed_model, name, None), int):
-                return told
+            if isinstance(length := getattr(self.embed_model, name, None), int):
+                return length
         try:
             return len(self.embed_query("dimension"))
-        except Exception as error:  # without it the index can be read all the same
-            logger.warning("%s does not embed now: %s", self.model_name, error)
+        except Exception as error:  # the index can still be read
+            logger.warning("%s cannot embed now: %s", self.model_name, error)
             return None
 
     def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:

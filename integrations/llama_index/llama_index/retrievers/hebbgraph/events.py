@@ -1,4 +1,4 @@
-"""The event by which the retriever and the store announce a recall to LlamaIndex."""
+"""The event by which retrievers and stores announce a recall to LlamaIndex."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class RecallEvent(BaseEvent):
-    """One recall, announced within the span of its retrieval.
+    """A recall, announced within the span of its retrieval.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class RecallEvent(BaseEvent):
     index : HebbianIndex
         The index that answered.
     nodes : list of BaseNode
-        The hits, as they were returned.
+        The hits as they were returned.
     """
 
     recall: Recall
@@ -38,8 +38,8 @@ class RecallEvent(BaseEvent):
         return "HebbgraphRecallEvent"
 
     @model_serializer(mode="plain")
-    def _told(self) -> dict[str, Any]:
-        """Return what can be logged: the recall without texts and vector."""
+    def _log_fields(self) -> dict[str, Any]:
+        """Return what can be logged: no texts and no vector."""
         return {
             "id_": self.id_,
             "timestamp": self.timestamp,
@@ -55,5 +55,5 @@ class RecallEvent(BaseEvent):
 
 
 def announce(recall: Recall, index: object, nodes: list[BaseNode]) -> None:
-    """Tell all event handlers about a recall."""
+    """Announce a recall to all event handlers."""
     _dispatcher.event(RecallEvent(recall=recall, index=index, nodes=nodes))

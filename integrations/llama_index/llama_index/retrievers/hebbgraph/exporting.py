@@ -1,8 +1,8 @@
-"""A hebbgraph index into a PropertyGraphStore of LlamaIndex."""
+"""Exports a hebbgraph index to a LlamaIndex PropertyGraphStore."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from llama_index.core.graph_stores.types import (
@@ -28,20 +28,20 @@ def export_property_graph(
     *,
     min_weight: int = 2,
 ) -> tuple[int, int]:
-    """Write chunks, tags and the edges between them into a property graph.
+    """Write chunks, tags and the edges between them to a property graph.
 
-    Each chunk becomes a text chunk with its metadata, each tag an entity (label ``tag``, or
-    ``address`` for what links lead to; property ``df``: the number of its chunks). A chunk
-    ``MENTIONS`` its tags, or is ``TITLED`` by one; tags ``CO_OCCUR`` with ``weight``, the number
-    of chunks that hold both.
+    Each chunk becomes a text chunk with its metadata. Each tag becomes an entity with the label
+    ``tag``, or ``address`` for the target of links, and the property ``df``, the number of its
+    chunks. A chunk ``MENTIONS`` its tags, or is ``TITLED`` by one; tags ``CO_OCCUR`` with
+    ``weight``, the number of chunks that hold both.
 
     Parameters
     ----------
     index : HebbianIndex
         What is read.
     store : PropertyGraphStore
-        What is written to: a ``SimplePropertyGraphStore``, Neo4j, ... What it holds under the
-        same ids is replaced, and nothing is deleted.
+        A ``SimplePropertyGraphStore``, Neo4j, ... Entries with the same ids are replaced, nothing
+        is deleted.
     min_weight : int
         Tags that occur together in fewer chunks are not joined.
 
@@ -58,27 +58,32 @@ def export_property_graph(
     ...         {"title": "Petrel", "text": "Ida Moss built the Petrel."},
     ...         {"title": "Ida Moss", "text": "Ida Moss sailed the Petrel."},
     ...     ])
-    ...     written = export_property_graph(index, SimplePropertyGraphStore())
-    >>> written
+    ...     export_property_graph(index, SimplePropertyGraphStore())
     (4, 5)
     """
     if not isinstance(store, PropertyGraphStore):
         raise ParameterError(f"store is a PropertyGraphStore, got {type(store).__name__}")
     incidence, tags = index.inspect.to_networkx("incidence"), index.inspect.to_networkx("tags")
     ids = index.ids()
-    for page in _batches(ids):
-        store.upsert_llama_nodes([chunk_to_node(chunk) for chunk in index.get(page)])
+    _in_batches(ids, lambda batch: store.upsert_llama_nodes(_nodes(index, batch)))
     entities = _entities(incidence, tags, set(ids))
-    for some in _batches([*entities.values()]):
-        store.upsert_nodes(some)
-    relations = [*_mentions(incidence, entities), *_together(tags, min_weight, entities)]
-    for these in _batches(relations):
-        store.upsert_relations(these)
+    _in_batches([*entities.values()], store.upsert_nodes)
+    relations = [*_mentions(incidence, entities), *_co_occurrences(tags, min_weight, entities)]
+    _in_batches(relations, store.upsert_relations)
     return len(ids) + len(entities), len(relations)
 
 
+def _in_batches(values: Sequence[_T], write: Callable[[list[Any]], object]) -> None:
+    for start in range(0, len(values), _BATCH):
+        write(list(values[start : start + _BATCH]))
+
+
+def _nodes(index: HebbianIndex, ids: list[str]) -> list[Any]:
+    return [chunk_to_node(chunk) for chunk in index.get(ids)]
+
+
 def _entities(incidence: Any, tags: Any, chunk_ids: set[str]) -> dict[str, EntityNode]:
-    """Make an entity of each tag; the id of one is its name, which no chunk may have."""
+    """Make an entity of each tag. Its name is its id, so it must not be a chunk's id."""
     return {
         phrase: EntityNode(
             name=f"{phrase} (tag)" if phrase in chunk_ids else phrase,
@@ -95,35 +100,27 @@ def _entities(incidence: Any, tags: Any, chunk_ids: set[str]) -> dict[str, Entit
 
 
 def _mentions(incidence: Any, entities: Mapping[str, EntityNode]) -> Iterator[Relation]:
-    """Yield the edges between chunks and tags."""
-    for one, other, held in sorted(incidence.edges(data=True), key=lambda edge: edge[:2]):
-        chunk, tag = (one, other) if one.startswith("chunk:") else (other, one)
+    for left, right, edge in sorted(incidence.edges(data=True), key=lambda edge: edge[:2]):
+        chunk, tag = (left, right) if left.startswith("chunk:") else (right, left)
         id_ = incidence.nodes[chunk]["label"]
         yield Relation(
-            label="TITLED" if held["is_title"] else "MENTIONS",
+            label="TITLED" if edge["is_title"] else "MENTIONS",
             source_id=id_,
             target_id=entities[incidence.nodes[tag]["label"]].id,
             properties={TRIPLET_SOURCE_KEY: id_},
         )
 
 
-def _together(tags: Any, min_weight: int, entities: Mapping[str, EntityNode]) -> Iterator[Relation]:
-    """Yield the edges between tags."""
-    for one, other in sorted(sorted(edge) for edge in tags.edges):
-        weight = tags.edges[one, other]["weight"]
+def _co_occurrences(
+    tags: Any, min_weight: int, entities: Mapping[str, EntityNode]
+) -> Iterator[Relation]:
+    for left, right in sorted(sorted(edge) for edge in tags.edges):
+        weight = tags.edges[left, right]["weight"]
         if weight >= min_weight:
-            source = entities[one]
+            source = entities[left].properties[TRIPLET_SOURCE_KEY]
             yield Relation(
                 label="CO_OCCUR",
-                source_id=source.id,
-                target_id=entities[other].id,
-                properties={
-                    "weight": weight,
-                    TRIPLET_SOURCE_KEY: source.properties[TRIPLET_SOURCE_KEY],
-                },
+                source_id=entities[left].id,
+                target_id=entities[right].id,
+                properties={"weight": weight, TRIPLET_SOURCE_KEY: source},
             )
-
-
-def _batches(values: Sequence[_T]) -> Iterator[list[_T]]:
-    for start in range(0, len(values), _BATCH):
-        yield list(values[start : start + _BATCH])

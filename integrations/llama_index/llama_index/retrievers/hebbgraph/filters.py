@@ -1,11 +1,11 @@
-"""LlamaIndex's metadata filters, as hebbgraph reads them.
+"""LlamaIndex's metadata filters as hebbgraph filters.
 
-All fourteen operators and any nesting; LlamaIndex's own stores reject nested filters.
+All fourteen operators, nested to any depth; LlamaIndex's own stores reject nested filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from llama_index.core.vector_stores.types import (
@@ -19,23 +19,7 @@ from hebbgraph import FilterError, ParameterError
 
 __all__ = ["to_where"]
 
-_NAMES: Mapping[FilterOperator, str] = {
-    FilterOperator.EQ: "$eq",
-    FilterOperator.NE: "$ne",
-    FilterOperator.GT: "$gt",
-    FilterOperator.GTE: "$gte",
-    FilterOperator.LT: "$lt",
-    FilterOperator.LTE: "$lte",
-    FilterOperator.IN: "$in",
-    FilterOperator.NIN: "$nin",
-    FilterOperator.ANY: "$any",
-    FilterOperator.ALL: "$all",
-    FilterOperator.TEXT_MATCH: "$text_match",
-    FilterOperator.TEXT_MATCH_INSENSITIVE: "$text_match_insensitive",
-    FilterOperator.CONTAINS: "$contains",
-    FilterOperator.IS_EMPTY: "$is_empty",
-}
-_OF_LISTS = {FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL}
+_LIST_OPERATORS = {FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL}
 
 
 def to_where(
@@ -52,15 +36,14 @@ def to_where(
     filters : MetadataFilters, optional
         With ``NOT``, none of the filters may match, as in LlamaIndex.
     node_ids, doc_ids : sequence of str, optional
-        All of the restrictions given must hold. An empty list is none, as LlamaIndex's
-        stores have it.
+        An empty list restricts nothing, as in LlamaIndex's stores.
     strict : bool
         For access rules: an empty list lets nothing pass, and an ``OR`` of no filters is refused.
 
     Returns
     -------
     dict or None
-        None if everything passes.
+        The conjunction of all arguments; None if everything passes.
 
     Examples
     --------
@@ -75,48 +58,42 @@ def to_where(
         elif isinstance(filters, MetadataFilter):
             hint = "; write MetadataFilters(filters=[...])"
         raise FilterError(f"filters is a MetadataFilters, got {type(filters).__name__}{hint}")
-    for name, ids in (("node_ids", node_ids), ("doc_ids", doc_ids)):
+    parts = [None if filters is None else _group(filters, strict)]
+    for name, field, ids in (("node_ids", "$id", node_ids), ("doc_ids", "$document_id", doc_ids)):
         if isinstance(ids, str):
             raise ParameterError(f"{name} is a list of str, got {ids!r}; put it in a list")
-    parts: list[dict[str, Any]] = []
-    if filters is not None and (own := _combined(filters, strict)) is not None:
-        parts.append(own)
-    if node_ids or (strict and node_ids is not None):
-        parts.append({"$id": {"$in": list(node_ids)}})
-    if doc_ids or (strict and doc_ids is not None):
-        parts.append({"$document_id": {"$in": list(doc_ids)}})
-    return _joined("$and", parts)
+        if ids or (strict and ids is not None):
+            parts.append({field: {"$in": list(ids)}})
+    return _combined("$and", parts)
 
 
-def _joined(name: str, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
-    if len(parts) > 1:
-        return {name: parts}
-    return parts[0] if parts else None
-
-
-def _combined(filters: MetadataFilters, strict: bool) -> dict[str, Any] | None:
-    given = [
-        _combined(one, strict) if isinstance(one, MetadataFilters) else _one(one)
-        for one in filters.filters
+def _group(group: MetadataFilters, strict: bool) -> dict[str, Any] | None:
+    parts = [
+        _group(part, strict) if isinstance(part, MetadataFilters) else _comparison(part)
+        for part in group.filters
     ]
-    if strict and filters.condition == FilterCondition.OR and not given:
+    if strict and group.condition == FilterCondition.OR and not parts:
         raise FilterError(
-            "an access rule of no alternatives would let everything pass; where nothing may be "
-            "seen, filter by IN and an empty list, and else write MetadataFilters(filters=[])"
+            "an access rule without alternatives would let everything pass; to let nothing pass, "
+            "filter by IN and an empty list; to let everything pass, MetadataFilters(filters=[])"
         )
-    parts = [part for part in given if part is not None]
-    if filters.condition == FilterCondition.OR:
-        return _joined("$or", parts)
-    if filters.condition == FilterCondition.NOT:
-        inner = _joined("$or", parts)
+    if group.condition == FilterCondition.NOT:
+        inner = _combined("$or", parts)
         return None if inner is None else {"$not": inner}
-    return _joined("$and", parts)
+    return _combined("$or" if group.condition == FilterCondition.OR else "$and", parts)
 
 
-def _one(one: MetadataFilter) -> dict[str, Any]:
-    operand: Any = one.value
-    if one.operator == FilterOperator.IS_EMPTY:
+def _combined(operator: str, parts: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    conditions = [part for part in parts if part is not None]
+    if len(conditions) > 1:
+        return {operator: conditions}
+    return conditions[0] if conditions else None
+
+
+def _comparison(condition: MetadataFilter) -> dict[str, Any]:
+    operand: Any = condition.value
+    if condition.operator == FilterOperator.IS_EMPTY:
         operand = True
-    elif one.operator in _OF_LISTS and not isinstance(operand, list):
+    elif condition.operator in _LIST_OPERATORS and not isinstance(operand, list):
         operand = [operand]
-    return {one.key: {_NAMES[one.operator]: operand}}
+    return {condition.key: {f"${condition.operator.name.lower()}": operand}}

@@ -1,4 +1,4 @@
-"""HebbianGraphIndex: a hebbgraph index where LlamaIndex expects an index class."""
+"""HebbianGraphIndex: a hebbgraph index as a LlamaIndex index class."""
 
 from __future__ import annotations
 
@@ -35,22 +35,20 @@ from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
-from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
-from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
+from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore, Parents
+from llama_index.retrievers.hebbgraph.embedding import embedder_of
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import (
     INSTEAD,
     IndexedOptions,
     SearchOptions,
-    nodes_of,
+    check_nodes,
 )
-from llama_index.retrievers.hebbgraph.parents import Parents
-from llama_index.retrievers.hebbgraph.parsing import Cutting
+from llama_index.retrievers.hebbgraph.parsing import Parsing
 from llama_index.retrievers.hebbgraph.persisting import (
     MEMORY,
     HebbianStorageContext,
     HebbianStruct,
-    place_of_struct,
 )
 from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_CHAT_TEMPLATE,
@@ -63,9 +61,11 @@ from llama_index.retrievers.hebbgraph.writing import Written, write_documents, w
 
 __all__ = ["HebbianGraphIndex"]
 
-_OF_RETRIEVERS = frozenset(IndexedOptions.__annotations__) - {"embed_model"}
-_OF_MERGING = frozenset({"auto_merge", "simple_ratio_thresh"})
-#: The engines of chat modes that retrieve by themselves, and what their template is called.
+_RETRIEVER_NAMES = (frozenset(IndexedOptions.__annotations__) - {"embed_model"}) | set(
+    SearchOptions.names()
+)
+_MERGING_NAMES = {"auto_merge", "simple_ratio_thresh"}
+#: Engines of the chat modes that retrieve, and the name of their template argument.
 _CHAT_ENGINES: dict[ChatMode, tuple[Any, str]] = {
     ChatMode.CONTEXT: (ContextChatEngine, "context_template"),
     ChatMode.CONDENSE_PLUS_CONTEXT: (CondensePlusContextChatEngine, "context_prompt"),
@@ -73,33 +73,33 @@ _CHAT_ENGINES: dict[ChatMode, tuple[Any, str]] = {
 }
 _INSTEAD = {
     **INSTEAD,
-    "storage_context": "the index keeps its nodes itself; location=... says where",
+    "storage_context": "the index stores its nodes itself; location=... says where",
 }
 
 
 class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     """An index class over a graph that learns; it needs no embedding model.
 
-    As in every index of LlamaIndex, inserting only adds, and documents are updated, refreshed and
-    deleted by their id; what has not changed is not written again.
+    As in every LlamaIndex index, inserting only adds, and documents are updated, refreshed and
+    deleted by their id. Unchanged nodes are not written again.
 
     Parameters
     ----------
     nodes : sequence of BaseNode, optional
-        What to insert. Of a hierarchy, the leaves are searched and the parents kept aside, for
-        ``as_retriever(auto_merge=True)``.
+        Nodes to insert. Of a hierarchy, the leaves are searched and the parents are stored apart,
+        for ``as_retriever(auto_merge=True)``.
     location : str or Path
-        A directory, a database URL or ``":memory:"``. An index that is there is opened; nothing
-        else needs to be persisted. ``storage_context.persist`` notes the place, for
-        ``load_index_from_storage``; of an index in memory it is refused.
+        A directory, a database URL or ``":memory:"``. An existing index is opened. Everything is
+        stored there as it is written; ``storage_context.persist`` only notes the location, for
+        ``load_index_from_storage``, and refuses an index in memory.
     namespace : str
         The tenant.
     embed_model : BaseEmbedding, optional
-        Without it nothing is embedded, and it works.
+        Adds dense search. By default nothing is embedded.
     edges : sequence of str, optional
         Metadata fields whose values join nodes; see ``HebbianIndex.open``.
     transformations : sequence of TransformComponent, optional
-        What cuts documents; left out, a :class:`HebbianNodeParser`. Nodes get ids that last.
+        Split documents; by default a :class:`HebbianNodeParser`. Nodes get lasting ids.
     objects, callback_manager, show_progress
         As for every index.
 
@@ -135,22 +135,19 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         index_struct: HebbianStruct | None = None,
         storage_context: StorageContext | None = None,
     ) -> None:
-        check_embed_model(embed_model)
-        own = nodes_of(nodes or [])
+        embedder = embedder_of(embed_model)
+        given_nodes = [*check_nodes(nodes or []), *(objects or ())]
         if index_struct is not None:  # load_index_from_storage
-            location = place_of_struct(index_struct) if location == MEMORY else location
+            location = index_struct.find() if location == MEMORY else location
             namespace = index_struct.namespace
         elif storage_context is not None:
             check_names(["storage_context"], (), of=type(self).__name__, instead=_INSTEAD)
         struct = HebbianStruct.of(location, namespace)
         self.index = HebbianIndex.open(
-            location,
-            namespace=namespace,
-            embedder=None if embed_model is None else LlamaIndexEmbedder(embed_model),
-            edges=edges,
+            location, namespace=namespace, embedder=embedder, edges=edges
         )
         self._embed_model = embed_model
-        self._cut = Cutting(transformations or ())
+        self._parse = Parsing(transformations or ())
         self._parents = Parents(self.index, location)
         with self._closed_on_error():
             super().__init__(
@@ -158,12 +155,12 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
                 objects=objects,
                 storage_context=storage_context or HebbianStorageContext.from_defaults(),
                 callback_manager=callback_manager,
-                transformations=self._cut.transformations,
+                transformations=self._parse.transformations,
                 show_progress=show_progress,
             )
-            self._docstore = HebbianDocstore(self.index, self._parents.get)
-            if everything := [*own, *(objects or ())]:
-                self.insert_nodes(everything)
+            self._docstore = HebbianDocstore(self.index, self._parents)
+            if given_nodes:
+                self.insert_nodes(given_nodes)
 
     @classmethod
     def from_documents(
@@ -175,42 +172,40 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         transformations: Sequence[TransformComponent] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Make an index of documents, or add them to the one at ``location``.
+        """Make an index of documents, or add them to the index at ``location``.
 
-        See :meth:`refresh_ref_docs` for documents that have changed.
+        Call :meth:`refresh_ref_docs` for documents that have changed.
 
         Parameters
         ----------
         documents : sequence of Document
-            Their ids should last.
+            Give them lasting ids.
         storage_context : None
-            The index keeps its nodes itself.
+            Refused: the index stores its nodes itself.
         show_progress, callback_manager, transformations
             As for the constructor.
         **kwargs
             As for the constructor: ``location``, ``namespace``, ``embed_model``, ``edges``.
         """
-        known = {*signature(cls.__init__).parameters, "documents"} - {
-            "storage_context",
-            "index_struct",
-        }
-        given = [*kwargs, *(["storage_context"] if storage_context is not None else [])]
+        known = {*signature(cls.__init__).parameters, "documents"}
+        known -= {"storage_context", "index_struct"}
+        given = [*kwargs, *([] if storage_context is None else ["storage_context"])]
         check_names(given, known, of=cls.__name__, instead=_INSTEAD)
-        nodes_of(documents, "documents")
-        made = cls(
+        check_nodes(documents, "documents")
+        index = cls(
             transformations=transformations,
             callback_manager=callback_manager,
             show_progress=show_progress,
             **kwargs,
         )
-        with made._closed_on_error():
-            made._write(documents)
-        return made
+        with index._closed_on_error():
+            index._write(documents)
+        return index
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.index!r})"
 
-    # -- writing ----------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------
 
     def _build_index_from_nodes(
         self, nodes: Sequence[BaseNode], **build_kwargs: Any
@@ -223,55 +218,48 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         write_nodes(self.index, nodes, show_progress=self._show_progress)
 
     def _write(self, documents: Sequence[Document], *, refresh: bool = False) -> Written:
-        own = nodes_of(documents, "documents")
-        done = write_documents(
-            self.index, own, self._cut, refresh=refresh, show_progress=self._show_progress
+        documents = check_nodes(documents, "documents")  # type: ignore[assignment]
+        written = write_documents(
+            self.index,
+            documents,
+            self._parse,
+            refresh=refresh,
+            show_progress=self._show_progress,
         )
-        self._parents.put(done.nodes, documents=[one.node_id for one in own] if refresh else ())
-        return done
+        ids = [document.node_id for document in documents] if refresh else ()
+        self._parents.put(written.nodes, documents=ids)
+        return written
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         """Insert nodes; the same id replaces."""
-        own = nodes_of(nodes)
-        self._object_map |= {
-            one.index_id: one.obj
-            for one in own
-            if isinstance(one, IndexNode) and one.obj is not None
-        }
-        self._insert(own)
-
-    ainsert_nodes = in_thread(insert_nodes)  # type: ignore[arg-type]  # self
+        nodes = check_nodes(nodes)
+        for node in nodes:
+            if isinstance(node, IndexNode) and node.obj is not None:
+                self._object_map[node.index_id] = node.obj
+        self._insert(nodes)
 
     def insert(self, document: Document, **insert_kwargs: Any) -> None:
-        """Insert the nodes of a document; those that the index holds of it stay.
+        """Insert the nodes of a document; its nodes that are in the index stay.
 
-        See :meth:`update_ref_doc` for one that has changed.
+        Call :meth:`update_ref_doc` for a document that has changed.
         """
         self._write([document])
 
-    ainsert = in_thread(insert)  # type: ignore[arg-type]  # self
-
     def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
-        """Put a document in the place of its former self."""
+        """Replace a document by what it is now."""
         self._write([document], refresh=True)
 
-    aupdate_ref_doc = in_thread(update_ref_doc)  # type: ignore[arg-type]  # self
-
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Put documents in the place of their former selves; say which are new or changed."""
+        """Replace documents by what they are now; tell for each whether it is new or changed."""
         changed = self._write(documents, refresh=True).changed
         return [document.id_ in changed for document in documents]
-
-    arefresh_ref_docs = in_thread(refresh_ref_docs)  # type: ignore[arg-type]  # self
 
     def delete_ref_doc(
         self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
     ) -> None:
-        """Delete all nodes of a document; one that is not there is passed over."""
+        """Delete all nodes of a document; an absent one is ignored."""
         self.index.delete(document_id=ref_doc_id)
-        self._parents.delete(ref_doc_id)
-
-    adelete_ref_doc = in_thread(delete_ref_doc)  # type: ignore[arg-type]  # self
+        self._parents.delete(document_id=ref_doc_id)
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
         self.index.delete([node_id])
@@ -279,29 +267,34 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     def delete_nodes(
         self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
     ) -> None:
-        """Delete nodes by id; those that are not there are passed over."""
+        """Delete nodes by id; absent ones are ignored."""
         self.index.delete(node_ids)
 
+    ainsert_nodes = in_thread(insert_nodes)  # type: ignore[arg-type]  # self
+    ainsert = in_thread(insert)  # type: ignore[arg-type]  # self
+    aupdate_ref_doc = in_thread(update_ref_doc)  # type: ignore[arg-type]  # self
+    arefresh_ref_docs = in_thread(refresh_ref_docs)  # type: ignore[arg-type]  # self
+    adelete_ref_doc = in_thread(delete_ref_doc)  # type: ignore[arg-type]  # self
     adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]  # self
 
-    # -- reading ----------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------
 
     @property
     def vector_store(self) -> HebbianVectorStore:
-        """The index as a vector store, for what searches one: a ``VectorIndexAutoRetriever``."""
+        """The index as a vector store, for a ``VectorIndexAutoRetriever`` and the like."""
         return HebbianVectorStore(self.index, is_embedding_query=self._embed_model is not None)
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
-        """Which nodes each document has, and the metadata of its first."""
-        found: dict[str, RefDocInfo] = {}
+        """The node ids of each document, and the metadata of its first node."""
+        documents: dict[str, RefDocInfo] = {}
         for chunk in self.index.get(self.index.ids()):
             node = chunk_to_node(chunk)
-            info = found.setdefault(
-                node.ref_doc_id or node.node_id, RefDocInfo(metadata=node.metadata)
+            info = RefDocInfo(metadata=node.metadata)
+            documents.setdefault(node.ref_doc_id or node.node_id, info).node_ids.append(
+                node.node_id
             )
-            info.node_ids.append(node.node_id)
-        return found
+        return documents
 
     def as_retriever(
         self,
@@ -315,24 +308,23 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         Parameters
         ----------
         auto_merge : bool
-            Merge nodes into a parent of which enough children were found (LlamaIndex's
+            Merge nodes into their parent when enough of its children were found (LlamaIndex's
             ``AutoMergingRetriever``). For nodes of a hierarchy.
         simple_ratio_thresh : float
-            More than this share of the children is enough.
+            The share of children above which they are merged.
         **kwargs
             As for :class:`HebbianRetriever`.
         """
-        known = sorted(_OF_RETRIEVERS) + sorted(SearchOptions.names())
-        check_names(kwargs, known, of="as_retriever", instead=_INSTEAD)
+        check_names(kwargs, sorted(_RETRIEVER_NAMES), of="as_retriever", instead=_INSTEAD)
         if self._object_map:
             kwargs["object_map"] = {**self._object_map, **(kwargs.get("object_map") or {})}
         kwargs.setdefault("callback_manager", self._callback_manager)
         retriever = HebbianRetriever(self.index, embed_model=self._embed_model, **kwargs)
         if not auto_merge:
             return retriever
-        kept = cast(Any, SimpleNamespace(docstore=self.docstore))
+        storage = cast(Any, SimpleNamespace(docstore=self.docstore))
         return AutoMergingRetriever(
-            cast(Any, retriever), kept, simple_ratio_thresh=simple_ratio_thresh
+            cast(Any, retriever), storage, simple_ratio_thresh=simple_ratio_thresh
         )
 
     def as_query_engine(
@@ -343,20 +335,20 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         Parameters
         ----------
         llm : LLM, optional
-            Left out, that of LlamaIndex's Settings.
+            By default that of LlamaIndex's Settings.
         cite : bool
-            Number the sources and have the model cite them, so that a :class:`CitationLearner`
-            can learn: a :class:`CitationFormatter`, unless there is one among the
-            postprocessors, and the citation templates.
+            Number the sources and ask the model to cite them, so that a :class:`CitationLearner`
+            can learn. Adds the citation templates, and a :class:`CitationFormatter` unless the
+            postprocessors include one.
         **kwargs
             As for :meth:`as_retriever` and ``RetrieverQueryEngine.from_args``.
         """
         make = RetrieverQueryEngine.from_args
-        own, rest = _sorted_out(kwargs, make, of="as_query_engine")
+        for_retriever, for_engine = _split_arguments(kwargs, make, of="as_query_engine")
         if cite:
-            rest = _citing(rest, CITATION_QA_TEMPLATE, "text_qa_template")
-            rest.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
-        return make(self.as_retriever(**own), llm=self._llm(llm), **rest)
+            for_engine = _citing(for_engine, CITATION_QA_TEMPLATE, "text_qa_template")
+            for_engine.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
+        return make(self.as_retriever(**for_retriever), llm=self._llm(llm), **for_engine)
 
     def as_chat_engine(
         self,
@@ -375,58 +367,58 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         cite : bool
             As for :meth:`as_query_engine`.
         **kwargs
-            As for :meth:`as_retriever` and the engine of the mode. Its memory is the retriever's
-            too, so that follow-ups are understood.
+            As for :meth:`as_retriever` and the engine of the mode. The retriever reads the engine's
+            memory, so follow-ups are understood.
         """
-        if chat_mode not in _CHAT_ENGINES:  # these ask a query engine, or nothing at all
+        if chat_mode not in _CHAT_ENGINES:  # these use a query engine, or no retrieval
             return super().as_chat_engine(
                 chat_mode, llm, **{**kwargs, **({"cite": cite} if cite else {})}
             )
         engine, template = _CHAT_ENGINES[chat_mode]
-        own, rest = _sorted_out(kwargs, engine.from_defaults, of="as_chat_engine")
+        for_retriever, for_engine = _split_arguments(
+            kwargs, engine.from_defaults, of="as_chat_engine"
+        )
         if cite:
-            rest = _citing(rest, CITATION_CHAT_TEMPLATE, template)
+            for_engine = _citing(for_engine, CITATION_CHAT_TEMPLATE, template)
         model = self._llm(llm)
-        if rest.get("memory") is None:
-            rest["memory"] = Memory.from_defaults(
-                chat_history=rest.pop("chat_history", None) or [],
+        if for_engine.get("memory") is None:
+            for_engine["memory"] = Memory.from_defaults(
+                chat_history=for_engine.pop("chat_history", None) or [],
                 token_limit=model.metadata.context_window - 256,
             )
-        retriever = self.as_retriever(**{**own, "memory": rest["memory"]})
-        made: BaseChatEngine = engine.from_defaults(retriever=retriever, llm=model, **rest)
-        return made
+        retriever = self.as_retriever(**{**for_retriever, "memory": for_engine["memory"]})
+        chat: BaseChatEngine = engine.from_defaults(retriever=retriever, llm=model, **for_engine)
+        return chat
 
     def _llm(self, llm: LLMType | None) -> LLM:
         return resolve_llm(llm, callback_manager=self._callback_manager) if llm else Settings.llm
 
-    # -- life -------------------------------------------------------------------------
-
     def close(self) -> None:
-        """Close the index once what was cited is learned; closing twice is fine."""
+        """Wait until pending answers are learned, then close the index."""
         finish_learning(CLOSING_SECONDS)
         self._parents.close()
         self.index.close()
 
 
-def _sorted_out(
-    given: Mapping[str, Any], make: Callable[..., Any], *, of: str
+def _split_arguments(
+    arguments: Mapping[str, Any], make: Callable[..., Any], *, of: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is for a retriever, and what is for an engine; some names are for both."""
-    retrievers = {*_OF_RETRIEVERS, *_OF_MERGING, *SearchOptions.names()}
-    engines = set(signature(make).parameters) - {"kwargs", "retriever", "query_engine", "llm"}
-    check_names(given, sorted(retrievers | engines), of=of, instead=_INSTEAD)
+    """Return the arguments for a retriever and those for an engine; some are for both."""
+    for_retriever = _RETRIEVER_NAMES | _MERGING_NAMES
+    for_engine = set(signature(make).parameters) - {"kwargs", "retriever", "query_engine", "llm"}
+    check_names(arguments, sorted(for_retriever | for_engine), of=of, instead=_INSTEAD)
     return (
-        {name: value for name, value in given.items() if name in retrievers},
-        {name: value for name, value in given.items() if name in engines},
+        {name: value for name, value in arguments.items() if name in for_retriever},
+        {name: value for name, value in arguments.items() if name in for_engine},
     )
 
 
-def _citing(options: Mapping[str, Any], template: Any, name: str) -> dict[str, Any]:
-    """Add what makes a model cite; the formatter comes after all other postprocessors."""
-    others = list(options.get("node_postprocessors") or ())
-    if not any(isinstance(one, CitationFormatter) for one in others):
-        others.append(CitationFormatter())
-    return {name: template, **options, "node_postprocessors": others}
+def _citing(arguments: Mapping[str, Any], template: Any, name: str) -> dict[str, Any]:
+    """Add the citation template, and a formatter after all other postprocessors."""
+    postprocessors = list(arguments.get("node_postprocessors") or ())
+    if not any(isinstance(processor, CitationFormatter) for processor in postprocessors):
+        postprocessors.append(CitationFormatter())
+    return {name: template, **arguments, "node_postprocessors": postprocessors}
 
 
 INDEX_STRUCT_TYPE_TO_INDEX_CLASS[HebbianStruct.get_type()] = HebbianGraphIndex

@@ -1,7 +1,7 @@
-"""CitationLearner: every answer's citations teach the index that its sources came from.
+"""CitationLearner: teaches the index what answers cite.
 
-Which recalls, prompts and answers belong together is found by :mod:`.listening`. What was shown
-and cited, and which recall gets the credit, is decided by :mod:`hebbgraph.citations`.
+:mod:`.listening` relates answers to recalls; :mod:`hebbgraph.citations` decides what was shown and
+cited, and which recall gets the credit.
 """
 
 from __future__ import annotations
@@ -9,62 +9,59 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticResponse, Response
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Reason, Recalled
+from hebbgraph.citations import Exchange, LearnerOptions
 from hebbgraph.citations.credit import pool_of
 from llama_index.retrievers.hebbgraph.answers import (
     Answer,
     chunk_id,
-    contents,
     exchange_of,
+    prompt_text_of,
     text_of,
 )
 from llama_index.retrievers.hebbgraph.listening import Listener
 from llama_index.retrievers.hebbgraph.nodes import TRAIL_KEY
-from llama_index.retrievers.hebbgraph.requested import NAMESPACE, asked_namespace
+from llama_index.retrievers.hebbgraph.requests import NAMESPACE, requested_namespace
 from llama_index.retrievers.hebbgraph.tracing import Request, SeenRecall
 
 __all__ = ["CitationLearner"]
 
 
-class CitationLearner(FrameworkLearner, Listener):
-    """Learns from query engines, chat engines, streams and agents, once installed.
+class CitationLearner(Listener):
+    """Learns from query engines, chat engines, streams and agents while it is installed.
 
     Parameters
     ----------
     index, actor, trusted, judge, implicit, learn_on, remember, on_lesson, on_answer
-        As for :class:`~hebbgraph.citations.FrameworkLearner`,
-        with the instrument tags of a request as what it says of itself. Without an index, each
-        learns from the answers to what it recalled.
+        As for :class:`~hebbgraph.citations.FrameworkLearner`; ``actor`` and ``trusted`` get a
+        request's instrument tags. Without an index, every index learns from the answers to its own
+        recalls.
     background : bool
         Always learn in a background thread; :meth:`flush` waits for it.
 
     Notes
     -----
-    * An answer teaches once: the chunks it cites, of those that stood in the model's
-      prompt. Without a citation it teaches nothing; neither do the response modes
-      ``no_text``, ``context_only`` and ``generation``.
-    * :meth:`feedback` and :meth:`undo` name an answer by the instrument tag ``answer_id`` of its
-      request. Or by the response itself, or a recall or its id (a :class:`RecallEvent` tells of
-      it). A response names its recall with ``include_path``; without, the latest recall counts
-      that returned its nodes with their scores, or else some of them.
-    * Make models cite, with :class:`CitationFormatter` or a ``CitationQueryEngine``.
-    * Requests with the same instrument tag ``thread_id`` are turns of one conversation: an
-      answer may cite what an earlier turn has found. An agent that is handed its ``memory`` or
-      ``ctx`` again needs no tag: its prompt goes on where the last one ended.
-    * In synchronous code an answer has taught when the call returns, or when its stream
-      ends. On an event loop, and for streams that are abandoned, a background thread does
-      the learning; :meth:`flush` waits for it. What an engine or a workflow puts in the place of
-      an answer, as a guardrail does, is the answer; of a stream, what the model said.
+    * An answer teaches once: the chunks it cites among those in the model's prompt. Without a
+      citation it teaches nothing. The response modes ``no_text``, ``context_only`` and
+      ``generation`` teach nothing.
+    * Make models cite with a :class:`CitationFormatter` or a ``CitationQueryEngine``.
+    * :meth:`feedback` and :meth:`undo` take the instrument tag ``answer_id`` of the request, the
+      response, a recall or its id (a :class:`RecallEvent` has it). With ``include_path``, a
+      response names its recall; otherwise the latest recall that returned its nodes counts.
+    * Requests with the same instrument tag ``thread_id`` are one conversation: an answer may cite
+      what an earlier turn found. An agent that gets its ``memory`` or ``ctx`` again needs no tag.
+    * In synchronous code an answer is learned when the call returns or its stream ends. On an
+      event loop, and for abandoned streams, a background thread learns; :meth:`flush` waits.
+    * If a guardrail or workflow replaces an answer, the replacement is read. Of a stream, what the
+      model said is read.
     * Errors are logged, never raised. Handlers are installed for the whole process.
-    * A retriever and a model that are called one after the other, outside any engine, agent
-      or workflow, have nothing in common. Put them into ``with learner.request():``, or call
-      :meth:`learn`.
+    * A retriever and a model that are called outside any engine, agent or workflow are not
+      related: put both into ``with learner.request():``, or call :meth:`learn`.
 
     Examples
     --------
@@ -79,25 +76,8 @@ class CitationLearner(FrameworkLearner, Listener):
     def __init__(
         self, index: Any = None, *, background: bool = False, **options: Unpack[LearnerOptions]
     ) -> None:
-        FrameworkLearner.__init__(self, index, **options)
-        Listener.__init__(self, self._learner.conversations)
+        super().__init__(index, **options)
         self._background = background
-
-    # -- installing -----------------------------------------------------------------
-
-    def uninstall(self) -> None:
-        """Stop listening, and wait for what was heard to be learned."""
-        self._stop()
-        self.flush()
-        self._spans.clear()
-
-    def __enter__(self) -> Self:
-        return self.install()
-
-    async def __aenter__(self) -> Self:
-        return self.install()
-
-    # -- without an engine, and late feedback ---------------------------------------
 
     def learn(
         self,
@@ -106,106 +86,84 @@ class CitationLearner(FrameworkLearner, Listener):
         *,
         tags: Mapping[str, Any] | None = None,
     ) -> None:
-        """Learn from an answer, explicitly.
+        """Learn from an answer that no engine gave.
 
         Parameters
         ----------
         answer : str or Response
-            A response brings its nodes along.
+            What the model said.
         nodes : sequence of NodeWithScore
-            As they were shown, from one of the latest 64 retrievals while installed.
+            As shown to the model, from one of the latest 64 retrievals while installed. By default
+            the response's.
         tags : mapping, optional
-            For the actor.
+            Name the actor.
         """
-        shown = list(nodes if nodes is not None else getattr(answer, "source_nodes", ()))
-        ids = {one.node_id for one in shown}
-        whose = self._whose((tags or {}).get(NAMESPACE))
-        recalls = self._one_tenants([seen for seen in self._latest_of(whose) if ids & seen.ids])[:1]
+        nodes = list(nodes if nodes is not None else getattr(answer, "source_nodes", ()))
+        ids = {result.node_id for result in nodes}
+        namespace = self._whose((tags or {}).get(NAMESPACE))
+        recalls = [recall for recall in self._latest_of(namespace) if ids & recall.ids]
         if recalls:
             request = Request(dict(tags or {}))
-            text, structured = text_of(answer)
-            self._study(
-                Answer(
-                    request,
-                    recalls,
-                    request.tags,
-                    prompt=contents(shown),
-                    nodes=shown,
-                    text=text,
-                    structured=structured,
-                ),
-                background=False,
-            )
+            prompt = prompt_text_of(nodes)
+            exchange = Answer(request, [_first(recalls)], request.tags, prompt=prompt, nodes=nodes)
+            exchange.text, exchange.structured = text_of(answer)
+            self._learner.submit(partial(self._read, exchange), background=False)
+
+    # -- names of answers ---------------------------------------------------------------
 
     def _names_of(self, answer: Recall | RESPONSE_TYPE | str) -> Sequence[str]:
-        return [self._id_of(answer)]
+        if isinstance(answer, str):
+            return [answer]
+        if isinstance(answer, Recall):
+            return [answer.id]
+        nodes: Sequence[NodeWithScore] | None = getattr(answer, "source_nodes", None)
+        if nodes is None:
+            raise ParameterError(f"name a Recall, its id or a response; got {answer!r:.80}")
+        for result in nodes:
+            if trail := result.metadata.get(TRAIL_KEY):
+                return [str(trail["recall_id"])]
+        similar, exact = [], []
+        for recall in self._latest_of(self._whose(None)):
+            # The parts that a CitationQueryEngine makes have new ids.
+            scores = {(chunk_id(result.node, [recall]), result.score) for result in nodes}
+            if recall.ids.isdisjoint(id_ for id_, _ in scores):
+                continue
+            similar.append(recall)
+            if scores <= {(hit.chunk.id, hit.score) for hit in recall.recall.hits}:
+                exact.append(recall)
+        if not similar:
+            raise NotFoundError("no recall of the latest ones returned the nodes of this response")
+        return [_first(exact or similar).recall.id]
 
     def _asked_namespace(self) -> str | None:
-        return asked_namespace()
+        return requested_namespace()
 
-    @staticmethod
-    def _one_tenants(recalls: list[SeenRecall]) -> list[SeenRecall]:
-        """Return recalls as they are; refuse those of several tenants of a pool."""
-        tenants = {one.recall.namespace for one in recalls if pool_of(one.index) is not None}
-        if len(tenants) > 1:
-            raise ParameterError(
-                "several tenants were given these nodes; say whose answer it is: within "
-                f'instrument_tags({{"{NAMESPACE}": ...}})'
-            )
-        return recalls
+    # -- teaching -----------------------------------------------------------------------
 
-    def _id_of(self, recall: Recall | RESPONSE_TYPE | str) -> str:
-        """Return the id of the recall that is meant."""
-        if isinstance(recall, str):
-            return recall
-        if isinstance(recall, Recall):
-            return recall.id
-        nodes = getattr(recall, "source_nodes", None)
-        if nodes is None:
-            raise ParameterError(f"name a Recall, its id or a response; got {recall!r:.80}")
-        trails = [one.metadata.get(TRAIL_KEY) for one in nodes]
-        if named := [trail["recall_id"] for trail in trails if trail]:
-            return str(named[0])
-        alike, exact = [], []
-        for seen in self._latest_of(self._whose(None)):
-            # A CitationQueryEngine hands on pieces, with ids of their own.
-            scored = {(chunk_id(one.node, [seen]), one.score) for one in nodes}
-            if not {id_ for id_, _ in scored} & seen.ids:
-                continue
-            alike.append(seen)
-            if scored <= {(hit.chunk.id, hit.score) for hit in seen.recall.hits}:
-                exact.append(seen)
-        for seen in self._one_tenants(exact or alike):
-            return seen.recall.id
-        raise NotFoundError("no recall of the latest ones returned the nodes of this response")
-
-    # -- teaching -------------------------------------------------------------------
-
-    def _answered(self, answer: Answer, *, later: bool = False) -> None:
-        self._study(answer, background=later or self._background or _on_event_loop())
-
-    def _study(self, answer: Answer, *, background: bool) -> None:
+    def _learn_from(self, answer: Answer, *, later: bool = False) -> None:
+        background = later or self._background or _on_event_loop()
         self._learner.submit(partial(self._read, answer), background=background)
-
-    def _earlier(self, talk: str, request: Request) -> list[Recalled]:
-        whose = request.tags.get(NAMESPACE)
-        return self._learner.earlier(
-            talk,
-            but=request.recalls,
-            namespace=None if whose is None else str(whose),
-            kept=False,
-        )
-
-    def _missed(self, reason: Reason) -> None:
-        self._learner.missed(reason)
 
     def _read(self, answer: Answer) -> Exchange:
         if (thread := answer.tags.get("thread_id")) is not None:
-            whose = answer.tags.get(NAMESPACE)
+            namespace = answer.tags.get(NAMESPACE)
             answer.earlier = self._learner.earlier(
-                str(thread), but=answer.recalls, namespace=None if whose is None else str(whose)
+                str(thread),
+                but=answer.recalls,
+                namespace=None if namespace is None else str(namespace),
             )
         return exchange_of(answer, **self._attributed(answer.tags))
+
+
+def _first(recalls: Sequence[SeenRecall]) -> SeenRecall:
+    """Return the first recall; refuse recalls of several tenants of a pool."""
+    tenants = {recall.recall.namespace for recall in recalls if pool_of(recall.index) is not None}
+    if len(tenants) > 1:
+        raise ParameterError(
+            "several tenants were given these nodes; name the one that is meant, within "
+            f'instrument_tags({{"{NAMESPACE}": ...}})'
+        )
+    return recalls[0]
 
 
 def _on_event_loop() -> bool:

@@ -1,4 +1,4 @@
-"""What the ways to make a retriever take, for type checkers and at run time."""
+"""Arguments of retrievers, for type checkers and at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hebbgraph import ParameterError
 from hebbgraph.adapters.search_options import CommonSearchOptions
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
-from llama_index.retrievers.hebbgraph.embedding import check_embed_model
+from llama_index.retrievers.hebbgraph.embedding import embedder_of
 from llama_index.retrievers.hebbgraph.filters import to_where
 
 __all__ = [
@@ -28,55 +28,52 @@ __all__ = [
     "IndexedOptions",
     "NodeOptions",
     "SearchOptions",
+    "check_nodes",
     "checked",
-    "nodes_of",
 ]
 
-#: What to write in place of names that others use.
-INSTEAD = dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k=3, for example")
-INSTEAD |= dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=...")
-INSTEAD |= {
+#: What to write in place of arguments of other libraries.
+INSTEAD = {
+    **dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k=3, for example"),
+    **dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=..."),
     "filter": "write filters=MetadataFilters(...)",
     "score_threshold": "add SimilarityPostprocessor(similarity_cutoff=0.3) to the engine",
+    **dict.fromkeys(
+        ("actor", "user_id"), 'ask within instrument_tags({"user_id": "ida"}), for example'
+    ),
+    **dict.fromkeys(
+        ("vector_store_query_mode", "alpha", "sparse_top_k", "hybrid_top_k"),
+        "every search combines words, vectors and the graph; Settings(evidence=...) weighs them",
+    ),
 }
-INSTEAD |= dict.fromkeys(
-    ("actor", "user_id"), 'ask within instrument_tags({"user_id": "ida"}), for example'
-)
-INSTEAD |= dict.fromkeys(
-    ("vector_store_query_mode", "alpha", "sparse_top_k", "hybrid_top_k"),
-    "every search is of words, vectors and the graph at once; Settings(evidence=...) weighs them",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(CommonSearchOptions):
-    """What few retrievers need: ``HebbianRetriever(index, options=SearchOptions(...))``.
+    """Rarely needed options: ``HebbianRetriever(index, options=SearchOptions(...))``.
 
     Parameters
     ----------
     strategy : str or Strategy
-        ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
+        ``"spreading"``, a strategy of hebbgraph-papers, or your own object.
     filter_by : callable, optional
-        From the instrument tags of a request to the ``MetadataFilters`` for it: an access rule in
-        one line, in force in engines, tools and agents alike. It is joined with all other filters.
-        What it raises ends the request, and so does a tag that the request does not have.
-        ``MetadataFilters(filters=[])`` lets everything pass; None, and an ``OR`` of nothing, are
-        errors.
+        An access rule: maps the instrument tags of a request to its ``MetadataFilters``. It holds
+        in engines, tools and agents, in addition to all other filters. An exception in it ends the
+        request, as does a missing tag. ``MetadataFilters(filters=[])`` lets everything pass;
+        returning None or an ``OR`` without alternatives is an error.
     per_colony, steps, min_score
-        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own,
-        no hits with a smaller score.
+        As for ``HebbianIndex.recall``: the most hits of one colony, your own rank steps, the
+        lowest score.
     source : BaseRetriever, optional
-        Another retriever over the same nodes. Its results are the seeds that activation
-        starts from, in place of hebbgraph's own search. Give it the same filters, and a
-        top k of 100 or so. Nodes that the index does not hold keep the rank that the
-        source gave them (with filters here, they are left out).
+        Another retriever over the same nodes, which replaces hebbgraph's search for seeds. Give it
+        the same filters and a top k of about 100. Nodes that the index does not hold keep the rank
+        that the source gave them; with filters here, they are left out.
     seed_top_k : int
         How many seeds ``from_vector_store_index`` asks the vector index for.
     seed_vectors : callable or "embed", optional
-        Gives the vectors of its nodes by id, so that nodes which the vector index did not return
-        are weighed by theirs. ``SimpleVectorStore``, FAISS and Chroma are read by themselves;
-        ``"embed"`` embeds some 300 texts a question with the index's model, and keeps their
-        vectors in memory.
+        Maps node ids to vectors, which weigh nodes that the vector index did not return. Not
+        needed for ``SimpleVectorStore``, FAISS and Chroma. ``"embed"`` embeds about 300 texts per
+        question with the index's model and keeps the vectors in memory.
     """
 
     source: BaseRetriever | None = field(default=None, repr=False)
@@ -91,7 +88,7 @@ class SearchOptions(CommonSearchOptions):
 
 
 class CommonOptions(TypedDict, total=False):
-    """Arguments of a :class:`HebbianRetriever` that every way to make one takes."""
+    """Arguments of every way to make a :class:`HebbianRetriever`."""
 
     similarity_top_k: int
     filters: MetadataFilters | None
@@ -108,14 +105,14 @@ class CommonOptions(TypedDict, total=False):
 
 
 class IndexedOptions(CommonOptions, total=False):
-    """What the constructor takes beside the index."""
+    """Arguments of the constructor, besides the index."""
 
     embed_model: BaseEmbedding | None
     objects: list[IndexNode] | None
 
 
 class NodeOptions(CommonOptions, total=False):
-    """What ``from_nodes`` takes beside the nodes and ``show_progress``."""
+    """Arguments of ``from_nodes``, besides the nodes and ``show_progress``."""
 
     location: str | Path
     namespace: str
@@ -123,37 +120,39 @@ class NodeOptions(CommonOptions, total=False):
     edges: Sequence[str] | None
 
 
-def checked(given: Mapping[str, Any], *, known: Iterable[str], **instead: str) -> dict[str, Any]:
-    """Return a retriever's arguments, with its options among them.
+def checked(
+    arguments: Mapping[str, Any], *, known: Iterable[str], **instead: str
+) -> dict[str, Any]:
+    """Return a retriever's arguments, with its :class:`SearchOptions` as ``options``.
 
     Raises
     ------
     ParameterError, FilterError
-        For names that nothing would read, and values that every search would refuse.
+        For unknown names and for values that every search would refuse.
     """
-    own = dict(given)
+    result = dict(arguments)
     check_names(
-        own, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=INSTEAD | instead
+        result, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=INSTEAD | instead
     )
-    own["options"] = SearchOptions.taken_from(own, stacklevel=3)
-    if "similarity_top_k" in own:
-        check_k(own["similarity_top_k"], "similarity_top_k")
-    check_embed_model(own.get("embed_model"))
-    mmr = own.get("mmr_threshold")
+    result["options"] = SearchOptions.taken_from(result, stacklevel=3)
+    if "similarity_top_k" in result:
+        check_k(result["similarity_top_k"], "similarity_top_k")
+    embedder_of(result.get("embed_model"))
+    mmr = result.get("mmr_threshold")
     if not (mmr is None or (isinstance(mmr, int | float) and 0.0 <= mmr <= 1.0)):
         raise ParameterError(
             f"mmr_threshold lies in [0, 1], the lower the more nodes differ; got {mmr!r}"
         )
-    if not isinstance(own.get("include_path", False), bool):
-        raise ParameterError(f"include_path is True or False, got {own['include_path']!r}")
-    if own.get("as_of") is not None:
-        check_moment("as_of", own["as_of"])
-    to_where(own.get("filters"), node_ids=own.get("node_ids"), doc_ids=own.get("doc_ids"))
-    return own
+    if not isinstance(result.get("include_path", False), bool):
+        raise ParameterError(f"include_path is True or False, got {result['include_path']!r}")
+    if result.get("as_of") is not None:
+        check_moment("as_of", result["as_of"])
+    to_where(result.get("filters"), node_ids=result.get("node_ids"), doc_ids=result.get("doc_ids"))
+    return result
 
 
-def nodes_of(nodes: Sequence[BaseNode], name: str = "nodes") -> list[BaseNode]:
-    """Return nodes as a list; raise ParameterError if they are something else."""
+def check_nodes(nodes: Sequence[BaseNode], name: str = "nodes") -> list[BaseNode]:
+    """Return nodes as a list; raise ParameterError for anything else."""
     kind = "Document" if name == "documents" else "BaseNode"
     if isinstance(nodes, BaseNode):
         raise ParameterError(
@@ -161,9 +160,9 @@ def nodes_of(nodes: Sequence[BaseNode], name: str = "nodes") -> list[BaseNode]:
         )
     if isinstance(nodes, str) or not isinstance(nodes, Iterable):
         raise ParameterError(f"{name} is a list of {kind}, got {nodes!r:.80}")
-    own = list(nodes)
-    for one in own:
-        if not isinstance(one, BaseNode):
-            hint = "; write Document(text=...)" if isinstance(one, str) else ""
-            raise ParameterError(f"{name} is a list of {kind}, got {one!r:.80} in it{hint}")
-    return own
+    result = list(nodes)
+    for node in result:
+        if not isinstance(node, BaseNode):
+            hint = "; write Document(text=...)" if isinstance(node, str) else ""
+            raise ParameterError(f"{name} is a list of {kind}, got {node!r:.80} in it{hint}")
+    return result

@@ -1,4 +1,4 @@
-"""HebbianNodeParser: documents to nodes that carry title, tags and lasting ids."""
+"""HebbianNodeParser: documents to nodes with titles, tags and lasting ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from llama_index.core.schema import (
     BaseNode,
     Document,
     MetadataMode,
-    RelatedNodeInfo,
     TextNode,
     TransformComponent,
 )
@@ -33,40 +32,38 @@ from llama_index.retrievers.hebbgraph.nodes import (
     TAGS_KEY,
     TITLE_KEY,
     place_of,
+    set_hidden,
 )
-from llama_index.retrievers.hebbgraph.tags import describe_callable, set_hidden, tags_of
+from llama_index.retrievers.hebbgraph.tags import callable_name, tags_of
 
-__all__ = ["Cutting", "HebbianNodeParser", "leaves", "set_lasting_ids"]
-
+__all__ = ["HebbianNodeParser", "Parsing", "leaves", "set_lasting_ids"]
 
 logger = logging.getLogger(__name__)
 
 
 class HebbianNodeParser(NodeParser):
-    r"""Cuts documents into nodes for a hebbgraph index.
+    r"""Splits documents into nodes for a hebbgraph index.
 
-    Without ``parser``, hebbgraph's own: at headings first, then at paragraphs and
-    sentences; the document's title becomes ``metadata["title"]``, a node's own heading one
-    of its tags, its links ``metadata["hebbgraph_references"]``, resolved against the document's
-    ``file_path`` or id. Files ending in ``.rst``, ``.ipynb`` or like source code are read as that,
-    all others as Markdown. With one, that parser cuts, and this adds tags and ids.
+    By default it splits at headings first, then at paragraphs and sentences. The document's title
+    becomes ``metadata["title"]``, a node's heading one of its tags, and its links
+    ``metadata["hebbgraph_references"]``, resolved against the document's ``file_path`` or id. The
+    file name tells reStructuredText, notebooks and source code from Markdown.
 
-    A node's id is made of its document's id, its text and, for repeated text, the number of
-    the repetition. A node that an edit elsewhere in the document leaves alone keeps its id,
-    and with it what was learned about it. So give documents ids that last
+    A node's id is a hash of its document's id and its text, so a node keeps its id, and what was
+    learned about it, while the rest of the document is edited. Give documents lasting ids
     (``SimpleDirectoryReader(filename_as_id=True)``).
 
     Parameters
     ----------
     parser : NodeParser, optional
-        Any; ids that it gave, also in its nodes' relationships, are replaced.
+        Splits instead; tags and lasting ids are added to its nodes.
     tagger : callable, optional
-        Chunk to tags, beside those that hebbgraph finds by itself. For pipelines with
-        several workers it must be picklable.
+        Chunk to tags, in addition to those that hebbgraph finds. For pipelines with several
+        workers it must be picklable.
     chunk_tokens : (int, int), optional
-        Least and most tokens of a node, without ``parser``. Left out, LlamaIndex's
-        ``Settings.chunk_size`` is the most and half of it the least: with as many nodes of it, a
-        prompt holds as much text as with LlamaIndex's own splitter.
+        Least and most tokens of a node, without ``parser``. By default the most is LlamaIndex's
+        ``Settings.chunk_size`` and the least is half of it, so that k nodes fill a prompt as they
+        do with LlamaIndex's own splitter.
 
     Notes
     -----
@@ -83,12 +80,12 @@ class HebbianNodeParser(NodeParser):
     ('Builder\n\nIda Moss built it.', {'title': 'Petrel', 'hebbgraph_tags': 'Builder'})
     """
 
-    parser: SerializeAsAny[NodeParser] | None = Field(default=None, description="Cuts, if given.")
+    parser: SerializeAsAny[NodeParser] | None = Field(default=None, description="Splits instead.")
     tagger: Callable[[Chunk], Iterable[str]] | None = Field(
         default=None, description="Chunk to further tags."
     )
     chunk_tokens: tuple[int, int] = Field(
-        default_factory=lambda: _usual_tokens(),
+        default_factory=lambda: _default_tokens(),
         description="Least and most tokens of a node, without parser.",
     )
 
@@ -98,79 +95,82 @@ class HebbianNodeParser(NodeParser):
         return "HebbianNodeParser"
 
     @field_serializer("tagger")
-    def _name_tagger(self, tagger: Callable[[Chunk], Iterable[str]] | None) -> str | None:
-        return describe_callable(tagger)
+    def _tagger_name(self, tagger: Callable[[Chunk], Iterable[str]] | None) -> str | None:
+        return callable_name(tagger)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        return self._finished(self._cut(nodes, show_progress))
+        progress = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        return self._finished([part for document in progress for part in self._split(document)])
 
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
     ) -> list[BaseNode]:
-        # Older versions look for each text from the start of the document.
-        places = [getattr(node, "start_char_idx", None) for node in nodes]
-        ends = [getattr(node, "end_char_idx", None) for node in nodes]
-        done = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
-        for node, start, end in zip(done, places, ends, strict=True):
+        # Older versions search each text from the start of the document.
+        spans = [
+            (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
+            for node in nodes
+        ]
+        nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
+        for node, (start, end) in zip(nodes, spans, strict=True):
             if start is not None and isinstance(node, TextNode):
                 node.start_char_idx, node.end_char_idx = start, end
-        return done
+        return nodes
 
-    # Not ``_parse_nodes`` of the other parser: some do their work in these.
+    # Not ``_parse_nodes`` of the other parser: some parsers do their work in these.
     def get_nodes_from_documents(
         self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        """Cut documents into nodes."""
+        """Split documents into nodes."""
         if self.parser is None:
             return super().get_nodes_from_documents(documents, show_progress, **kwargs)
-        cut = self.parser.get_nodes_from_documents(documents, show_progress, **kwargs)
-        return self._finished(cut)
+        nodes = self.parser.get_nodes_from_documents(documents, show_progress, **kwargs)
+        return self._finished(nodes)
 
     async def aget_nodes_from_documents(
         self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        """Cut documents into nodes."""
+        """Async twin of :meth:`get_nodes_from_documents`."""
         if self.parser is None:
             return await super().aget_nodes_from_documents(documents, show_progress, **kwargs)
         kind = type(self.parser)
-        own_sync = kind.get_nodes_from_documents is not NodeParser.get_nodes_from_documents
-        own_async = kind.aget_nodes_from_documents is not NodeParser.aget_nodes_from_documents
-        if own_sync and not own_async:  # HierarchicalNodeParser: its async twin cuts nothing
-            cut = await asyncio.to_thread(
+        if (  # HierarchicalNodeParser: its inherited async twin does not split
+            kind.get_nodes_from_documents is not NodeParser.get_nodes_from_documents
+            and kind.aget_nodes_from_documents is NodeParser.aget_nodes_from_documents
+        ):
+            nodes = await asyncio.to_thread(
                 self.parser.get_nodes_from_documents, documents, show_progress, **kwargs
             )
         else:
-            cut = await self.parser.aget_nodes_from_documents(documents, show_progress, **kwargs)
-        return self._finished(cut)
+            nodes = await self.parser.aget_nodes_from_documents(documents, show_progress, **kwargs)
+        return self._finished(nodes)
 
-    def _cut(self, documents: Sequence[BaseNode], show_progress: bool) -> list[BaseNode]:
-        settings = ChunkSettings(chunk_tokens=self.chunk_tokens)
-        result: list[BaseNode] = []
-        for document in get_tqdm_iterable(documents, show_progress, "Parsing nodes"):
-            text = document.get_content(metadata_mode=MetadataMode.NONE)
-            given = document.metadata.get(TITLE_KEY)
-            place = place_of(document)
-            name = place or document.metadata.get("file_name") or document.node_id
-            parsed = text_document(text, path=name)
-            chunks = split_document(parsed, document_id=place or "document", settings=settings)
-            pieces = build_nodes_from_splits([chunk.text for chunk in chunks], document)
-            for piece, span in zip(pieces, _spans(text, chunks), strict=True):
-                if span is not None and isinstance(piece, TextNode):
-                    piece.start_char_idx, piece.end_char_idx = span
-            for piece, chunk in zip(pieces, chunks, strict=True):
-                title = given if isinstance(given, str) and given else chunk.title
-                if title:
-                    piece.metadata[TITLE_KEY] = title
-                if chunk.tags:
-                    set_hidden(piece, TAGS_KEY, list(chunk.tags))
-                if chunk.references:
-                    set_hidden(piece, REFERENCES_KEY, list(chunk.references))
-                if place and chunk.addresses:  # without one the path is made up
-                    set_hidden(piece, ADDRESSES_KEY, list(chunk.addresses))
-            result.extend(pieces)
-        return result
+    def _split(self, document: BaseNode) -> list[BaseNode]:
+        text = document.get_content(metadata_mode=MetadataMode.NONE)
+        place = place_of(document)
+        name = place or document.metadata.get("file_name") or document.node_id
+        chunks = split_document(
+            text_document(text, path=name),
+            document_id=place or "document",
+            settings=ChunkSettings(chunk_tokens=self.chunk_tokens),
+        )
+        nodes: list[BaseNode] = []
+        nodes.extend(build_nodes_from_splits([chunk.text for chunk in chunks], document))
+        given_title = document.metadata.get(TITLE_KEY)
+        for node, chunk, span in zip(nodes, chunks, _spans(text, chunks), strict=True):
+            if span is not None and isinstance(node, TextNode):
+                node.start_char_idx, node.end_char_idx = span
+            title = given_title if isinstance(given_title, str) and given_title else chunk.title
+            if title:
+                node.metadata[TITLE_KEY] = title
+            hidden = {TAGS_KEY: chunk.tags, REFERENCES_KEY: chunk.references}
+            if place:  # otherwise the chunk's addresses come from a placeholder
+                hidden[ADDRESSES_KEY] = chunk.addresses
+            for key, values in hidden.items():
+                if values:
+                    set_hidden(node, key, list(values))
+        return nodes
 
     def _finished(self, nodes: list[BaseNode]) -> list[BaseNode]:
         set_lasting_ids(nodes)
@@ -180,110 +180,94 @@ class HebbianNodeParser(NodeParser):
         return nodes
 
 
-class Cutting:
-    """Cuts documents by some steps, and gives the nodes ids that last.
+class Parsing:
+    """Splits documents by a sequence of transformations, and gives the nodes lasting ids.
 
     Parameters
     ----------
     transformations : sequence of TransformComponent
-        Left out, LlamaIndex's ``Settings.node_parser`` if somebody has chosen it or its
-        ``chunk_size``, or else a :class:`HebbianNodeParser`.
+        By default LlamaIndex's ``Settings.node_parser``, if it or its ``chunk_size`` was set, or
+        else a :class:`HebbianNodeParser`.
     """
 
     def __init__(self, transformations: Sequence[TransformComponent] = ()) -> None:
-        self.transformations = list(transformations) or [HebbianNodeParser(parser=_chosen())]
+        self.transformations = list(transformations) or [HebbianNodeParser(parser=_set_parser())]
 
     def __call__(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
-        """Return the nodes of documents, parents of others included."""
+        """Return the nodes of documents, parents included."""
         nodes = documents
-        for step in self.transformations:
-            nodes = step(nodes)
-        own = list(nodes)
-        set_lasting_ids([node for node in own if node.ref_doc_id is not None])
-        return own
+        for transformation in self.transformations:
+            nodes = transformation(nodes)
+        set_lasting_ids([node for node in nodes if node.ref_doc_id is not None])
+        return list(nodes)
 
 
-def _usual_tokens() -> tuple[int, int]:
-    """Return half of LlamaIndex's chunk size and all of it, without making its parser."""
+def _default_tokens() -> tuple[int, int]:
+    # Settings.chunk_size would construct a parser.
     most = getattr(Settings._node_parser, "chunk_size", DEFAULT_CHUNK_SIZE)
     return most // 2, most
 
 
-def _chosen() -> NodeParser | None:
-    """Return the parser of LlamaIndex's Settings, unless it is the one that they begin with."""
+def _set_parser() -> NodeParser | None:
+    """Return the parser of LlamaIndex's Settings, unless it is the default one."""
     parser = Settings._node_parser
-    if (
-        parser is None
-        or isinstance(parser, HebbianNodeParser)
-        or (
-            type(parser) is SentenceSplitter
-            and (parser.chunk_size, parser.chunk_overlap)
-            == (DEFAULT_CHUNK_SIZE, SENTENCE_CHUNK_OVERLAP)
-        )
-    ):
+    default = (DEFAULT_CHUNK_SIZE, SENTENCE_CHUNK_OVERLAP)
+    if not isinstance(parser, NodeParser) or isinstance(parser, HebbianNodeParser):
         return None
-    logger.info("documents are cut by Settings.node_parser, a %s", type(parser).__name__)
-    return parser if isinstance(parser, NodeParser) else None
+    if type(parser) is SentenceSplitter and (parser.chunk_size, parser.chunk_overlap) == default:
+        return None
+    logger.info("documents are split by Settings.node_parser, a %s", type(parser).__name__)
+    return parser
 
 
 def leaves(nodes: Iterable[BaseNode]) -> list[BaseNode]:
-    """Leave out nodes whose children are there too: all their words are their children's.
-
-    In a graph of both, every phrase would occur in two chunks, and so be a tag.
-    """
-    own = list(nodes)
-    ids = {node.node_id for node in own}
-    return [node for node in own if not _children(node) & ids]
-
-
-def _children(node: BaseNode) -> set[str]:
-    return {child.node_id for child in node.child_nodes or ()}
+    """Leave out parents of other nodes: with them, every phrase would be in two chunks, a tag."""
+    nodes = list(nodes)
+    ids = {node.node_id for node in nodes}
+    return [node for node in nodes if ids.isdisjoint(c.node_id for c in node.child_nodes or ())]
 
 
 def set_lasting_ids(nodes: Sequence[BaseNode]) -> None:
-    """Give nodes ids made of document and text, in their relationships too."""
-    seen: Counter[tuple[str, str]] = Counter()
+    """Replace the ids of nodes, in their relationships too, by hashes of document and text.
+
+    A number is hashed too where a document repeats a text.
+    """
+    repetitions: Counter[tuple[str, str]] = Counter()
     new_ids: dict[str, str] = {}
     for node in nodes:
-        text = node.get_content(metadata_mode=MetadataMode.NONE)
         source = node.ref_doc_id or ""
-        place = new_ids.get(source, source), text  # of a hierarchy, parents come first
-        content = "\x1f".join((*place, str(seen[place])))
-        seen[place] += 1
-        hashed = hashlib.sha256(content.encode("utf-8", "replace"))
-        new_ids[node.node_id] = hashed.hexdigest()[:32]
+        # Of a hierarchy, parents come first and have new ids already.
+        key = new_ids.get(source, source), node.get_content(metadata_mode=MetadataMode.NONE)
+        content = "\x1f".join((*key, str(repetitions[key])))
+        repetitions[key] += 1
+        new_ids[node.node_id] = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
     for node in nodes:
         node.id_ = new_ids[node.node_id]
-        for related in node.relationships.values():
-            for one in related if isinstance(related, list) else [related]:
-                _rename(one, new_ids)
+        for relation in node.relationships.values():
+            for related in relation if isinstance(relation, list) else [relation]:
+                related.node_id = new_ids.get(related.node_id, related.node_id)
 
 
 def _spans(text: str, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int] | None]:
-    """Find where each chunk stands in its document.
+    """Yield where each chunk starts and ends in its document.
 
-    A chunk begins with the headings above it, and headings within it are written anew, so its
-    lines are looked for, not itself.
+    Found line by line, since a chunk is no literal part of it: the headings above it come first,
+    and headings within it are rewritten.
     """
-    at = 0
+    position = 0
     for chunk in chunks:
-        label, _, body = chunk.text.partition("\n\n")
+        first, _, rest = chunk.text.partition("\n\n")
         headings = chunk.metadata.get("headings")
-        path = [str(one) for one in headings] if isinstance(headings, list) else []
-        above = {" > ".join(path[start:]) for start in range(len(path))}
-        lines = [line for line in (body if label in above else chunk.text).split("\n") if line]
-        places = ((line, text.find(line, at)) for line in lines)
-        start = next((place for _, place in places if place >= 0), -1)
+        names = [str(heading) for heading in headings] if isinstance(headings, list) else []
+        is_heading = first in {" > ".join(names[start:]) for start in range(len(names))}
+        lines = [line for line in (rest if is_heading else chunk.text).split("\n") if line]
+        places = (text.find(line, position) for line in lines)
+        start = next((place for place in places if place >= 0), -1)
         if start < 0:
             yield None
             continue
-        stop = start
+        position = start
         for line in lines:
-            if (place := text.find(line, stop)) >= 0:
-                stop = place + len(line)
-        at = stop
-        yield start, stop
-
-
-def _rename(related: RelatedNodeInfo, new_ids: dict[str, str]) -> None:
-    related.node_id = new_ids.get(related.node_id, related.node_id)
+            if (place := text.find(line, position)) >= 0:
+                position = place + len(line)
+        yield start, position

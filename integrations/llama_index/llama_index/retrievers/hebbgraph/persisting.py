@@ -1,4 +1,4 @@
-"""What a storage context keeps of a HebbianGraphIndex: where it lies."""
+"""What a storage context stores of a HebbianGraphIndex: its location and namespace."""
 
 from __future__ import annotations
 
@@ -14,70 +14,69 @@ from llama_index.core.storage.storage_context import StorageContext
 from hebbgraph import ParameterError
 from hebbgraph.store.places import is_url, masked, parse_url
 
-__all__ = ["MEMORY", "HebbianStorageContext", "HebbianStruct", "place_of_struct"]
+__all__ = ["MEMORY", "HebbianStorageContext", "HebbianStruct"]
 
 MEMORY = ":memory:"
-_TYPE = cast(IndexStructType, "llama_index.retrievers.hebbgraph")  # what has to be imported
+_TYPE = cast(IndexStructType, "llama_index.retrievers.hebbgraph")  # the module to import
 
 
 @dataclass
 class HebbianStruct(IndexStruct):
-    """Where an index lies, as ``storage_context.persist`` writes it; never a password."""
+    """The location of an index, as ``storage_context.persist`` writes it, without a password."""
 
     location: str = MEMORY
     namespace: str = "default"
 
     @classmethod
     def of(cls, location: str | Path, namespace: str) -> HebbianStruct:
-        """Describe an index that is open."""
+        """Describe an open index."""
         if is_url(location):
-            return cls(location=masked(parse_url(str(location))), namespace=namespace)
-        if location == MEMORY:
-            return cls(namespace=namespace)
-        return cls(location=str(Path(location).resolve()), namespace=namespace)
+            location = masked(parse_url(str(location)))
+        elif location != MEMORY:
+            location = Path(location).resolve()
+        return cls(location=str(location), namespace=namespace)
 
     @classmethod
     def get_type(cls) -> IndexStructType:
-        """Return the name under which LlamaIndex finds this class."""
+        """Return the name under which LlamaIndex registers this class."""
         return _TYPE
+
+    def find(self) -> str:
+        """Return the location of a persisted index.
+
+        Raises
+        ------
+        ParameterError
+            If it is gone, or its URL had a password, which is not persisted.
+        """
+        if self.location == MEMORY:
+            raise ParameterError("the index that was persisted was in memory, and is gone")
+        if is_url(self.location):
+            if "***" in self.location:
+                raise ParameterError(
+                    f"the password of {self.location} is not persisted; write "
+                    "load_index_from_storage(storage_context, location=...)"
+                )
+        elif not Path(self.location).is_dir():
+            raise ParameterError(
+                f"the index was at {self.location} and is not there; if it was moved, write "
+                "load_index_from_storage(storage_context, location=...)"
+            )
+        return self.location
 
 
 class HebbianStorageContext(StorageContext):
-    """Refuses to persist an index that would be lost: one in memory."""
+    """Refuses to persist an index in memory, which would be lost."""
 
     def persist(self, *args: Any, **kwargs: Any) -> None:
-        """Write down where the index lies."""
+        """Write down the location of the index."""
         for struct in self.index_store.index_structs():
             if isinstance(struct, HebbianStruct) and struct.location == MEMORY:
                 raise ParameterError(
-                    "this index is in memory, so nothing of it can be persisted; make it with "
-                    "location=..., a directory, and it is always kept there"
+                    "this index is in memory and cannot be persisted; make it with location=..., a "
+                    "directory, and it is stored there as it is written"
                 )
         super().persist(*args, **kwargs)
-
-
-def place_of_struct(struct: HebbianStruct) -> str:
-    """Return where a persisted index lies.
-
-    Raises
-    ------
-    ParameterError
-        If it is not there any longer, or its URL had a password, which is not kept.
-    """
-    if struct.location == MEMORY:
-        raise ParameterError("the index that was persisted was in memory, and is gone")
-    if is_url(struct.location):
-        if "***" in struct.location:
-            raise ParameterError(
-                f"the password of {struct.location} is not kept; write "
-                "load_index_from_storage(storage_context, location=...)"
-            )
-    elif not Path(struct.location).is_dir():
-        raise ParameterError(
-            f"the index was at {struct.location}, and is not there; if it was moved, write "
-            "load_index_from_storage(storage_context, location=...)"
-        )
-    return struct.location
 
 
 INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[_TYPE] = HebbianStruct

@@ -1,4 +1,4 @@
-"""From a question to nodes: what a HebbianRetriever does when it is asked."""
+"""How a HebbianRetriever answers a question: from the query bundle to nodes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import (
-    HebbianIndex,
-    Hit,
-    IndexPool,
-    ParameterError,
-    Recall,
-)
+from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError, Recall
 from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.arguments import agreed_namespace, check_k
@@ -33,11 +27,6 @@ from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.options import check_query
-from llama_index.retrievers.hebbgraph.conversation import (
-    RecallBundle,
-    asked_in_full,
-    turns_of,
-)
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -45,35 +34,38 @@ from llama_index.retrievers.hebbgraph.nodes import (
     TRAIL_KEY,
     chunk_to_node,
     node_to_chunk,
+    set_hidden,
 )
 from llama_index.retrievers.hebbgraph.options import SearchOptions
-from llama_index.retrievers.hebbgraph.requested import NAMESPACE, asked_namespace
-from llama_index.retrievers.hebbgraph.tags import set_hidden
-from llama_index.retrievers.hebbgraph.wrapped import Wrapped
+from llama_index.retrievers.hebbgraph.requests import (
+    NAMESPACE,
+    RecallBundle,
+    requested_namespace,
+    user_turns,
+)
+from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
 
-__all__ = ["DEFAULT_TOP_K", "RecallingRetriever"]
+__all__ = ["MMR_CANDIDATES", "RecallingRetriever"]
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_TOP_K = 10
-#: How often a recall is repeated without the nodes that another store has deleted.
-_REPEATS = 4
-#: With MMR, as many times k are chosen from.
-_CHOICE = 4
+#: MMR chooses among this many times k hits.
+MMR_CANDIDATES = 4
+#: Most recalls of one question without the nodes that the wrapped index has deleted.
+_MAX_ATTEMPTS = 4
 
-
-#: Filters of ``narrowed`` that are in force, each with its retriever.
+#: Filters of ``narrowed`` in force, each with its retriever.
 _NARROWED: ContextVar[tuple[tuple[object, dict[str, Any] | None], ...]] = ContextVar(
     "hebbgraph_narrowed", default=()
 )
 
 
 @dataclass
-class _Asked:
-    """One question, as it is put to an index."""
+class _Question:
+    """A question as it is put to an index."""
 
     index: HebbianIndex
-    query: str
+    text: str
     k: int
     where: dict[str, Any] | None
     history: list[str]
@@ -83,13 +75,13 @@ class _Asked:
 
 
 class RecallingRetriever(Explaining, BaseRetriever):
-    """Asks an index, and another retriever for seeds; :class:`HebbianRetriever` makes them."""
+    """The part of a :class:`HebbianRetriever` that answers questions."""
 
     def __init__(
         self,
         index: HebbianIndex | None,
         *,
-        similarity_top_k: int = DEFAULT_TOP_K,
+        similarity_top_k: int = 10,
         filters: MetadataFilters | None = None,
         node_ids: list[str] | None = None,
         doc_ids: list[str] | None = None,
@@ -99,9 +91,9 @@ class RecallingRetriever(Explaining, BaseRetriever):
         include_path: bool = False,
         as_of: datetime | date | str | None = None,
         options: SearchOptions,
-        **of_base: Any,
+        **base_options: Any,
     ) -> None:
-        super().__init__(**of_base)
+        super().__init__(**base_options)
         self.similarity_top_k = similarity_top_k
         self.filters = filters
         self.node_ids = node_ids
@@ -113,12 +105,12 @@ class RecallingRetriever(Explaining, BaseRetriever):
         self.namespace: str | None = None
         self._index = index
         self._pool: IndexPool | None = None
-        self._wrapped: Wrapped | None = None
+        self._wrapped: WrappedIndex | None = None
         self._vectors: VectorSource | None = None
         self._embed_model = embed_model
         self._memory = memory
         self._latest: LatestRecalls[HebbianIndex] = LatestRecalls()
-        self._told = False  # that nothing embeds what HyDE wrote
+        self._has_warned = False
 
     @contextmanager
     def narrowed(
@@ -128,13 +120,13 @@ class RecallingRetriever(Explaining, BaseRetriever):
         node_ids: list[str] | None = None,
         doc_ids: list[str] | None = None,
     ) -> Iterator[Self]:
-        """Add filters to all that is asked within: by engines, tools and agents too.
+        """Add filters to every question within the block, also of engines, tools and agents.
 
         Parameters
         ----------
         filters, node_ids, doc_ids
-            In force beside the retriever's own and a :class:`RecallBundle`'s: they narrow a search
-            and never widen it. Of an empty list, nothing comes back.
+            In addition to the retriever's own and a :class:`RecallBundle`'s. An empty list lets
+            nothing pass.
 
         Examples
         --------
@@ -152,48 +144,48 @@ class RecallingRetriever(Explaining, BaseRetriever):
 
     @property
     def index(self) -> HebbianIndex:
-        """The index; over a pool, that of the namespace that the present request names."""
+        """The index; over a pool, that of the namespace that the current request names."""
         return self._index_of(None)
 
+    @property
+    def pool(self) -> IndexPool | None:
+        """The pool of a retriever made by ``from_pool``."""
+        return self._pool
+
     def _index_of(self, namespace: str | None) -> HebbianIndex:
-        """Return the index of a request; it may name a namespace itself, or by its tags."""
-        asked = agreed_namespace(namespace, asked_namespace())
+        """Return the index of the namespace that a call or its request names."""
+        namespace = agreed_namespace(namespace, requested_namespace())
         if self._index is not None:
-            if asked not in (None, self._index.namespace):
+            if namespace not in (None, self._index.namespace):
                 raise ParameterError(
-                    f"the request names namespace {asked!r}, and this retriever searches "
-                    f"{self._index.namespace!r} alone; make it by from_pool"
+                    f"the request names namespace {namespace!r}, but this retriever searches "
+                    f"only {self._index.namespace!r}; make it by from_pool"
                 )
             return self._index
         assert self._pool is not None
-        if (asked := asked or self.namespace) is None:
+        if (namespace := namespace or self.namespace) is None:
             raise ParameterError(
                 "the request names no namespace; ask within "
                 f'instrument_tags({{"{NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
             )
-        return self._pool[str(asked)]
+        return self._pool[namespace]
 
-    # -- why --------------------------------------------------------------------------
+    # -- why (hebbgraph.adapters.latest_recalls.Explaining) ---------------------------------------
 
     def _known(self, result: NodeWithScore | BaseNode | str) -> tuple[str, Any, Mapping[str, Any]]:
-        own = result.node if isinstance(result, NodeWithScore) else result
-        if not isinstance(own, BaseNode | str):
-            raise ParameterError(f"why takes a node that came back, or its id; got {own!r:.80}")
-        if isinstance(own, str):
-            return own, None, {}
-        return own.node_id, own, own.metadata.get(TRAIL_KEY) or {}
+        if isinstance(result, str):
+            return result, None, {}
+        node = result.node if isinstance(result, NodeWithScore) else result
+        if not isinstance(node, BaseNode):
+            raise ParameterError(f"why takes a retrieved node or its id, got {node!r:.80}")
+        return node.node_id, node, node.metadata.get(TRAIL_KEY) or {}
 
     def _whose(self, namespace: str | None) -> str | None:
         if self._index is not None:
             return self._index.namespace
-        return agreed_namespace(namespace, asked_namespace()) or self.namespace
+        return agreed_namespace(namespace, requested_namespace()) or self.namespace
 
-    @property
-    def pool(self) -> IndexPool | None:
-        """The pool whose namespaces it searches, if it was made by ``from_pool``."""
-        return self._pool
-
-    # -- asking -----------------------------------------------------------------------
+    # -- asking -------------------------------------------------------------------------
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return step(self._steps(query_bundle))
@@ -203,182 +195,178 @@ class RecallingRetriever(Explaining, BaseRetriever):
 
     def _steps(self, bundle: QueryBundle) -> Steps[list[NodeWithScore]]:
         check_query(bundle.query_str)
-        asked = self._asked(bundle)
+        question = self._question(bundle)
         source, memory = self.options.source, self._memory
-        if memory is not None and not asked.history:
-            turns = turns_of((yield memory.get_all, memory.aget_all))
-            # An engine that notes the question first has it in its memory already.
-            asked.history = turns[:-1] if turns[-1:] == [asked.query] else turns
-        model = self._model(asked.index, bundle)
-        full = bundle
-        if asked.history and (source is not None or model is not None):
+        if memory is not None and not question.history:
+            turns = user_turns((yield memory.get_all, memory.aget_all))
+            # Some engines put the question into the memory before they retrieve.
+            question.history = turns[:-1] if turns[-1:] == [question.text] else turns
+        model = self._query_model(question.index, bundle)
+        has_reader = source is not None or model is not None
+        if question.history and has_reader and bundle.embedding is None:
             text = yield (
-                partial(asked.index.in_full, asked.query, asked.history),
-                partial(asked.index.ain_full, asked.query, asked.history),
+                partial(question.index.in_full, question.text, question.history),
+                partial(question.index.ain_full, question.text, question.history),
             )
-            full = asked_in_full(bundle, text)
-        vector = full.embedding
-        if vector is None and model is not None:
-            strings = full.embedding_strs
-            vector = yield (
+            if text != bundle.query_str:
+                bundle = replace(bundle, query_str=text)
+        question.vector = bundle.embedding
+        if question.vector is None and model is not None:
+            strings = bundle.embedding_strs
+            question.vector = yield (
                 partial(model.get_agg_embedding_from_queries, strings),
                 partial(model.aget_agg_embedding_from_queries, strings),
             )
         if source is not None:
-            full = full if vector is None else replace(full, embedding=vector)
-            asked.seeds = yield partial(source.retrieve, full), partial(source.aretrieve, full)
-            vector = full.embedding  # some retrievers note it there
-        asked.vector = bundle.embedding if vector is None else vector
-        found: list[NodeWithScore] = yield (
-            partial(self._found, asked),
-            partial(in_thread(self._found), asked),
+            if question.vector is not None:
+                bundle = replace(bundle, embedding=question.vector)
+            question.seeds = yield (
+                partial(source.retrieve, bundle),
+                partial(source.aretrieve, bundle),
+            )
+            question.vector = bundle.embedding  # some retrievers set it
+        nodes: list[NodeWithScore] = yield (
+            partial(self._nodes, question),
+            partial(in_thread(self._nodes), question),
         )
-        return found
+        return nodes
 
-    def _model(self, index: HebbianIndex, bundle: QueryBundle) -> BaseEmbedding | None:
-        """Return what embeds this question here; None if nothing does, or the index does it."""
-        if self.options.source is not None:  # it embeds, unless its vectors are compared with
+    def _question(self, bundle: QueryBundle) -> _Question:
+        own = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
+        k = self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k
+        check_k(k, "similarity_top_k")
+        rule = self.options.rule_for(dict(active_instrument_tags.get()))
+        filters = [
+            to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
+            to_where(own.filters),
+            *(where for retriever, where in _NARROWED.get() if retriever is self),
+            to_where(rule, strict=True),
+        ]
+        return _Question(
+            self._index_of(own.namespace),
+            bundle.query_str,
+            k,
+            reduce(joined, filters),
+            list(own.history),
+            self.as_of if own.as_of is None else own.as_of,
+        )
+
+    def _query_model(self, index: HebbianIndex, bundle: QueryBundle) -> BaseEmbedding | None:
+        """Return the model that embeds the question here; None to leave it to the index."""
+        if self.options.source is not None:  # it embeds the question, for its own search
             return None if self._vectors is None else self._embed_model
         if self._embed_model is not None or not bundle.custom_embedding_strs:
             return self._embed_model
         if isinstance(embedder := index.parts.embedder, LlamaIndexEmbedder):
             return embedder.embed_model
-        if not self._told:
-            self._told = True
+        if not self._has_warned:
+            self._has_warned = True
             logger.warning(
-                "custom_embedding_strs, such as those of HyDE, are not searched for, as no "
-                "embed_model embeds them; the words of the question are"
+                "custom_embedding_strs, such as those of HyDE, are ignored without an embed_model; "
+                "only the words of the question are searched"
             )
         return None
 
-    def _asked(self, bundle: QueryBundle) -> _Asked:
-        own = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
-        k = self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k
-        check_k(k, "similarity_top_k")
-        return _Asked(
-            self._index_of(own.namespace),
-            bundle.query_str,
-            k,
-            self._where(own.filters),
-            list(own.history),
-            self.as_of if own.as_of is None else own.as_of,
-        )
-
-    def _where(self, given: MetadataFilters | None) -> dict[str, Any] | None:
-        """Return what a node has to pass: own filters, the question's and the request's."""
-        rule = self.options.rule_for(dict(active_instrument_tags.get()))
-        parts = [
-            to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
-            to_where(given),
-            *(where for whose, where in _NARROWED.get() if whose is self),
-            to_where(rule, strict=True),
-        ]
-        return reduce(joined, parts)
-
-    def _found(self, asked: _Asked) -> list[NodeWithScore]:
-        recall, current = self._verified(asked, asked.where)
+    def _nodes(self, question: _Question) -> list[NodeWithScore]:
+        recall, current = self._recall_current(question)
         hits: Sequence[Hit] = recall.hits
         if self.mmr_threshold is not None:
-            hits = diverse_hits(hits, asked.k, diversity=1.0 - self.mmr_threshold)
-        found = [
-            NodeWithScore(node=node, score=hit.score)
-            for hit in hits
-            if (node := _node_of(hit, current)) is not None
-        ]
-        for one in found:
+            hits = diverse_hits(hits, question.k, diversity=1.0 - self.mmr_threshold)
+        results = []
+        for hit in hits:
+            if (node := _node_of(hit, current)) is None:
+                continue
             if self.include_path:
-                set_hidden(one.node, TRAIL_KEY, recall.trail(one.node_id))
-            elif (hit := recall.hit(one.node_id)) is not None and hit.stale is not None:
-                set_hidden(one.node, TRAIL_KEY, hit.stale_mark)
-        self._latest.add(asked.index, recall, [one.node for one in found])
-        announce(recall, asked.index, [one.node for one in found])
-        if asked.seeds and asked.where is None:
-            found = _with_unknown(asked.index, found, asked.seeds, asked.k)
-        return found
+                set_hidden(node, TRAIL_KEY, recall.trail(hit.chunk.id))
+            elif hit.stale is not None:
+                set_hidden(node, TRAIL_KEY, hit.stale_mark)
+            results.append(NodeWithScore(node=node, score=hit.score))
+        nodes = [result.node for result in results]
+        self._latest.add(question.index, recall, nodes)
+        announce(recall, question.index, nodes)
+        if question.seeds and question.where is None:
+            results = _with_unknown_seeds(question, question.seeds, results)
+        return results
 
-    def _recall(self, asked: _Asked, where: dict[str, Any] | None) -> Recall:
-        options: dict[str, Any] = {} if asked.vector is None else {"vector": asked.vector}
-        if asked.seeds is not None:
-            options["seeds"] = _scored(asked.seeds)
-            if self._vectors is not None and asked.vector is not None:
+    def _recall(self, question: _Question, excluded: Sequence[str] = ()) -> Recall:
+        options: dict[str, Any] = {} if question.vector is None else {"vector": question.vector}
+        if question.seeds is not None:
+            options["seeds"] = _scores(question.seeds)
+            if self._vectors is not None and question.vector is not None:
                 options["vectors"] = self._vectors
-        k = asked.k if self.mmr_threshold is None else min(MAX_K, _CHOICE * asked.k)
-        return asked.index.recall(
-            asked.query,
+        k, where = question.k, question.where
+        if self.mmr_threshold is not None:
+            k = min(MAX_K, MMR_CANDIDATES * k)
+        return question.index.recall(
+            question.text,
             k=k,
-            where=where,
+            where=joined(where, {"$id": {"$nin": list(excluded)}}) if excluded else where,
             **self.options.for_recall,
-            history=asked.history,
-            as_of=asked.as_of,
+            history=question.history,
+            as_of=question.as_of,
             **options,
         )
 
-    # -- a store that others write to -------------------------------------------------
-
-    def _verified(
-        self, asked: _Asked, where: dict[str, Any] | None
-    ) -> tuple[Recall, Mapping[str, BaseNode]]:
-        """Recall what a wrapped store still holds; return it, and the nodes as they are now."""
-        recall = self._recall(asked, where)
+    def _recall_current(self, question: _Question) -> tuple[Recall, Mapping[str, BaseNode]]:
+        """Recall nodes that the wrapped index still holds; return them as they are now too."""
+        recall = self._recall(question)
         if self._wrapped is None:
             return recall, {}
-        current = {seed.node_id: seed.node for seed in asked.seeds or ()}  # just found, so held
+        current = {seed.node_id: seed.node for seed in question.seeds or ()}
         witness = list(current)[:1]
-        gone: list[str] = []
-        for _ in range(_REPEATS):
-            unseen = [hit.chunk.id for hit in recall.hits if hit.chunk.id not in current]
-            told = self._wrapped.current([*witness, *unseen]) if unseen else {}
-            # A store that does not know what its own search has just found cannot be asked.
-            if told is None or (unseen and not told.keys() >= set(witness)):
+        deleted: list[str] = []
+        for _ in range(_MAX_ATTEMPTS):
+            unknown = [hit.chunk.id for hit in recall.hits if hit.chunk.id not in current]
+            stored = self._wrapped.current([*witness, *unknown]) if unknown else {}
+            # A store that does not return what its own search found just now cannot tell.
+            if stored is None or (unknown and not stored.keys() >= set(witness)):
                 return recall, current
-            current |= told
-            missing = [id_ for id_ in unseen if id_ not in told]
-            if not missing:
+            current |= stored
+            if not (missing := [id_ for id_ in unknown if id_ not in stored]):
                 break
-            gone += missing
-            recall = self._recall(asked, joined(where, {"$id": {"$nin": gone}}))
-        else:  # still more is gone: rather too few than one of these
-            kept = tuple(hit for hit in recall.hits if hit.chunk.id in current)
-            recall = recall.model_copy(update={"hits": kept})
-        if gone:
+            deleted += missing
+            recall = self._recall(question, deleted)
+        else:  # more may be deleted: return too few rather than one of these
+            remaining = tuple(hit for hit in recall.hits if hit.chunk.id in current)
+            recall = recall.model_copy(update={"hits": remaining})
+        if deleted:
             logger.info(
-                "%d nodes of %r are gone from the store; refresh() forgets them",
-                len(gone),
-                asked.index,
+                "the vector index has deleted %d nodes of %r; refresh() removes them",
+                len(deleted),
+                question.index,
             )
         return recall, current
 
 
-def _with_unknown(
-    index: HebbianIndex, found: list[NodeWithScore], seeds: list[NodeWithScore], k: int
-) -> list[NodeWithScore]:
-    """Put seeds that the index does not hold where the source had them."""
-    own = {one.node_id for one in found}
-    missing = [seed.node_id for seed in seeds if seed.node_id not in own]
-    held = index.holds(missing) if missing else set()
-    missing = [id_ for id_ in missing if id_ not in held]
-    if not missing:
-        return found
-    logger.info("%d seeds are not in %r; refresh() adds them", len(missing), index)
-    for rank, seed in enumerate(seeds[:k]):
-        if seed.node_id in missing:
-            below = found[rank].score if rank < len(found) else found[-1].score if found else 0
-            found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
-    return found[:k]
-
-
 def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode | None:
-    """Make the node of a hit; of one that its store has changed, the node as it is now."""
-    now = current.get(hit.chunk.id)
-    if now is not None:
-        chunk = node_to_chunk(now)
+    """Return the node of a hit, as it is now if it was edited; None if its text is missing."""
+    if (node := current.get(hit.chunk.id)) is not None:
+        chunk = node_to_chunk(node)
         if (chunk.text, chunk.title) != (hit.chunk.text, hit.chunk.title):
-            return now.model_copy(deep=True, update={"embedding": None})
+            return node.model_copy(deep=True, update={"embedding": None})
     return None if hit.lacks_text else chunk_to_node(hit.chunk)
 
 
-def _scored(seeds: list[NodeWithScore]) -> list[tuple[str, float]]:
-    """Ids and scores of seeds, best first; by rank if a score is missing."""
+def _with_unknown_seeds(
+    question: _Question, seeds: list[NodeWithScore], results: list[NodeWithScore]
+) -> list[NodeWithScore]:
+    """Insert seeds that the index does not hold at the rank that the source gave them."""
+    returned = {result.node_id for result in results}
+    missing = [seed.node_id for seed in seeds if seed.node_id not in returned]
+    unknown = set(missing) - question.index.holds(missing) if missing else set()
+    if not unknown:
+        return results
+    logger.info("%d seeds are not in %r; refresh() adds them", len(unknown), question.index)
+    results = list(results)
+    for rank, seed in enumerate(seeds[: question.k]):
+        if seed.node_id in unknown:
+            score = results[min(rank, len(results) - 1)].score if results else 0.0
+            results.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=score))
+    return results[: question.k]
+
+
+def _scores(seeds: list[NodeWithScore]) -> list[tuple[str, float]]:
+    """Return ids and scores of seeds, best first; scores follow the rank if one is missing."""
     if all(seed.score is not None for seed in seeds):
         return [(seed.node_id, float(seed.score or 0.0)) for seed in seeds]
     return [(seed.node_id, 1.0 / rank) for rank, seed in enumerate(seeds, 1)]

@@ -25,51 +25,48 @@ from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.limits import MAX_K
+from llama_index.retrievers.hebbgraph.docstore import Parents
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.options import nodes_of
-from llama_index.retrievers.hebbgraph.parents import Parents
-from llama_index.retrievers.hebbgraph.parsing import leaves
+from llama_index.retrievers.hebbgraph.options import check_nodes
+from llama_index.retrievers.hebbgraph.recalling import MMR_CANDIDATES
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 __all__ = ["HebbianVectorStore"]
 
 logger = logging.getLogger(__name__)
 
+_WORD_MODES = {VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH}
 _MODES = {
     VectorStoreQueryMode.DEFAULT,
-    VectorStoreQueryMode.SPARSE,
     VectorStoreQueryMode.HYBRID,
-    VectorStoreQueryMode.TEXT_SEARCH,
     VectorStoreQueryMode.SEMANTIC_HYBRID,
     VectorStoreQueryMode.MMR,
+    *_WORD_MODES,
 }
-#: With MMR, as many times k are chosen from.
-_CHOICE = 4
 
 
 class HebbianVectorStore(BasePydanticVectorStore):
     """The sink of an ``IngestionPipeline``, and a store under ``VectorStoreIndex``.
 
-    Adds, updates and deletes of documents flow through to the graph, which afterwards
-    equals one built from scratch.
+    When documents are added, changed or deleted, the graph equals one built from scratch.
 
     Parameters
     ----------
     index : HebbianIndex
-        Shared; :meth:`open` opens one.
+        An open index; :meth:`open` opens one.
     is_embedding_query : bool
-        Whether ``VectorStoreIndex`` shall embed questions. False if the index was opened
-        without an embedding model.
+        Whether ``VectorStoreIndex`` embeds questions. False if the index was opened without an
+        embedding model.
 
     Notes
     -----
-    Embeddings that nodes carry are stored if the index has an embedding model, so that
-    nothing is embedded twice; without one, they are passed over. In a pipeline that embeds
-    nothing, put :class:`SkipEmbedding` last. Of a hierarchy that a store made by :meth:`open` is
-    given, the leaves are searched; ``get_nodes`` returns their parents too.
+    If the index has an embedding model, embeddings that nodes carry are stored, so nothing is
+    embedded twice; otherwise they are ignored. In a pipeline that embeds nothing, put
+    :class:`SkipEmbedding` last. Of a hierarchy, a store made by :meth:`open` searches the leaves;
+    ``get_nodes`` also returns their parents.
 
     Examples
     --------
@@ -128,35 +125,27 @@ class HebbianVectorStore(BasePydanticVectorStore):
         return "HebbianVectorStore"
 
     @property
-    def client(self) -> HebbianIndex:
-        """The index."""
-        return self._index
-
-    @property
     def index(self) -> HebbianIndex:
         """The index."""
         return self._index
 
-    # -- writing --------------------------------------------------------------------
+    client = index
+
+    # -- writing ------------------------------------------------------------------------
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes; the same id replaces. Returns their ids."""
-        nodes = searched = nodes_of(nodes)
+        """Add nodes and return their ids; the same id replaces."""
+        nodes = check_nodes(nodes)
         if self._parents is not None:
             self._parents.put(nodes)
-            searched = leaves(nodes)
-        add_nodes(self._index, searched, show_progress=bool(kwargs.get("show_progress", False)))
+        add_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
         return [node.node_id for node in nodes]
 
-    async_add = in_thread(add)  # type: ignore[arg-type]  # self
-
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Delete the nodes of a document; one that is not there is passed over."""
+        """Delete the nodes of a document; an absent one is ignored."""
         self._index.delete(document_id=ref_doc_id)
         if self._parents is not None:
-            self._parents.delete(ref_doc_id)
-
-    adelete = in_thread(delete)  # type: ignore[arg-type]  # self
+            self._parents.delete(document_id=ref_doc_id)
 
     def delete_nodes(
         self,
@@ -164,7 +153,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         filters: MetadataFilters | None = None,
         **delete_kwargs: Any,
     ) -> None:
-        """Delete nodes by id, by filter, or those that fit both."""
+        """Delete nodes by id, by filter, or those that match both."""
         if node_ids is None and filters is None:
             raise ParameterError("delete_nodes takes node_ids or filters; clear() deletes all")
         if filters is not None:
@@ -172,9 +161,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if node_ids:
             self._index.delete(node_ids)
             if self._parents is not None:
-                self._parents.delete_nodes(node_ids)
-
-    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]  # self
+                self._parents.delete(node_ids)
 
     def clear(self) -> None:
         """Delete all nodes of this namespace."""
@@ -183,83 +170,47 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if self._parents is not None:
             self._parents.clear()
 
-    aclear = in_thread(clear)  # type: ignore[arg-type]  # self
-
-    # -- reading --------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------
 
     def get_nodes(
         self,
         node_ids: list[str] | None = None,
         filters: MetadataFilters | None = None,
     ) -> list[BaseNode]:
-        """Return nodes by id (those not held are left out), by filter, or all."""
+        """Return nodes by id (absent ones are left out), by filter, or all."""
         where = to_where(filters)
         if node_ids is None:
             node_ids = self._index.ids(where)
         elif where is not None:
-            passed = set(self._index.ids(where))
-            node_ids = [id_ for id_ in node_ids if id_ in passed]
+            matching = set(self._index.ids(where))
+            node_ids = [id_ for id_ in node_ids if id_ in matching]
         nodes = [chunk_to_node(chunk) for chunk in self._index.get(node_ids)]
-        if self._parents is not None and len(nodes) < len(node_ids) and where is None:
-            held = {node.node_id for node in nodes}
-            nodes += self._parents.get([id_ for id_ in node_ids if id_ not in held])
+        if self._parents is not None and where is None:
+            missing = set(node_ids) - {node.node_id for node in nodes}
+            nodes += self._parents.get([id_ for id_ in node_ids if id_ in missing])
         return nodes
 
-    aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]  # self
-
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there.
+        """Recall nodes for ``query_str``, and for ``query_embedding`` if it is there.
 
-        In the mode ``mmr``, nodes differ the more, the lower ``mmr_threshold`` is (0 to 1); in
-        ``sparse`` and ``text_search``, vectors are left aside.
+        The mode ``mmr`` chooses nodes that differ, the more so the lower ``mmr_threshold`` is (0
+        to 1). The modes ``sparse`` and ``text_search`` ignore vectors.
         """
-        if (question := self._question(query)) is None:
-            return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        recall = self._index.recall(question, **self._options(query))
-        return self._result(self._chosen(recall, query, kwargs))
-
-    aquery = in_thread(query)  # type: ignore[arg-type]  # self
-
-    def _question(self, query: VectorStoreQuery) -> str | None:
         if query.mode not in _MODES:
             known = ", ".join(sorted(mode.value for mode in _MODES))
             raise ParameterError(f"query mode {query.mode!r} is not supported; known are {known}")
         for name in ("alpha", "sparse_top_k", "hybrid_top_k"):
             if getattr(query, name, None) is not None:
                 raise ParameterError(
-                    f"{name} is not read here: how much words, vectors and the graph count follows "
-                    "from the question; leave it out"
+                    f"{name} is not supported: the question decides how much words, vectors and "
+                    "the graph weigh; leave it out"
                 )
         if query.query_str is None:
-            raise ParameterError(
-                "HebbianVectorStore searches by text too; give the query as query_str"
-            )
-        return query.query_str if query.query_str.strip() else None
-
-    def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
-        where = to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)
+            raise ParameterError("HebbianVectorStore searches by text too; set query_str")
         check_k(query.similarity_top_k, "similarity_top_k")
-        options: dict[str, Any] = {"k": query.similarity_top_k, "where": where}
-        if query.mode == VectorStoreQueryMode.MMR:
-            options["k"] = min(MAX_K, _CHOICE * query.similarity_top_k)
-        if query.mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
-            options["seeds"] = ()  # in the place of a search by vectors
-        elif self.is_embedding_query and query.query_embedding is not None:
-            options["vector"] = query.query_embedding
-        return options
-
-    @staticmethod
-    def _chosen(recall: Recall, query: VectorStoreQuery, options: dict[str, Any]) -> Recall:
-        """With MMR, keep the hits that differ."""
-        if query.mode != VectorStoreQueryMode.MMR:
-            return recall
-        given = options.get("mmr_threshold")
-        threshold = query.mmr_threshold if given is None else given
-        diversity = 0.5 if threshold is None else 1.0 - threshold
-        hits = diverse_hits(recall.hits, query.similarity_top_k, diversity=diversity)
-        return recall.model_copy(update={"hits": tuple(hits)})
-
-    def _result(self, recall: Recall) -> VectorStoreQueryResult:
+        if not query.query_str.strip():
+            return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
+        recall = self._recall(query.query_str, query, kwargs.get("mmr_threshold"))
         nodes = [chunk_to_node(hit.chunk) for hit in recall.hits]
         announce(recall, self._index, nodes)
         return VectorStoreQueryResult(
@@ -268,12 +219,36 @@ class HebbianVectorStore(BasePydanticVectorStore):
             ids=[hit.chunk.id for hit in recall.hits],
         )
 
-    # -- keeping --------------------------------------------------------------------
+    def _recall(
+        self, question: str, query: VectorStoreQuery, mmr_threshold: float | None
+    ) -> Recall:
+        k = query.similarity_top_k
+        options: dict[str, Any] = {
+            "where": to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)
+        }
+        if query.mode in _WORD_MODES:
+            options["seeds"] = ()  # replace the search by vectors
+        elif self.is_embedding_query and query.query_embedding is not None:
+            options["vector"] = query.query_embedding
+        if query.mode != VectorStoreQueryMode.MMR:
+            return self._index.recall(question, k=k, **options)
+        recall = self._index.recall(question, k=min(MAX_K, MMR_CANDIDATES * k), **options)
+        threshold = query.mmr_threshold if mmr_threshold is None else mmr_threshold
+        diversity = 0.5 if threshold is None else 1.0 - threshold
+        hits = diverse_hits(recall.hits, k, diversity=diversity)
+        return recall.model_copy(update={"hits": tuple(hits)})
+
+    async_add = in_thread(add)  # type: ignore[arg-type]  # self
+    adelete = in_thread(delete)  # type: ignore[arg-type]  # self
+    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]  # self
+    aclear = in_thread(clear)  # type: ignore[arg-type]  # self
+    aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]  # self
+    aquery = in_thread(query)  # type: ignore[arg-type]  # self
 
     def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
-        """Do nothing: every batch that was added is in the index's directory already.
+        """Do nothing: the index is stored in its directory as it is written.
 
-        Reopen it by ``HebbianVectorStore.open(location)``; an index in memory is not kept.
+        Reopen it by ``HebbianVectorStore.open(location)``; an index in memory is lost.
         """
         if ":memory:" in repr(self._index):
-            logger.warning("%r lies in memory and is not kept; open a directory", self._index)
+            logger.warning("%r is in memory and is not persisted; open a directory", self._index)

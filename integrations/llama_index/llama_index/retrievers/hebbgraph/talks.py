@@ -1,4 +1,4 @@
-"""Which prompts go on where an earlier one ended: the turns of an agent with a memory."""
+"""Recognises which prompts continue an earlier one: the turns of an agent with a memory."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ from collections.abc import Iterator, Sequence
 
 __all__ = ["Talks"]
 
-#: Talks remembered; the one that was quiet longest is forgotten first.
+#: Talks remembered, those used last.
 _MAX_TALKS = 256
-#: A shorter prompt is none that could be gone on from: a question and what was found.
-_FEWEST = 2
+#: Fewest messages of a prompt to continue: a question and its sources.
+_MIN_MESSAGES = 2
 
 
 class Talks:
-    """Recognises a talk by what was said in it.
+    """Recognises a talk by its messages.
 
-    An agent's memory, or its context, hands a model the messages of earlier turns again, with
-    the sources found then; so the prompt of the last turn is how the next one begins.
+    An agent's memory, or its context, gives a model the messages of earlier turns again, with
+    their sources. So the next prompt starts with the whole prompt of the last turn.
 
     Examples
     --------
     >>> talks = Talks()
     >>> turn = ["Cite your sources.", "Who built the Petrel?", "[k7] Ida Moss built the Petrel."]
     >>> talk = talks.note(turn)
-    >>> talks.of([*turn, "Ida Moss [k7].", "When?"]) == talk, talks.of(["Cite.", "Who?", "[k7]"])
+    >>> talks.find([*turn, "Ida Moss [k7].", "When?"]) == talk, talks.find(["Cite.", "Who?"])
     (True, None)
     """
 
     def __init__(self) -> None:
-        self._ended: OrderedDict[bytes, str] = OrderedDict()
+        self._by_digest: OrderedDict[bytes, str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, messages: Sequence[str]) -> str | None:
-        """Return the talk that these messages go on with, if there is one."""
-        if not self._ended:
+    def find(self, messages: Sequence[str]) -> str | None:
+        """Return the talk that these messages continue, if there is one."""
+        if not self._by_digest:
             return None
         with self._lock:
-            known = [self._ended[mark] for mark in _marks(messages) if mark in self._ended]
-        return known[-1] if known else None
+            talks = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
+        return next((talk for talk in reversed(talks) if talk is not None), None)
 
     def note(self, messages: Sequence[str], talk: str | None = None) -> str:
-        """Remember where a turn ended; return its talk, a new one if none is given."""
+        """Remember the prompt of a turn; return its talk, a new one if none is given."""
         talk = talk or f"talk-{uuid.uuid4()}"
-        marks = list(_marks(messages))
+        digests = list(_prefix_digests(messages))
         with self._lock:
-            if marks:
-                self._ended[marks[-1]] = talk
-                self._ended.move_to_end(marks[-1])
-            while len(self._ended) > _MAX_TALKS:
-                self._ended.popitem(last=False)
+            if digests:
+                self._by_digest[digests[-1]] = talk
+                self._by_digest.move_to_end(digests[-1])
+            while len(self._by_digest) > _MAX_TALKS:
+                self._by_digest.popitem(last=False)
         return talk
 
 
-def _marks(messages: Sequence[str]) -> Iterator[bytes]:
-    """Yield a digest of each beginning that is long enough, the shortest first."""
+def _prefix_digests(messages: Sequence[str]) -> Iterator[bytes]:
+    """Yield a digest of each long enough prefix, the shortest first."""
     digest = hashlib.sha256()
     for count, message in enumerate(messages, 1):
         digest.update(hashlib.sha256(message.encode("utf-8", "replace")).digest())
-        if count >= _FEWEST:
+        if count >= _MIN_MESSAGES:
             yield digest.copy().digest()

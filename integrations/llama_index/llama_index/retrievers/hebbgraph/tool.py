@@ -32,22 +32,22 @@ def citing_tool(
     node_postprocessors: Sequence[BaseNodePostprocessor] = (),
     **formatting: Any,
 ) -> RetrieverTool:
-    """Make a retriever into an agent's tool whose results can be cited.
+    """Make a tool of a retriever, whose results an agent can cite.
 
-    Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``. The index is asked what the
-    model asks, word for word; an empty question is answered by a request for one.
+    Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``. The model's question is
+    searched word for word; for an empty one, the tool asks for a question.
 
     Parameters
     ----------
     retriever : BaseRetriever
-        What the agent searches with.
+        Searches for sources.
     name, description : str
         As the model sees them.
     node_postprocessors : sequence of BaseNodePostprocessor
         Run before the :class:`CitationFormatter`.
     **formatting
-        Arguments of the :class:`CitationFormatter`. Left out, ``prefix`` is ``"always"`` and
-        ``own_line`` is True.
+        Arguments of the :class:`CitationFormatter`; by default ``prefix="always"`` and
+        ``own_line=True``.
 
     Examples
     --------
@@ -72,10 +72,10 @@ def citing_tool(
 
 
 class _CitingTool(RetrieverTool):
-    """Asks what the model asks, where its base class would ask "input is decorators"."""
+    """Searches the question itself; its base class would search "input is ..."."""
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
-        """Search, and write the sources down."""
+        """Search and format the sources."""
         return step(self._steps(_question(args, kwargs)))
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
@@ -87,11 +87,10 @@ class _CitingTool(RetrieverTool):
         if question:
             bundle, source = QueryBundle(question), self.retriever
             nodes = yield partial(source.retrieve, bundle), partial(source.aretrieve, bundle)
-            for one in self._node_postprocessors:  # not every version has a method for it
-                given = (nodes, bundle)
+            for processor in self._node_postprocessors:  # older versions have no method for it
                 nodes = yield (
-                    partial(one.postprocess_nodes, *given),
-                    partial(one.apostprocess_nodes, *given),
+                    partial(processor.postprocess_nodes, nodes, bundle),
+                    partial(processor.apostprocess_nodes, nodes, bundle),
                 )
         parts = [node.node.get_content(MetadataMode.LLM) for node in nodes]
         if not parts:
@@ -107,13 +106,13 @@ class _CitingTool(RetrieverTool):
 
 
 def _question(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    """Return what a model asks: its ``input``, or whatever else it calls its question."""
-    asked = kwargs["input"] if "input" in kwargs else (*args, *kwargs.values())
-    return storable(" ".join(_words(asked))).strip()
+    """Return the model's ``input``, or the values of whatever else it passes."""
+    value = kwargs["input"] if "input" in kwargs else (*args, *kwargs.values())
+    return storable(" ".join(_words(value))).strip()
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Yield what a value says, without its form: some models wrap their question once more."""
+    """Yield the texts in a value; some models wrap their question in a dict or list."""
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, list | tuple):

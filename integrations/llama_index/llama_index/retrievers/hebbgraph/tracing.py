@@ -1,4 +1,4 @@
-"""Which recalls, prompts and answers belong together: LlamaIndex's spans, sorted into requests."""
+"""LlamaIndex's spans, grouped into requests: which recalls, prompts and answers belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pydantic import PrivateAttr
 
 from hebbgraph.citations import Recalled
 
-__all__ = ["EventHandler", "ModelReply", "Request", "SeenRecall", "Span", "SpanHandler", "SpanTree"]
+__all__ = ["EventHandler", "ModelReply", "Request", "SeenRecall", "Span", "SpanTree"]
 
 logger = logging.getLogger(__name__)
 
@@ -34,26 +34,26 @@ MAX_CLOSED = 2_000
 _MAX_RECALLS = 100
 _MAX_PROMPTS = 200
 
-#: What a span means for answers. It ``answers`` from sources; it ``echoes`` sources or ignores
-#: them; or it ``serves`` a retrieval, so that what a model says inside is no answer.
-Kind = Literal["answers", "echoes", "serves"]
+#: What runs in a span: a ``synthesizer`` that answers from sources, one that returns or ignores
+#: them ``unread``, or a ``retrieval``, within which a model's reply is no answer.
+Kind = Literal["synthesizer", "unread", "retrieval"]
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRecall(Recalled):
-    """A recall, the span it happened in, and the nodes that came back."""
+    """A recall, its span, and the nodes that came back."""
 
     span: Span
     nodes: list[BaseNode]
 
     def plain(self) -> Recalled:
-        """Return what may be kept longer than the request."""
+        """Return what may outlive the request."""
         return Recalled(self.index, self.recall)
 
 
 @dataclass(slots=True)
 class ModelReply:
-    """A call of a model outside any synthesis: by an agent, or directly."""
+    """A reply of a model outside any synthesis, to an agent or directly."""
 
     prompt: list[str]
     message: ChatMessage | None = None
@@ -65,24 +65,40 @@ class ModelReply:
 class Request:
     """Everything below one root span.
 
-    ``last_reply`` is the answer, unless a synthesizer gives one: then it is ``answered``.
-    ``talk`` names the conversation that it goes on with, as far as its prompts tell. ``waiting``
-    are answers of which only its end tells what the application made of them, the latest of very
-    many; within a ``learner.request()``, which ``is_own``, none wait.
+    Attributes
+    ----------
+    tags : dict
+        Instrument tags.
+    recalls : list of SeenRecall
+        The latest ones.
+    last_reply : ModelReply, optional
+        The answer, unless a synthesizer gives one.
+    is_answered : bool
+        A synthesizer gave an answer.
+    failed : bool
+        The root span raised.
+    taught : set of str
+        Chunks that answers of this request have taught.
+    talk : str, optional
+        The earlier conversation that its prompts continue.
+    pending : list
+        Answers that wait for the end of the request, which may replace them.
+    is_explicit : bool
+        Opened by ``learner.request()``; no answer waits.
     """
 
     tags: dict[str, Any]
     recalls: list[SeenRecall] = field(default_factory=list)
     last_reply: ModelReply | None = None
-    answered: bool = False
+    is_answered: bool = False
     failed: bool = False
     taught: set[str] = field(default_factory=set)
     talk: str | None = None
-    waiting: list[Any] = field(default_factory=list)
-    is_own: bool = False
+    pending: list[Any] = field(default_factory=list)
+    is_explicit: bool = False
 
     def note_recall(self, recall: SeenRecall) -> None:
-        """Note a recall; of very many, the latest stay."""
+        """Note a recall; only the latest are kept."""
         self.recalls.append(recall)
         del self.recalls[:-_MAX_RECALLS]
 
@@ -101,7 +117,7 @@ class Span:
         self.request: Request = Request(dict(tags or {})) if parent is None else parent.request
         self.prompts: list[str] = []
 
-    def ancestors(self) -> Iterator[Span]:
+    def path(self) -> Iterator[Span]:
         """Yield this span, its parent, and so on to the root."""
         span: Span | None = self
         while span is not None:
@@ -109,133 +125,54 @@ class Span:
             span = span.parent
 
     def nearest(self, *kinds: Kind) -> Span | None:
-        """Return the innermost span of one of these kinds around here."""
-        return next((span for span in self.ancestors() if span.kind in kinds), None)
+        """Return the innermost span of one of these kinds on the path."""
+        return next((span for span in self.path() if span.kind in kinds), None)
 
-    def until(self, *kinds: Kind) -> Iterator[Span]:
-        """Yield this span and those around it, up to one of these kinds."""
-        return itertools.takewhile(lambda span: span.kind not in kinds, self.ancestors())
+    def path_below(self, *kinds: Kind) -> Iterator[Span]:
+        """Yield the path up to the first span of one of these kinds."""
+        return itertools.takewhile(lambda span: span.kind not in kinds, self.path())
 
     def note_prompt(self, text: str) -> None:
-        """Keep what a model was asked below this span."""
+        """Note a prompt of a model below this span."""
         if len(self.prompts) < _MAX_PROMPTS and (not self.prompts or self.prompts[-1] != text):
             self.prompts.append(text)
 
 
-class SpanTree:
-    """The open spans of the process, and the latest closed ones that late events may name.
+class SpanTree(BaseSpanHandler[BaseSpan]):
+    """The open spans of the process, and the latest closed ones, which late events may name.
+
+    It replaces the bookkeeping of its base class.
 
     Parameters
     ----------
     matters : callable
-        Whether a request may teach anything. Closed spans of others are not kept.
-    on_root_exit : callable
-        Called with each request that matters when its root span closes, and with what the
-        root returned.
+        Whether a request may teach anything. Closed spans of other requests are dropped.
+    on_end : callable
+        Called with a request that matters and the result of its root span, when that closes.
     """
 
+    _matters: Callable[[Request], bool] = PrivateAttr()
+    _on_end: Callable[[Request, Any], None] = PrivateAttr()
+    _open: OrderedDict[str, Span] = PrivateAttr(default_factory=OrderedDict)
+    _closed: OrderedDict[str, Span] = PrivateAttr(default_factory=OrderedDict)
+    _spans_lock: Any = PrivateAttr(default_factory=threading.Lock)
+
     def __init__(
-        self, matters: Callable[[Request], bool], on_root_exit: Callable[[Request, Any], None]
+        self, matters: Callable[[Request], bool], on_end: Callable[[Request, Any], None]
     ) -> None:
+        super().__init__()
         self._matters = matters
-        self._on_root_exit = on_root_exit
-        self._open: OrderedDict[str, Span] = OrderedDict()
-        self._closed: OrderedDict[str, Span] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._open) + len(self._closed)
-
-    @property
-    def open(self) -> int:
-        """How many spans are open."""
-        return len(self._open)
-
-    def enter(
-        self, id_: str, parent_id: str | None, instance: object, tags: Mapping[str, Any] | None
-    ) -> None:
-        """Note that a span opens."""
-        kind = _kind(instance)
-        with self._lock:
-            parent = None if parent_id is None else self._find(parent_id)
-            self._open[id_] = Span(id_, parent, kind, tags)
-            if len(self._open) > _MAX_OPEN:
-                self._open.popitem(last=False)
-
-    def leave(self, id_: str, result: object) -> None:
-        """Note that a span closes. With a root span, its request is over."""
-        with self._lock:
-            span = self._open.pop(id_, None)
-            if span is None:
-                return
-            matters = self._matters(span.request)
-            if matters:
-                self._closed[id_] = span
-                if len(self._closed) > MAX_CLOSED:
-                    self._closed.popitem(last=False)
-        if matters and span.parent is None:
-            self._on_root_exit(span.request, result)
-
-    def find(self, id_: str | None) -> Span | None:
-        """Return a span that is open, or closed lately."""
-        if id_ is None:
-            return None
-        with self._lock:
-            return self._find(id_)
-
-    def _find(self, id_: str) -> Span | None:
-        return self._open.get(id_) or self._closed.get(id_)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._open.clear()
-            self._closed.clear()
-
-
-def _kind(instance: object) -> Kind | None:
-    if isinstance(instance, BaseSynthesizer):
-        return "echoes" if isinstance(instance, NoText | ContextOnly | Generation) else "answers"
-    if isinstance(instance, BaseRetriever | BaseNodePostprocessor):
-        return "serves"
-    return None
-
-
-class EventHandler(BaseEventHandler):
-    """Hands LlamaIndex's events to a callable."""
-
-    _hear: Callable[[BaseEvent], None] = PrivateAttr()
-
-    def __init__(self, hear: Callable[[BaseEvent], None]) -> None:
-        super().__init__()
-        self._hear = hear
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Class name."""
-        return "HebbgraphEventHandler"
-
-    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
-        """Hand an event on."""
-        try:
-            self._hear(event)
-        except Exception:  # the dispatcher would swallow it unseen
-            logger.exception("%s could not be heard", type(event).__name__)
-
-
-class SpanHandler(BaseSpanHandler[BaseSpan]):
-    """Keeps a SpanTree up to date, in place of the base class's own bookkeeping."""
-
-    _tree: SpanTree = PrivateAttr()
-
-    def __init__(self, tree: SpanTree) -> None:
-        super().__init__()
-        self._tree = tree
+        self._on_end = on_end
 
     @classmethod
     def class_name(cls) -> str:
         """Class name."""
         return "HebbgraphSpanHandler"
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many open and how many closed spans are kept."""
+        return len(self._open), len(self._closed)
 
     def span_enter(
         self,
@@ -246,8 +183,11 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         tags: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note that a span opens."""
-        self._tree.enter(id_, parent_id, instance, tags)
+        """Open a span."""
+        with self._spans_lock:
+            self._open[id_] = Span(id_, self._find(parent_id), _kind(instance), tags)
+            if len(self._open) > _MAX_OPEN:
+                self._open.popitem(last=False)
 
     def span_exit(
         self,
@@ -257,11 +197,20 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         result: Any | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note that a span closes."""
+        """Close a span. The end of a root span ends its request."""
         try:
-            self._tree.leave(id_, result)
-        except Exception:
-            logger.exception("the end of %s could not be heard", id_)
+            with self._spans_lock:
+                if (span := self._open.pop(id_, None)) is None:
+                    return
+                if not self._matters(span.request):
+                    return
+                self._closed[id_] = span
+                if len(self._closed) > MAX_CLOSED:
+                    self._closed.popitem(last=False)
+            if span.parent is None:
+                self._on_end(span.request, result)
+        except Exception:  # the dispatcher would swallow it
+            logger.exception("the end of %s could not be handled", id_)
 
     def span_drop(
         self,
@@ -271,14 +220,59 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         err: BaseException | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note that a span failed. With a root span, nobody got an answer."""
-        if (span := self._tree.find(id_)) is not None and span.parent is None:
+        """Close a span that raised. If it is a root span, nobody got an answer."""
+        if (span := self.find(id_)) is not None and span.parent is None:
             span.request.last_reply = None
             span.request.failed = True
         self.span_exit(id_, bound_args, instance)
 
     def new_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
-        """Keep none."""
+        """Do nothing."""
         return None
 
     prepare_to_exit_span = prepare_to_drop_span = new_span
+
+    def find(self, id_: str | None) -> Span | None:
+        """Return a span that is open or was closed lately."""
+        with self._spans_lock:
+            return self._find(id_)
+
+    def _find(self, id_: str | None) -> Span | None:
+        return None if id_ is None else self._open.get(id_) or self._closed.get(id_)
+
+    def clear(self) -> None:
+        """Forget all spans."""
+        with self._spans_lock:
+            self._open.clear()
+            self._closed.clear()
+
+
+def _kind(instance: object) -> Kind | None:
+    if isinstance(instance, BaseSynthesizer):
+        is_unread = isinstance(instance, NoText | ContextOnly | Generation)
+        return "unread" if is_unread else "synthesizer"
+    if isinstance(instance, BaseRetriever | BaseNodePostprocessor):
+        return "retrieval"
+    return None
+
+
+class EventHandler(BaseEventHandler):
+    """Passes LlamaIndex's events to a callable and logs its exceptions."""
+
+    _handle: Callable[[BaseEvent], None] = PrivateAttr()
+
+    def __init__(self, handle: Callable[[BaseEvent], None]) -> None:
+        super().__init__()
+        self._handle = handle
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbgraphEventHandler"
+
+    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
+        """Pass an event on."""
+        try:
+            self._handle(event)
+        except Exception:  # the dispatcher would swallow it
+            logger.exception("%s could not be handled", type(event).__name__)
