@@ -37,7 +37,7 @@ __all__ = [
     "format_documents",
 ]
 
-#: What needs more than langchain-core, imported when it is first asked for.
+#: Needs more than langchain-core, so it is imported on first use.
 _LAZY = {
     "CitingMiddleware": "langchain_hebbgraph.middleware",
     "HebbianStore": "langchain_hebbgraph.store",

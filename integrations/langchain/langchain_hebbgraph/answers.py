@@ -1,4 +1,4 @@
-"""From LangChain's messages to what :mod:`hebbgraph.citations` reads."""
+"""Converts traces and messages to what :mod:`hebbgraph.citations` reads."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from langchain_hebbgraph.tracing import Prompt, Trace
 
 __all__ = ["ANSWER_ID", "annotations_of", "exchange_of", "reply_to"]
 
-#: Under this name in a call's metadata (or ``configurable``), callers name an answer themselves.
+#: The key in a call's metadata (or ``configurable``) under which callers name an answer.
 ANSWER_ID = "answer_id"
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
-#: A shorter text may stand in another one by chance.
-_LEAST_PART = 32
+#: A shorter text may occur in another one by chance.
+_MIN_PART = 32
 _DOCUMENT_BLOCKS = frozenset({"document", "search_result", "file", "text-plain"})
-#: Fields of a content block that hold no text that the model reads.
+#: Fields of a content block without text for the model.
 _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_type"})
 
 
 def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
-    """Read a complete trace."""
+    """Convert a complete trace."""
     thread = trace.metadata.get("thread_id")
     return Exchange(
         recalls=list(trace.recalls.values()),
         replies=[
-            _reply(prompt, said[0], trace.tools)
+            _reply(prompt, candidates[0], trace.tools)
             for call in trace.calls.values()
             if call.ended
-            for prompt, said in zip(call.prompts, call.answers, strict=False)
-            if said
+            for prompt, candidates in zip(call.prompts, call.answers, strict=False)
+            if candidates
         ],
         output=list(_output_texts(trace.output, 0, [_MAX_OUTPUT_VALUES])),
         earlier=trace.earlier,
@@ -45,7 +45,7 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
         trusted=trusted,
         conversation=None if thread is None else str(thread),
         ids=[
-            *_own_id(trace),
+            *_given_id(trace),
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
             *_message_ids(trace),
         ],
@@ -54,18 +54,18 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
 
 
 def reply_to(prompt: Prompt, answer: Any) -> Reply:
-    """Make a reply of an answer that is a str, a message, a dict or a pydantic model."""
+    """Make a reply of an answer: a str, a message, a dict or a pydantic model."""
     text, blocks = _prompt_text(prompt)
     if isinstance(answer, BaseMessage):
         return Reply(prompt=text, blocks=blocks, text=_message_text(answer))
     return Reply(prompt=text, blocks=blocks, structured=[answer])
 
 
-def _reply(prompt: Prompt, said: Generation, tools: set[str]) -> Reply:
+def _reply(prompt: Prompt, answer: Generation, tools: set[str]) -> Reply:
     text, blocks = _prompt_text(prompt)
-    if not isinstance(said, ChatGeneration):
-        return Reply(prompt=text, blocks=blocks, text=said.text)
-    message = said.message
+    if not isinstance(answer, ChatGeneration):
+        return Reply(prompt=text, blocks=blocks, text=answer.text)
+    message = answer.message
     if not isinstance(message, AIMessage):
         return Reply(prompt=text, blocks=blocks, text=_message_text(message))
     return Reply(
@@ -77,39 +77,39 @@ def _reply(prompt: Prompt, said: Generation, tools: set[str]) -> Reply:
     )
 
 
-def _own_id(trace: Trace) -> list[str]:
-    """Return the id that the caller gave to the answer."""
-    own = trace.metadata.get(ANSWER_ID)
-    return [str(own)] if own is not None and str(own).strip() else []
+def _given_id(trace: Trace) -> list[str]:
+    """Return the id that the caller gave to the answer, if any."""
+    id_ = trace.metadata.get(ANSWER_ID)
+    return [str(id_)] if id_ is not None and str(id_).strip() else []
 
 
 def _message_ids(trace: Trace) -> Iterator[str]:
-    """Yield the ids that a provider gave to its answers (``resp_...``, ``msg_...``)."""
+    """Yield the ids that a provider gave its answers (``resp_...``, ``msg_...``)."""
     for call in trace.calls.values():
-        for said in call.answers:
-            for one in said:
-                name = one.message.id if isinstance(one, ChatGeneration) else None
-                if name and not name.startswith("lc_run-"):
-                    yield name
+        for candidates in call.answers:
+            for answer in candidates:
+                id_ = answer.message.id if isinstance(answer, ChatGeneration) else None
+                if id_ and not id_.startswith("lc_run-"):
+                    yield id_
 
 
 def _foreign(trace: Trace) -> Iterator[Source]:
-    """Yield the texts of other retrievers, under the ids of what an index may hold of them."""
+    """Yield the documents of other retrievers, under the ids that an index may have for them."""
     recalls = [*trace.recalls.values(), *trace.earlier]
-    held = {id_ for recalled in recalls for id_ in recalled.ids}
+    recalled_ids = {id_ for recalled in recalls for id_ in recalled.ids}
     for documents in trace.foreign.values():
         for document in documents:
             source, id_ = to_source(document), document.id
-            if id_ not in held:
+            if id_ not in recalled_ids:
                 id_ = _chunk_in(document, recalls) or stable_id(document)
             yield Source(id_ or "", source.text, source.title)
 
 
 def _chunk_in(document: Document, recalls: Sequence[Recalled]) -> str:
-    """Return the chunk that a document is an extract of, or the parent of; or nothing.
+    """Return the chunk that a document is an extract or the parent of, or ``""``.
 
-    An extract keeps the metadata, and with ``include_path`` they say where it was found. A parent
-    contains the text of a chunk, of several the one that ranks first.
+    An extract has the chunk's metadata, which name its recall if ``include_path`` is set. A parent
+    contains the text of the chunk; of several, the best ranked counts.
     """
     trail = document.metadata.get(TRAIL)
     known = trail if isinstance(trail, Mapping) else {}
@@ -120,14 +120,14 @@ def _chunk_in(document: Document, recalls: Sequence[Recalled]) -> str:
     text = document.page_content
     for recalled in recalls:
         for hit in recalled.recall.hits:
-            own = hit.chunk.text.strip()
-            if _LEAST_PART <= len(own) < len(text) and own in text:
+            part = hit.chunk.text.strip()
+            if _MIN_PART <= len(part) < len(text) and part in text:
                 return hit.chunk.id
     return ""
 
 
 def _structured(message: AIMessage, tools: set[str]) -> Iterator[Any]:
-    # A call of a tool that ran is a question, not an answer.
+    # The call of a tool that ran is no answer.
     yield from (call["args"] for call in message.tool_calls if call["name"] not in tools)
     if parsed := message.additional_kwargs.get("parsed"):
         yield parsed
@@ -150,7 +150,7 @@ def _message_text(message: BaseMessage) -> str:
 
 
 def _prompt_text(prompt: Prompt) -> tuple[str, list[str]]:
-    """Return all text that a model was given, and the texts of native document blocks."""
+    """Return all text in a prompt, and the texts of native document blocks."""
     if isinstance(prompt, str):
         return prompt, []
     texts: list[str] = []
@@ -195,7 +195,7 @@ def _strings(block: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _output_texts(value: Any, depth: int, budget: list[int]) -> Iterator[str]:
-    """Yield the texts that a root run returned, as far as they are answers."""
+    """Yield the texts of answers in the output of a root run."""
     budget[0] -= 1
     if budget[0] < 0 or depth > _MAX_DEPTH or isinstance(value, Document):
         return
@@ -208,7 +208,7 @@ def _output_texts(value: Any, depth: int, budget: list[int]) -> Iterator[str]:
         for part in value.values():
             yield from _output_texts(part, depth + 1, budget)
     elif isinstance(value, list | tuple):
-        # Of a conversation, what was said last.
+        # Of a conversation, only the last message.
         parts: Sequence[Any] = value[-1:] if value and isinstance(value[-1], BaseMessage) else value
         for part in parts:
             yield from _output_texts(part, depth + 1, budget)

@@ -1,4 +1,4 @@
-"""What a HebbianRetriever does when it is asked, and what it says about its answers."""
+"""RecallingRetriever: answers questions from an index, and explains its answers."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ from langchain_hebbgraph.conversion import (
 from langchain_hebbgraph.options import (
     AT_CALL,
     FIELDS_AT_CALL,
-    INSTEAD,
-    OF_RECALL,
+    HINTS,
+    RECALL_OPTIONS,
     SearchOptions,
     check_query,
-    check_read,
     check_search,
+    check_search_type,
 )
-from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, answer, follow
-from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, asked_request, within
-from langchain_hebbgraph.seed_vectors import vectors_of
-from langchain_hebbgraph.wrapped import Found, Wrapped
+from langchain_hebbgraph.request import NAMESPACE, current_namespace, current_request, during
+from langchain_hebbgraph.searching import Search, SearchType, add_to_graph
+from langchain_hebbgraph.wrapped import Seeds, WrappedStore, vectors_of
 
 __all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
 
 _DEFAULTS: dict[str, float] = {"lambda_mult": 0.5, "fetch_k": 20}
-_PASSED_OVER = frozenset({"verbose", "run_id"})
+#: Arguments of a call that LangChain may add.
+_IGNORED = frozenset({"verbose", "run_id"})
 
 
 @runtime_checkable
 class RecallListener(Protocol):
-    """A callback handler that is told of every recall; :class:`CitationLearner` is one."""
+    """A callback handler that hears of every recall, such as :class:`CitationLearner`."""
 
     def on_hebbian_recall(
         self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
@@ -68,7 +68,7 @@ class RecallListener(Protocol):
 
 
 def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
-    """Tell the callback handlers of a run of a recall; left out, of the run of the present code."""
+    """Report a recall to the callback handlers of a run; left out, of the current run."""
     if manager is None:
         config = var_child_runnable_config.get()
         manager = config.get("callbacks") if config else None
@@ -80,7 +80,7 @@ def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
 
 
 class RecallingRetriever(Closing, Explaining, BaseRetriever):
-    """Asks an index, and a store beneath it for seeds; :class:`HebbianRetriever` is one."""
+    """Base of :class:`HebbianRetriever`: searches an index, with seeds from a wrapped store."""
 
     index: HebbianIndex = Field(exclude=True)
     k: int = 10
@@ -99,63 +99,70 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     score_key: str | None = None
     include_path: bool = False
     options: SkipValidation[SearchOptions] = Field(default_factory=SearchOptions, exclude=True)
-    """What few need: strategy, a store beneath, a pool."""
+    """Rare options: strategy, a wrapped store, a pool."""
 
     _owns_index: bool = PrivateAttr(default=False)
-    _reads: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
+    #: The wrapped store, its ``seed_vectors``, and what reads its vectors.
+    _vectors: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
     _latest: LatestRecalls[HebbianIndex] = PrivateAttr(default_factory=LatestRecalls)
 
-    # -- life -------------------------------------------------------------------------
-
     def close(self) -> None:
-        """Close the index, if this retriever has opened it, once what was cited is learned.
+        """Close the index, if this retriever has opened it, once all citations are learned.
 
-        An index that was handed in stays open.
+        An index that was passed in stays open.
         """
         if self._owns_index:
             finish_learning(CLOSING_SECONDS)
             self.index.close()
 
-    # -- why --------------------------------------------------------------------------
-
-    def _known(self, result: Document | str) -> tuple[str, Any, Mapping[str, Any]]:
-        if not isinstance(result, Document | str):
-            raise ParameterError(
-                f"why takes a document that came back, or its id; got {result!r:.80}"
-            )
-        if isinstance(result, str):
-            return result, None, {}
-        return result.id or stable_id(result), result, result.metadata.get(TRAIL) or {}
-
-    def _whose(self, namespace: str | None) -> str | None:
-        if self.options.namespaces is None:
-            return self.index.namespace
-        return agreed_namespace(namespace, asked_namespace()) or self.options.namespace
+    # -- namespaces -------------------------------------------------------------------
 
     @property
     def pool(self) -> IndexPool | None:
-        """The pool whose namespaces it searches, if it was made by ``from_pool``."""
+        """The pool whose namespaces it searches, if ``from_pool`` made it."""
         return self.options.namespaces
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that it searches, where a request names none."""
+        """The namespace that it searches if a request names none."""
         return self.options.namespace if self.pool is not None else self.index.namespace
+
+    def _whose(self, namespace: str | None) -> str | None:
+        if self.pool is None:
+            return self.index.namespace
+        return agreed_namespace(namespace, current_namespace()) or self.options.namespace
+
+    def _index_of(self, namespace: str | None) -> HebbianIndex:
+        """Return the index of the namespace that a request names."""
+        requested = agreed_namespace(namespace, current_namespace()) or self.options.namespace
+        if self.pool is not None:
+            if requested is None:
+                raise ParameterError(
+                    "the request names no namespace; pass "
+                    f'config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
+                )
+            return self.pool[requested]
+        if requested not in (None, self.index.namespace):
+            raise ParameterError(
+                f"the request is about namespace {requested!r}, and this retriever searches "
+                f"{self.index.namespace!r} alone; make it by from_pool(IndexPool(location))"
+            )
+        return self.index
 
     # -- searching --------------------------------------------------------------------
 
     def invoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the documents for a question; see the class for what else it takes."""
-        with within(config):
+        """Return the documents for a question; the class says what else it takes."""
+        with during(config):
             return super().invoke(input, config, **kwargs)
 
     async def ainvoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
         """Async twin of :meth:`invoke`."""
-        with within(config):
+        with during(config):
             return await super().ainvoke(input, config, **kwargs)
 
     def _get_relevant_documents(
@@ -168,106 +175,104 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     ) -> list[Document]:
         return await astep(self._steps(query, run_manager, options))
 
-    def _steps(self, query: str, run_manager: Any, options: dict[str, Any]) -> Steps[Any]:
-        asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
+    def _steps(
+        self, query: str, run_manager: Any, options: dict[str, Any]
+    ) -> Steps[list[Document]]:
+        arguments = self._arguments(options)
+        search = self._search(query, run_manager.run_id, arguments)
+        wrapped = self._wrapped
         if wrapped is not None:
-            about = (query, asked.options["history"])
-            full = yield partial(asked.index.in_full, *about), partial(asked.index.ain_full, *about)
-            asked.found = yield from wrapped.search(full, run_manager)
-            asked.vectors = wrapped.vectors
-            grown = partial(self._grow, asked.found)
-            yield grown, partial(asyncio.to_thread, grown)
-        given = (asked, wrapped)
-        found = yield partial(answer, *given), partial(aanswer, *given)
-        return self._finish(asked, found, run_manager)
-
-    def _asked(self, query: str, run_id: UUID, options: dict[str, Any]) -> Asked:
-        check_names(
-            sorted(options.keys() - _PASSED_OVER),
-            AT_CALL,
-            of="a call of the retriever",
-            instead=INSTEAD,
-        )
-        given = {name: value for name, value in options.items() if value is not None}
-        check_search(given)
-        check_read(given, given.get("search_type", self.search_type))
-        index = self._index_of(given.pop("namespace", None))
-        own = {name: given.get(name, getattr(self, name)) for name in FIELDS_AT_CALL}
-        own |= {name: value for name, value in _DEFAULTS.items() if own[name] is None}
-        own["history"] = turns_of(own["history"])
-        check_query(query)
-        of_recall = {name: own.pop(name) for name in OF_RECALL}
-        if "strategy" in given:
-            of_recall["strategy"] = given["strategy"]
-        return Asked(
-            index=index,
-            query=query,
-            where=self._where(given.get("filter")),
-            options={"id": str(run_id), **self.options.for_recall, **of_recall},
-            follow=self.options.grow,
-            **own,
-        )
-
-    def _where(self, given: Any) -> Any:
-        """Return what a document has to pass: own filter, the call's, and that of the request."""
-        where = joined(chunk_filter(self.filter), chunk_filter(given))
-        of_request = self.options.rule_for(asked_request())
-        check_filter(of_request)
-        return joined(where, chunk_filter(of_request))
-
-    def _index_of(self, namespace: str | None) -> HebbianIndex:
-        """Return the index of the namespace that a request names."""
-        wanted = agreed_namespace(namespace, asked_namespace()) or self.options.namespace
-        if self.options.namespaces is not None:
-            if wanted is None:
-                raise ParameterError(
-                    "the request names no namespace; pass "
-                    f'config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
-                )
-            return self.options.namespaces[wanted]
-        if wanted is not None and wanted != self.index.namespace:
-            raise ParameterError(
-                f"the request is about namespace {wanted!r}, and this retriever searches "
-                f"{self.index.namespace!r} alone; make it by from_pool(IndexPool(location))"
+            question = (query, search.options["history"])
+            full = yield (
+                partial(search.index.in_full, *question),
+                partial(search.index.ain_full, *question),
             )
-        return self.index
-
-    def _finish(
-        self,
-        asked: Asked,
-        found: Answer,
-        run_manager: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
-    ) -> list[Document]:
-        announce(asked.index, found.recall, run_manager)
-        documents = found.documents(asked)
-        self._latest.add(asked.index, found.recall, documents)
+            search.seeds = yield from wrapped.search(full, run_manager)
+            search.vectors = wrapped.vectors
+            grow = partial(self._grow, search.seeds)
+            yield grow, partial(asyncio.to_thread, grow)
+        results = yield partial(search.run, wrapped), partial(search.arun, wrapped)
+        announce(search.index, results.recall, run_manager)
+        documents: list[Document] = results.documents(
+            score_key=arguments["score_key"], include_path=arguments["include_path"]
+        )
+        self._latest.add(search.index, results.recall, documents)
         return documents
 
-    # -- a store beneath --------------------------------------------------------------
+    def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return a call's options, and the retriever's fields in place of those left out."""
+        names = sorted(options.keys() - _IGNORED)
+        check_names(names, AT_CALL, of="a call of the retriever", instead=HINTS)
+        given = {name: value for name, value in options.items() if value is not None}
+        check_search(given)
+        check_search_type(given, given.get("search_type", self.search_type))
+        arguments = given | {name: given.get(name, getattr(self, name)) for name in FIELDS_AT_CALL}
+        arguments |= {name: value for name, value in _DEFAULTS.items() if arguments[name] is None}
+        arguments["history"] = turns_of(arguments["history"])
+        return arguments
+
+    def _search(self, query: str, run_id: UUID, arguments: dict[str, Any]) -> Search:
+        index = self._index_of(arguments.get("namespace"))
+        check_query(query)
+        names = [*RECALL_OPTIONS, *(["strategy"] if "strategy" in arguments else [])]
+        recall_options = {name: arguments[name] for name in names}
+        return Search(
+            index=index,
+            query=query,
+            k=arguments["k"],
+            where=self._where(arguments.get("filter")),
+            options={"id": str(run_id), **self.options.for_recall, **recall_options},
+            search_type=arguments["search_type"],
+            score_threshold=arguments["score_threshold"],
+            lambda_mult=arguments["lambda_mult"],
+            fetch_k=arguments["fetch_k"],
+            grow=self.options.grow,
+        )
+
+    def _where(self, filter: Any) -> Any:
+        """Join the retriever's filter, the call's, and the access rule's."""
+        where = joined(chunk_filter(self.filter), chunk_filter(filter))
+        rule = self.options.rule_for(current_request())
+        check_filter(rule)
+        return joined(where, chunk_filter(rule))
+
+    # -- why --------------------------------------------------------------------------
+
+    def _known(self, result: Document | str) -> tuple[str, Any, Mapping[str, Any]]:
+        if not isinstance(result, Document | str):
+            raise ParameterError(
+                f"why takes a document that came back, or its id; got {result!r:.80}"
+            )
+        if isinstance(result, str):
+            return result, None, {}
+        return result.id or stable_id(result), result, result.metadata.get(TRAIL) or {}
+
+    # -- a wrapped store --------------------------------------------------------------
 
     @property
-    def _wrapped(self) -> Wrapped | None:
-        source, way = self.options.seed_source, self.options.seed_vectors
+    def _wrapped(self) -> WrappedStore | None:
+        source, seed_vectors = self.options.seed_source, self.options.seed_vectors
         if source is None:
             return None
-        if self._reads[0] is not source or self._reads[1] is not way:
-            self._reads = (source, way, vectors_of(source, way, self.index))
-        return Wrapped(source, self.options.seed_k, self.options.seed_kwargs, self._reads[2])
+        if self._vectors[0] is not source or self._vectors[1] is not seed_vectors:
+            vectors = vectors_of(source, seed_vectors, self.index)
+            self._vectors = (source, seed_vectors, vectors)
+        return WrappedStore(source, self.options.seed_k, self.options.seed_kwargs, self._vectors[2])
 
-    def _grow(self, found: Found) -> None:
-        """Add what the index lacks of what a search brought up."""
+    def _grow(self, seeds: Seeds) -> None:
+        """Add seeds that the index lacks."""
         if not self.options.grow:
             return
-        held = self.index.holds(found.documents)
+        known = self.index.holds(seeds.documents)
         unknown = [
-            fields_of(one, id_)
-            for id_, one in found.documents.items()
-            if id_ not in held and (one.id or self.index.settings.keep_text)
+            fields_of(document, id_)
+            for id_, document in seeds.documents.items()
+            if id_ not in known and (document.id or self.index.settings.keep_text)
         ]
         if unknown:
-            follow(self.index, unknown)
+            add_to_graph(self.index, unknown)
 
-    # -- as others see it -------------------------------------------------------------
+    # -- tracing, copying, serialising ------------------------------------------------
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
@@ -275,35 +280,36 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         return params
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Copy the retriever; the index is one, and shared."""
+        """Copy the retriever; both share the index."""
         return self.model_copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle where the index lies, and how it is asked; another process opens it again."""
-        if not self._lies_somewhere:
+        """Pickle the location of the index and the retriever's fields."""
+        if not self._has_location:
             raise ParameterError(
                 "a retriever is pickled if its index is a directory, with no store or pool "
                 f"beneath; this one searches {self.index!r}"
             )
-        own = {name: getattr(self, name) for name in self.model_fields_set - {"index"}}
+        fields = {name: getattr(self, name) for name in self.model_fields_set - {"index"}}
         opening = {**self.lc_attributes, "embedding": self.index.parts.embedder}
         if opening["embedding"] is None:
             del opening["embedding"]
-        return _reopened, (type(self), {**opening, **own})
+        return _reopened, (type(self), {**opening, **fields})
 
     @property
-    def _lies_somewhere(self) -> bool:
-        over = self.options.seed_source is not None or self.options.namespaces is not None
-        return not over and Path(self.index.parts.database.place).is_dir()
+    def _has_location(self) -> bool:
+        """Whether another process can open the same retriever."""
+        is_wrapping = self.options.seed_source is not None or self.pool is not None
+        return not is_wrapping and Path(self.index.parts.database.place).is_dir()
 
     @classmethod
     def is_lc_serializable(cls) -> bool:
-        """Say that ``dumps`` can write it: where the index lies, not what is in it."""
+        """Return True: ``dumps`` writes the location of the index, not its content."""
         return True
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """What ``loads`` opens the index with."""
+        """The arguments with which ``loads`` opens the index."""
         parts = self.index.parts
         opening: dict[str, Any] = {
             "location": str(Path(parts.database.place).resolve()),
@@ -316,11 +322,11 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         return opening
 
     def to_json(self) -> Any:
-        """Write the constructor's arguments; of an index that is no directory, say that it cannot.
+        """Write the constructor's arguments, if the index is a directory.
 
-        An embedding that cannot be written is left out; hand it to the index again.
+        An embedding that cannot be written is left out; pass it again when loading.
         """
-        return super().to_json() if self._lies_somewhere else self.to_json_not_implemented()
+        return super().to_json() if self._has_location else self.to_json_not_implemented()
 
 
 def _reopened(kind: type[RecallingRetriever], arguments: dict[str, Any]) -> RecallingRetriever:
@@ -328,9 +334,9 @@ def _reopened(kind: type[RecallingRetriever], arguments: dict[str, Any]) -> Reca
 
 
 def turns_of(history: Sequence[Any]) -> Sequence[Any]:
-    """Return texts as they are, and of messages the text of the user's."""
+    """Return the texts of a history: strings as they are, and the user's messages."""
     if isinstance(history, str):
-        return history  # refused by the index, which says what it takes
+        return history  # the index refuses it, and says what it takes
     turns = []
     for turn in history:
         if isinstance(turn, tuple | dict):  # ("human", ...), {"role": "user", ...}

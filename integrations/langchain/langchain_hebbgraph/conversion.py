@@ -1,7 +1,7 @@
-"""Documents to chunks and back: the border between LangChain and hebbgraph.
+"""Converts documents to chunks and back.
 
-What comes back equals what went in, as JSON can say it (:mod:`hebbgraph.plain_values`), and
-``Document.metadata`` is never written to. Some of its fields also mean something to the index:
+Metadata come back as JSON represents them (:mod:`hebbgraph.plain_values`), and
+``Document.metadata`` is never modified. Some of its fields have a meaning for the index:
 
 ``title``
     The chunk's title. It becomes a tag that is looked for in other chunks.
@@ -9,15 +9,14 @@ What comes back equals what went in, as JSON can say it (:mod:`hebbgraph.plain_v
     A list of str: tags in addition to those that the index finds. :class:`TagTransformer`
     and :class:`HebbianTextSplitter` write it.
 ``source``
-    The document that the chunk comes from, for ``delete(document_id=...)``. If it is a path
-    or a URL, it is an address too.
+    The document that the chunk comes from, for ``delete(document_id=...)``. A path or a URL is
+    also an address.
 ``addresses``, ``references``
     Lists of str: where others find the document (path, URL with anchor, message id,
     ``[[wiki name]]``, symbols), and what it links to. Recalls follow them.
     :class:`HebbianTextSplitter` writes both, from Markdown.
 
-When a text holds, and what it takes the place of, is read from the fields that
-``Settings(time_fields=...)`` names, and from no others.
+Periods of validity are read from the fields that ``Settings(time_fields=...)`` names, only.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ from langchain_core.documents import Document
 
 __all__ = [
     "Filter",
+    "check_documents",
     "check_filter",
     "chunk_filter",
-    "documents_of",
     "documents_of_texts",
     "fields_of",
     "stable_id",
@@ -51,50 +50,51 @@ __all__ = [
 ]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
-#: Where ``include_path`` writes how a document was found; the index does not keep it.
+#: Where ``include_path`` writes how a document was found; never stored in the index.
 TRAIL = "hebbgraph"
 ADDRESSES, REFERENCES = "addresses", "references"
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
-"""A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
+"""A dict as in :mod:`hebbgraph.filters`, or a callable that takes a Document."""
 
 
-def documents_of(documents: Iterable[Document]) -> list[Document]:
-    """Return documents as a list; raise ParameterError if they are something else."""
+def check_documents(documents: Iterable[Document]) -> list[Document]:
+    """Return documents as a list; raise ParameterError for anything else."""
     if isinstance(documents, Document):
         raise ParameterError("documents is a list of Document, got one Document; put it in a list")
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise ParameterError(f"documents is a list of Document, got {documents!r:.80}")
-    own = list(documents)
-    for one in own:
-        if not isinstance(one, Document):
-            hint = "; texts go to from_texts or add_texts" if isinstance(one, str) else ""
-            raise ParameterError(f"documents is a list of Document, got {one!r:.80} in it{hint}")
-    return own
+    checked = list(documents)
+    for item in checked:
+        if not isinstance(item, Document):
+            hint = "; texts go to from_texts or add_texts" if isinstance(item, str) else ""
+            raise ParameterError(f"documents is a list of Document, got {item!r:.80} in it{hint}")
+    return checked
 
 
 def documents_of_texts(
     texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
 ) -> list[Document]:
-    """Make documents of texts; raise ParameterError if texts or metadata do not fit."""
+    """Make documents of texts; raise ParameterError if the arguments do not fit."""
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise ParameterError(f"texts is a list of str, got {texts!r:.80}; put it in a list")
     if metadatas is not None and (
         isinstance(metadatas, Mapping | str) or not isinstance(metadatas, Iterable)
     ):
         raise ParameterError(f"metadatas is a list of dict, one a text; got {metadatas!r:.80}")
-    own = list(texts)
-    for text in own:
+    texts = list(texts)
+    for text in texts:
         if not isinstance(text, str):
             hint = "; documents go to from_documents" if isinstance(text, Document) else ""
             raise ParameterError(f"texts is a list of str, got {text!r:.80} in it{hint}")
-    given = [{}] * len(own) if metadatas is None else list(metadatas)
-    if len(given) != len(own):
+    metadatas = [{}] * len(texts) if metadatas is None else list(metadatas)
+    if len(metadatas) != len(texts):
         raise ParameterError(
-            f"as many metadatas as texts are needed, got {len(given)} for {len(own)}"
+            f"as many metadatas as texts are needed, got {len(metadatas)} for {len(texts)}"
         )
     return [
-        Document(text, metadata=metadata or {}) for text, metadata in zip(own, given, strict=True)
+        Document(text, metadata=metadata or {})
+        for text, metadata in zip(texts, metadatas, strict=True)
     ]
 
 
@@ -115,7 +115,9 @@ def stable_id(document: Document) -> str:
 
 def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
     """Return the fields of a document's chunk, for ``HebbianIndex.add`` to clean and check."""
-    metadata = plain(document.metadata, other=lambda value: value)  # refused with the chunk's id
+    metadata = plain(
+        document.metadata, other=lambda value: value
+    )  # the index refuses the rest, by id
     metadata.pop(TRAIL, None)
     tags = metadata.get(TAGS)
     return {
@@ -133,15 +135,15 @@ def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
 
 
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
-    """Make a chunk of a document, which stays as it is.
+    """Make a chunk of a document, without changing it.
 
-    Its metadata are kept as JSON can say them (:mod:`hebbgraph.plain_values`). Control characters
-    that databases cannot keep are replaced.
+    Metadata become plain values (:mod:`hebbgraph.plain_values`). Control characters that
+    databases cannot store are replaced.
 
     Raises
     ------
     InvalidChunkError
-        If the metadata cannot be kept as JSON.
+        If the metadata are no JSON.
 
     Examples
     --------
@@ -156,8 +158,8 @@ def to_document(
 ) -> Document:
     """Make a document of a chunk: a copy that the caller may change.
 
-    A title and a document id that did not come with the metadata are added to it; the
-    score only if ``score_key`` asks for it.
+    Adds the title and the document id to the metadata if they are missing there, and the score
+    under ``score_key``.
     """
     metadata: dict[str, Any] = _copied(chunk.metadata)
     if chunk.title and TITLE not in metadata:
@@ -170,7 +172,7 @@ def to_document(
 
 
 def to_source(document: Document) -> Source:
-    """Make what a :class:`~hebbgraph.citations.Formatter` takes."""
+    """Make a source for a :class:`~hebbgraph.citations.Formatter`."""
     return Source(document.id or "", document.page_content, _title(document.metadata))
 
 
@@ -183,24 +185,22 @@ def check_filter(where: Filter) -> None:
 
 
 def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] | None:
-    """Let a filter that takes documents take chunks."""
-    if where is None or isinstance(where, Mapping):
-        return where
-    if not callable(where):
-        return where  # the core says what fits
+    """Turn a filter for documents into one for chunks."""
+    if where is None or isinstance(where, Mapping) or not callable(where):
+        return where  # the index checks it
     accepts = where
 
     def passes(chunk: Chunk) -> bool:
         try:
-            answer = accepts(to_document(chunk))
+            passed = accepts(to_document(chunk))
         except KeyError as error:
             raise FilterError(
                 f"the filter finds no {error.args[0]!r:.80} in document {chunk.id!r}; write "
                 f"document.metadata.get({error.args[0]!r:.80})"
             ) from error
-        if answer is None:
+        if passed is None:
             raise FilterError(f"the filter returned None for document {chunk.id!r}; return a bool")
-        return bool(answer)
+        return bool(passed)
 
     return passes
 
@@ -220,11 +220,12 @@ def _document_id(metadata: Mapping[str, Any]) -> str | None:
 def _addresses(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     source = metadata.get(SOURCE)
     place = readable_links(source if is_place(source) else None, 1)
-    own = readable_links(metadata.get(ADDRESSES), MAX_ADDRESSES - len(place))
-    return tuple(dict.fromkeys((*own, *place)))
+    listed = readable_links(metadata.get(ADDRESSES), MAX_ADDRESSES - len(place))
+    return tuple(dict.fromkeys((*listed, *place)))
 
 
 def _copied(value: Any) -> Any:
+    """Copy plain values, faster than ``copy.deepcopy``: filters read many chunks."""
     if isinstance(value, dict):
         return {key: _copied(part) for key, part in value.items()}
     if isinstance(value, list):

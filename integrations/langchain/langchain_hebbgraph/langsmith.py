@@ -1,4 +1,4 @@
-"""LangSmith's feedback: its thumbs teach an index, and what was learned is noted at its runs."""
+"""Exchanges feedback with LangSmith: its scores teach, and its runs show what was learned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from langchain_hebbgraph.learner import CitationLearner
 
 __all__ = ["LangSmithFeedback"]
 
-#: LangSmith takes so many ids in one request.
+#: The most ids that LangSmith takes in one request.
 _PAGE = 100
 
 
@@ -27,17 +27,17 @@ class _Client(Protocol):
 
 
 class LangSmithFeedback:
-    """Carries feedback between LangSmith and a learner; a run has the same id in both.
+    """Exchanges feedback between LangSmith and a learner; a run has the same id in both.
 
     Parameters
     ----------
     client : langsmith.Client
     key : str
-        The feedback of your users in LangSmith that :meth:`pull` reads.
+        The key of the users' feedback in LangSmith, which :meth:`pull` reads.
     threshold : float
-        From this score on, it is a thumb up.
+        The least score of a thumb up.
     noted_as : str
-        The feedback that :meth:`push` writes.
+        The key of the feedback that :meth:`push` writes.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class LangSmithFeedback:
             raise ParameterError(f"client is a langsmith.Client, got {client!r:.80}")
         if key == noted_as:
             raise ParameterError(
-                f"key and noted_as differ, or it would read what it writes: {key!r}"
+                f"key and noted_as must differ, or it would read its own feedback: {key!r}"
             )
         self.client = client
         self.key = key
@@ -68,28 +68,28 @@ class LangSmithFeedback:
         self.noted_as = noted_as
 
     def pull(self, learner: CitationLearner, run_ids: Iterable[uuid.UUID | str]) -> int:
-        """Teach what users said of these runs in LangSmith; return how many verdicts counted.
+        """Teach the users' feedback on these runs in LangSmith; return how many verdicts counted.
 
-        The latest score of a run holds. Runs that the learner does not know, or whose answers
-        cited nothing, are passed over. Doing it again changes nothing.
+        The latest score of a run holds. Runs that the learner does not know, and answers that
+        cited nothing, are ignored. Pulling again changes nothing.
         """
-        wanted = list(run_ids)
+        ids = list(run_ids)
         latest: dict[Any, Any] = {}
-        for at in range(0, len(wanted), _PAGE):
-            page = wanted[at : at + _PAGE]
-            for one in self.client.list_feedback(run_ids=page, feedback_key=[self.key]):
-                if isinstance(one.score, int | float):
-                    held = latest.get(one.run_id)
-                    if held is None or one.created_at >= held.created_at:
-                        latest[one.run_id] = one
-        counted = 0
-        for run_id, one in latest.items():
+        for at in range(0, len(ids), _PAGE):
+            page = ids[at : at + _PAGE]
+            for feedback in self.client.list_feedback(run_ids=page, feedback_key=[self.key]):
+                if isinstance(feedback.score, int | float):
+                    other = latest.get(feedback.run_id)
+                    if other is None or feedback.created_at >= other.created_at:
+                        latest[feedback.run_id] = feedback
+        count = 0
+        for run_id, feedback in latest.items():
             with contextlib.suppress(NotFoundError, FeedbackError):
-                counted += bool(learner.feedback(run_id, bool(one.score >= self.threshold)))
-        return counted
+                count += bool(learner.feedback(run_id, bool(feedback.score >= self.threshold)))
+        return count
 
     def push(self, outcome: Outcome) -> None:
-        """Note at an answer's run what it taught, or why nothing: for ``on_answer``."""
+        """Write to an answer's run what it taught, or why nothing: for ``on_answer``."""
         if outcome.names:
             self.client.create_feedback(
                 outcome.names[0],

@@ -1,4 +1,4 @@
-"""CitationLearner: teaches indexes what answers cite, while chains run as they are."""
+"""CitationLearner: a callback handler that teaches indexes what answers cite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
 from langchain_hebbgraph.answers import exchange_of, reply_to
-from langchain_hebbgraph.requested import NAMESPACE, asked_namespace
+from langchain_hebbgraph.request import NAMESPACE, current_namespace
 from langchain_hebbgraph.tracing import Trace, TracingHandler
 
 __all__ = ["CitationLearner"]
@@ -39,28 +39,26 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 class CitationLearner(FrameworkLearner, TracingHandler):
     """Callback handler that teaches an index which chunks the answers cite.
 
-    Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once
-    for the whole application. Attached to the retriever alone it would never see an
-    answer. It learns from every :class:`HebbianRetriever` and
-    :class:`HebbianVectorStore` retriever in the run, of whichever index.
+    Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once for the
+    whole application; attached only to the retriever, it would never see an answer. It learns from
+    every :class:`HebbianRetriever` and :class:`HebbianVectorStore` retriever in the run, over
+    whichever index.
 
-    A chunk is cited if the answer holds the key or the id that the model was shown for
-    it (:mod:`hebbgraph.citations`): in its text, in a structured answer or as a native
-    citation. What a reranker or a token limit kept from the model was not shown. An
-    answer that cites nothing teaches nothing. Runs with the same
-    ``metadata["thread_id"]``, which LangGraph sets from the configuration, are turns of
-    one conversation: an answer may cite what an earlier turn has found.
+    A chunk is cited if the answer contains the key or the id that the model was shown for it
+    (:mod:`hebbgraph.citations`): in its text, in a structured answer or as a native citation.
+    Chunks that a reranker or a token limit kept from the model were not shown. An answer that
+    cites nothing teaches nothing. Runs with the same ``metadata["thread_id"]``, which LangGraph
+    sets from the configuration, are turns of one conversation: an answer may cite what an earlier
+    turn has found.
 
-    While a chain runs, the learner only notes references. It reads and learns in a
-    background thread once the run has ended. Nothing here ever raises into a chain:
-    errors are logged.
+    While a chain runs, the learner only collects references. It reads and learns in a background
+    thread once the run has ended. It never raises into a chain: errors are logged.
 
     Parameters
     ----------
     index, actor, trusted, judge, implicit, learn_on, remember, on_lesson, on_answer
-        As for :class:`~hebbgraph.citations.FrameworkLearner`,
-        with the root run's metadata, a call's ``configurable`` and LangGraph's runtime context as
-        what a request says of itself.
+        As for :class:`~hebbgraph.citations.FrameworkLearner`. A request's metadata are those of
+        the root run, a call's ``configurable`` and LangGraph's runtime context.
     background : bool
         False learns before the outermost call returns: for processes that are frozen or
         ended right after an answer.
@@ -68,8 +66,8 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     Notes
     -----
     :meth:`feedback` and :meth:`undo` name an answer by the id that the call gave it,
-    ``{"metadata": {"answer_id": ...}}``. Or by that of the root run, the model call or the
-    retriever, or by ``message.id``, whether it holds the run's or is the provider's own.
+    ``{"metadata": {"answer_id": ...}}``; by the id of the root run, the model call or the
+    retriever's run; or by ``message.id``.
 
     Examples
     --------
@@ -85,33 +83,33 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         TracingHandler.__init__(self)
         FrameworkLearner.__init__(self, index, **options)
         self.background = background
-        # Noting references is faster than switching to a thread; learning is not.
+        # Collecting references is faster than switching threads; learning is not.
         self.run_inline = background
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
-        """Return the learner itself: its notes belong to runs, not to configurations."""
+        """Return the learner itself: copies of a configuration share it."""
         return self
 
     __copy__ = __deepcopy__
 
-    # -- where it listens -------------------------------------------------------------
+    # -- listening --------------------------------------------------------------------
 
     def install(self) -> CitationLearner:
         """Listen to every run of this process, in all threads; replaces another learner."""
-        sessions.everywhere.learner = self
+        sessions.everywhere.handler = self
         return self
 
     def uninstall(self) -> None:
-        """Stop listening to runs that it is not attached to."""
-        if sessions.everywhere.learner is self:
-            sessions.everywhere.learner = None
+        """Undo :meth:`install`."""
+        if sessions.everywhere.handler is self:
+            sessions.everywhere.handler = None
 
     @contextmanager
     def session(self, metadata: Mapping[str, Any] | None = None) -> Iterator[uuid.UUID]:
-        """Relate calls that no chain relates.
+        """Treat the calls within as one run.
 
-        A retriever and a model that are called one after the other are two runs that
-        nothing links. Within a session they are one, which ends with it.
+        A retriever and a model that are called one after the other, without a chain, are
+        otherwise unrelated runs.
 
         Yields
         ------
@@ -133,7 +131,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     def _session(self) -> Trace | None:
         return sessions.session_of(self)
 
-    # -- when a run is over -----------------------------------------------------------
+    # -- learning ---------------------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
         thread = trace.metadata.get("thread_id")
@@ -146,14 +144,12 @@ class CitationLearner(FrameworkLearner, TracingHandler):
             self._learner.missed(Reason.NOTHING_RECALLED)
 
     def _read(self, trace: Trace) -> Exchange:
-        if (thread := trace.metadata.get("thread_id")) is not None:
-            recalls = list(trace.recalls.values())
-            whose = {**trace.context, **trace.metadata}.get(NAMESPACE)
-            trace.earlier = self._learner.earlier(str(thread), but=recalls, namespace=whose)
         metadata = {**trace.context, **trace.metadata}
+        if (thread := trace.metadata.get("thread_id")) is not None:
+            trace.earlier = self._learner.earlier(
+                str(thread), but=list(trace.recalls.values()), namespace=metadata.get(NAMESPACE)
+            )
         return exchange_of(trace, **self._attributed(metadata))
-
-    # -- where no run tells -----------------------------------------------------------
 
     def learn(
         self,
@@ -165,7 +161,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         actor: str | None = None,
         trusted: bool = False,
     ) -> list[Any]:
-        """Learn from one answer, where there is no chain to listen to.
+        """Learn from one answer without listening to a run.
 
         Parameters
         ----------
@@ -173,13 +169,13 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         recalls : Recall or id, or several
             An id is that of a retriever's run.
         prompt : str or list of messages, optional
-            What the model was given; keys are read from it. Left out, all hits count as
-            shown, and only citations by id or quotation count.
+            What the model was given; keys are read from it. Left out, all hits count as shown,
+            and only citations by id or quotation count.
         index : HebbianIndex, optional
             Left out, the learner's.
         actor : str, optional
         trusted : bool
-            Whether the application vouches for it.
+            Whether the application vouches for the answer.
 
         Returns
         -------
@@ -189,22 +185,22 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         Raises
         ------
         NotFoundError
-            For a recall that is not, or no longer, kept.
+            If a recall is not, or no longer, kept.
         """
-        one = isinstance(recalls, Recall | str | uuid.UUID)
-        wanted = list(cast("Iterable[Recall | RunId]", [recalls] if one else recalls))
+        is_one = isinstance(recalls, Recall | str | uuid.UUID)
+        wanted = list(cast("Iterable[Recall | RunId]", [recalls] if is_one else recalls))
         if index is None:
-            named = {recall.namespace for recall in wanted if isinstance(recall, Recall)}
-            whose = self._whose(named.pop() if len(named) == 1 else None)
+            namespaces = {recall.namespace for recall in wanted if isinstance(recall, Recall)}
+            whose = self._whose(namespaces.pop() if len(namespaces) == 1 else None)
             index = cast("HebbianIndex | None", self._learner.known.index_of(whose))
         if index is None:
             raise ParameterError(
-                "learn needs an index; hand it over here or to the learner, or over a pool a Recall"
+                "learn needs an index; pass it here or to the learner, or over a pool a Recall"
             )
         recalled = [Recalled(index, _find_recall(index, recall)) for recall in wanted]
         if prompt is None:
-            rendered = Rendered(tuple(sources_of(recalled)))
-            reply = Reply(structured=[_said(answer)], rendered=rendered)
+            said = str(answer.text) if isinstance(answer, BaseMessage) else answer
+            reply = Reply(structured=[said], rendered=Rendered(tuple(sources_of(recalled))))
         else:
             reply = reply_to(prompt, answer)
         outcome = self._learner.learn(
@@ -215,31 +211,22 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     alearn = in_thread(learn)
 
     def _asked_namespace(self) -> str | None:
-        return asked_namespace()
+        return current_namespace()
 
     def _names_of(self, answer: RunId) -> Sequence[str]:
-        whole, within = _ids_in(answer)
-        return [whole] if within in (None, whole) else [whole, str(within)]
-
-
-def _said(answer: Any) -> Any:
-    return str(answer.text) if isinstance(answer, BaseMessage) else answer
+        if isinstance(answer, uuid.UUID):
+            return [str(answer)]
+        if not (isinstance(answer, str) and answer.strip()):
+            raise NotFoundError(f"{answer!r} is not the id of an answer, a run or a message")
+        name = answer[:MAX_ID]
+        run = _UUID.search(name)  # the id of a message contains that of its run
+        return list(dict.fromkeys([name, str(uuid.UUID(run.group()))] if run else [name]))
 
 
 def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
     if isinstance(recall, Recall):
         return recall
-    found = index.find_recall(str(recall))
-    if found is None:
+    kept = index.find_recall(str(recall))
+    if kept is None:
         raise NotFoundError(f"recall {str(recall)!r} is not, or no longer, kept by {index!r}")
-    return found
-
-
-def _ids_in(run_id: RunId) -> tuple[str, str | None]:
-    """Return an id as it is, and that of a run which the id of a message contains."""
-    if isinstance(run_id, uuid.UUID):
-        return str(run_id), None
-    if not (isinstance(run_id, str) and run_id.strip()):
-        raise NotFoundError(f"{run_id!r} is not the id of an answer, a run or a message")
-    found = _UUID.search(run_id[:MAX_ID])
-    return run_id[:MAX_ID], None if found is None else str(uuid.UUID(found.group()))
+    return kept

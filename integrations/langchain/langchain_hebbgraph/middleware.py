@@ -1,4 +1,4 @@
-"""Middleware for ``langchain.agents.create_agent``: retrieve, number, show, cite, learn."""
+"""Middleware for ``langchain.agents.create_agent`` that shows sources and learns from citations."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ except ImportError as error:
 
 __all__ = ["CitingMiddleware"]
 
-#: Earlier questions of the user that a follow-up may rely on.
-_EARLIER = 4
+#: Earlier questions of the user that may complete a follow-up.
+_MAX_EARLIER = 4
 
 
 class CitingMiddleware(AgentMiddleware):
     """Give an agent sources for each question, ask it to cite them, and learn from its answer.
 
-    Before each call of the model, sources for the user's last question are put into the system
-    prompt under keys. What the answer cites is learned once the outermost run has ended, unless a
-    :class:`CitationLearner` listens to that already. Each answer says what it was shown:
-    ``message.response_metadata["sources"]`` lists key, id, title, and whether it was cited.
+    Before each model call, it adds sources for the user's last question to the system prompt,
+    under keys. It learns what the answer cites once the outermost run has ended, unless a
+    :class:`CitationLearner` already listens to that run. Each answer lists its sources:
+    ``message.response_metadata["sources"]`` has key, id, title, and whether it was cited.
 
     Parameters
     ----------
     retriever : HebbianRetriever, or another retriever over an index
-        Also with ``with_config``, ``bind`` or ``configurable_fields``.
+        Perhaps with ``with_config``, ``bind`` or ``configurable_fields``.
     learner : CitationLearner, optional
-        Left out, one of its own: :attr:`learner`. It takes thumbs up and down by the id of the
+        Left out, a new one: :attr:`learner`. It takes thumbs up and down by the id of the
         answer's message, and attributes lessons to the user that the run's configuration names.
     formatter : Formatter, optional
         Left out, numbered keys.
     instruction : str
-        What asks the model to cite.
+        Asks the model to cite.
     name : str, optional
-        What the agent calls it. Several middlewares in one agent get names of their own.
+        The name in the agent. Left out, each middleware in a process has another one.
 
     Notes
     -----
-    Of several in one agent, each shows its sources under keys that no other has, and the learner
-    of the first learns from the answer for all of them. An answer is what the run returns: what
-    another middleware puts in its place, as a guardrail does, teaches what it cites itself, or
-    nothing, wherever it stands in the list.
+    Several in one agent show their sources under different keys, and the learner of the first
+    learns for all of them. The answer is what the run returns: if another middleware replaces it,
+    as a guardrail does, the replacement teaches what it cites, or nothing, in whatever order the
+    two are listed.
 
     Examples
     --------
@@ -104,14 +104,14 @@ class CitingMiddleware(AgentMiddleware):
 
     @property
     def name(self) -> str:
-        """What the agent calls it."""
+        """The name in the agent."""
         return self._name
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
         """Show sources to the model, and mark in its answer which it cites."""
-        question, note, options = self._asked(request.messages)
+        question, note, options = self._question(request.messages)
         if not question:
             return handler(request)
         self._listen()
@@ -124,26 +124,26 @@ class CitingMiddleware(AgentMiddleware):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelCallResult[Any]:
         """Async twin of :meth:`wrap_model_call`."""
-        question, note, options = self._asked(request.messages)
+        question, note, options = self._question(request.messages)
         if not question:
             return await handler(request)
         self._listen()
         rendered = self._rendered(request, await self.retriever.ainvoke(question, **options))
         return _marked(await handler(self._showing(request, rendered, note)), rendered)
 
-    def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
-        """Return the user's last question, what to note of it, and earlier ones as options."""
-        said = [str(one.text) for one in messages if isinstance(one, HumanMessage)]
-        *earlier, last = said or [""]
+    def _question(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
+        """Return the user's last question, a note on it, and earlier ones as retriever options."""
+        texts = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+        *earlier, last = texts or [""]
         question, note = usable_question(last)
-        options = {"history": earlier[-_EARLIER:]} if self._takes_turns else {}
+        options = {"history": earlier[-_MAX_EARLIER:]} if self._takes_turns else {}
         return question.strip(), note, options
 
-    def _rendered(self, request: ModelRequest[Any], found: Sequence[Document]) -> Rendered:
-        """Write sources; beside another middleware's, keys need letters of their own."""
-        beside = self.instruction in _system_text(request)
-        formatter = replace(self.formatter, prefix="always") if beside else self.formatter
-        return formatter.render(map(to_source, found))
+    def _rendered(self, request: ModelRequest[Any], documents: Sequence[Document]) -> Rendered:
+        """Write sources; keys get a prefix if another middleware has shown sources, too."""
+        is_second = self.instruction in _system_text(request)
+        formatter = replace(self.formatter, prefix="always") if is_second else self.formatter
+        return formatter.render(map(to_source, documents))
 
     def _showing(
         self, request: ModelRequest[Any], rendered: Rendered, note: str | None
@@ -153,19 +153,19 @@ class CitingMiddleware(AgentMiddleware):
             sources = f"{self.instruction}\n\n{sources}"
         if note is not None:
             sources += f"\n\nNote on these sources: {note}."
-        held = getattr(request, "system_message", None)
-        if held is not None and not isinstance(held.content, str):  # blocks, to be cached say
-            content = [*held.content, {"type": "text", "text": sources}]
+        message = getattr(request, "system_message", None)
+        if message is not None and not isinstance(message.content, str):  # blocks, perhaps cached
+            content = [*message.content, {"type": "text", "text": sources}]
             return request.override(system_message=SystemMessage(content))
         before = f"{request.system_prompt}\n\n" if request.system_prompt else ""
-        # Every version of LangChain's agents takes this spelling.
+        # All versions of LangChain's agents take system_prompt.
         return request.override(**cast("Any", {"system_prompt": f"{before}{sources}"}))
 
     def _listen(self) -> None:
-        """Let the learner have the whole run that this call belongs to, unless one has it."""
+        """Have the learner follow the whole run of this call, unless another one does."""
         manager = ensure_config().get("callbacks")
         if isinstance(manager, BaseCallbackManager) and not (
-            sessions.learns_here() or any(isinstance(h, CitationLearner) for h in manager.handlers)
+            sessions.has_learner() or any(isinstance(h, CitationLearner) for h in manager.handlers)
         ):
             self._watch.follow(manager.parent_run_id, self.learner)
 
@@ -179,12 +179,12 @@ def _new_name(kind: str) -> str:
 
 
 def _system_text(request: ModelRequest[Any]) -> str:
-    held = getattr(request, "system_message", None)
-    return str(request.system_prompt or "") if held is None else str(held.text)
+    message = getattr(request, "system_message", None)
+    return str(request.system_prompt or "") if message is None else str(message.text)
 
 
 def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[Any]:
-    """Say in each answer what it was shown, and what of it it cites."""
+    """List in each answer the sources that it was shown, and whether it cites them."""
     structured = getattr(response, "structured_response", None)
     for at, message in enumerate(response.result):
         if isinstance(message, AIMessage) and not message.tool_calls:
@@ -193,12 +193,12 @@ def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[A
                 *parse_structured(structured, rendered),
                 *parse_annotations(annotations_of(message), rendered),
             }
-            titles = {one.id: one.title for one in rendered.sources}
+            titles = {source.id: source.title for source in rendered.sources}
             sources = [
                 {"key": key, "id": id_, "title": titles[id_], "cited": id_ in cited}
                 for key, id_ in rendered.keys.items()
             ]
             others = message.response_metadata.get("sources") or []
-            told = {**message.response_metadata, "sources": [*sources, *others]}
-            response.result[at] = message.model_copy(update={"response_metadata": told})
+            metadata = {**message.response_metadata, "sources": [*sources, *others]}
+            response.result[at] = message.model_copy(update={"response_metadata": metadata})
     return response

@@ -1,4 +1,4 @@
-"""What the ways to make a retriever take, for type checkers and at run time."""
+"""Arguments of retrievers, for type checkers and at run time."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
-from langchain_hebbgraph.recalling import SearchType
+from langchain_hebbgraph.searching import SearchType
 
 __all__ = [
     "AT_CALL",
     "FIELDS_AT_CALL",
-    "INSTEAD",
-    "INSTEAD_OVER_STORES",
-    "OF_RECALL",
+    "HINTS",
+    "HINTS_OVER_STORES",
+    "RECALL_OPTIONS",
     "Fields",
     "IndexOptions",
     "NewOptions",
     "RetrieverOptions",
     "SearchOptions",
     "check_query",
-    "check_read",
     "check_search",
+    "check_search_type",
     "checked",
     "open_index",
     "retriever_in",
@@ -57,11 +57,11 @@ AT_CALL = (
     "score_key",
     "include_path",
 )
-#: Of these, what is a field of the retriever itself, and what a recall takes as it is.
+#: Those of them that are fields of the retriever, and those that go to the recall unchanged.
 FIELDS_AT_CALL = tuple(name for name in AT_CALL if name not in ("filter", "strategy", "namespace"))
-OF_RECALL = ("history", "as_of")
-INSTEAD = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
-INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
+RECALL_OPTIONS = ("history", "as_of")
+HINTS = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
+HINTS_OVER_STORES = HINTS | dict.fromkeys(
     ("embedder", "embedding", "embeddings"),
     "the store embeds, and nothing is embedded a second time",
 )
@@ -69,40 +69,39 @@ INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(CommonSearchOptions):
-    """What few retrievers need: ``HebbianRetriever(..., options=SearchOptions(seed_k=50))``.
+    """Rare options of a retriever: ``HebbianRetriever(..., options=SearchOptions(seed_k=50))``.
 
     Parameters
     ----------
     strategy : str or Strategy
         ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
     seed_k : int
-        How many documents a vector store beneath is asked for; a retriever decides by itself.
+        How many seeds to ask a wrapped vector store for; a wrapped retriever decides by itself.
     seed_kwargs : mapping
-        What the source beneath is called with, such as its own form of a filter.
+        Passed to the wrapped store's search, such as its own form of a filter.
     seed_vectors : callable or "embed", optional
-        Gives the store's vectors by id, so that chunks which its search did not return are
-        weighed by theirs; FAISS, Chroma and the store in memory are read by themselves.
-        ``"embed"`` embeds some 300 texts a question with the store's model, and keeps their
-        vectors in memory.
+        From ids to the wrapped store's vectors, which rank chunks that its search did not return.
+        Not needed for FAISS, Chroma and the store in memory. ``"embed"`` embeds some 300 texts a
+        question with the store's model, and keeps their vectors in memory.
     filter_by : callable, optional
-        From what a request says (its ``configurable``, its metadata and the context of a LangGraph
-        runtime, as one dict) to the filter for it: an access rule in one line, in force in
-        chains, tools and middleware alike, such as
-        ``filter_by=lambda request: {"owner": request["user_id"]}``. What it raises ends the
-        request, and so does a name that the request does not say. ``{}`` lets everything pass,
-        None is an error.
+        An access rule: from a request (its ``configurable``, its metadata and the context of a
+        LangGraph runtime, as one dict) to the filter for it, such as
+        ``filter_by=lambda request: {"owner": request["user_id"]}``. It applies in chains, tools
+        and middleware alike. An error in it ends the request, and so does a key that the request
+        lacks. ``{}`` lets everything pass, None is an error.
     per_colony, steps, min_score
-        As for ``HebbianIndex.recall``: at most so many hits of one colony, rank steps of your own,
-        no hits with a smaller score.
+        As for ``HebbianIndex.recall``: the most hits of one colony, rank steps of your own, the
+        least score of a hit.
     grow : bool
-        Whether documents of the source beneath that the index lacks, or has as they were, are
-        added.
+        Whether to add documents that the wrapped store finds and the index lacks, or has in an
+        older version.
     namespace : str, optional
-        Of a pool, the one to search where a request names none; else, the one to open.
+        The namespace to open; of a pool, the one to search if a request names none.
     seed_source : VectorStore or BaseRetriever, optional
-        Searched for seeds in place of the index's own dense search: ``from_vectorstore`` sets it.
+        The wrapped store, searched for seeds in place of the index's own dense search. Set by
+        ``from_vectorstore``.
     namespaces : IndexPool, optional
-        ``from_pool`` sets it.
+        Set by ``from_pool``.
     """
 
     seed_k: int = 100
@@ -115,7 +114,7 @@ class SearchOptions(CommonSearchOptions):
 
 
 class RetrieverOptions(TypedDict, total=False):
-    """Fields of a :class:`HebbianRetriever` that every way to make one takes."""
+    """Fields that every constructor of a :class:`HebbianRetriever` takes."""
 
     k: int
     filter: Filter
@@ -135,7 +134,7 @@ class RetrieverOptions(TypedDict, total=False):
 
 
 class Fields(RetrieverOptions, total=False):
-    """What the constructor takes."""
+    """Arguments of ``HebbianRetriever()``."""
 
     index: HebbianIndex
     location: str | Path
@@ -144,7 +143,7 @@ class Fields(RetrieverOptions, total=False):
 
 
 class IndexOptions(TypedDict, total=False):
-    """Where documents go, and what embeds them."""
+    """Arguments that open an index."""
 
     location: str | Path
     embedder: Embedder | None
@@ -154,36 +153,36 @@ class IndexOptions(TypedDict, total=False):
 
 
 class NewOptions(RetrieverOptions, IndexOptions, total=False):
-    """All that makes an index and a retriever over it."""
+    """Arguments that open an index and make a retriever over it."""
 
 
 def checked(
-    options: Mapping[str, Any], *, known: Iterable[str], instead: Mapping[str, str] = INSTEAD
+    options: Mapping[str, Any], *, known: Iterable[str], hints: Mapping[str, str] = HINTS
 ) -> dict[str, Any]:
-    """Return a retriever's fields, with those of ``search_kwargs`` among them.
+    """Return a retriever's fields, including those of ``search_kwargs``.
 
     Raises
     ------
     ParameterError, FilterError
-        For names that nothing would read, and values that every search would refuse.
+        For unknown names, and for values that every search would refuse.
     """
-    own = dict(options)
-    nested = own.pop("search_kwargs", None) or {}
+    fields = dict(options)
+    nested = fields.pop("search_kwargs", None) or {}
     if not isinstance(nested, Mapping):
         raise ParameterError(f'search_kwargs is a dict, such as {{"k": 3}}; got {nested!r:.80}')
-    check_names(nested, AT_CALL, of="search_kwargs", instead=instead)
-    check_names(own, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=instead)
-    if twice := sorted(nested.keys() & own.keys()):
-        raise ParameterError(f"{twice[0]} stands in search_kwargs too; give it once")
-    own |= nested
-    own["options"] = SearchOptions.taken_from(own, stacklevel=3)
-    check_search(own)
-    check_read(own, own.get("search_type", "similarity"))
-    return own
+    check_names(nested, AT_CALL, of="search_kwargs", instead=hints)
+    check_names(fields, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=hints)
+    if twice := sorted(nested.keys() & fields.keys()):
+        raise ParameterError(f"{twice[0]} is in search_kwargs too; give it once")
+    fields |= nested
+    fields["options"] = SearchOptions.taken_from(fields, stacklevel=3)
+    check_search(fields)
+    check_search_type(fields, fields.get("search_type", "similarity"))
+    return fields
 
 
 def check_query(query: Any) -> None:
-    """Raise ParameterError for what chains hand on in place of a question."""
+    """Raise ParameterError unless a query is a str, with a hint for what chains often pass."""
     if isinstance(query, Mapping):
         names = [str(name) for name in query]
         raise ParameterError(
@@ -192,7 +191,7 @@ def check_query(query: Any) -> None:
         )
     if isinstance(query, BaseMessage):
         raise ParameterError(
-            f"a query is a str, got {type(query).__name__}; hand over its text, message.text"
+            f"a query is a str, got {type(query).__name__}; pass its text, message.text"
         )
     if not isinstance(query, str):
         raise ParameterError(f"a query is a str, got {type(query).__name__}")
@@ -229,15 +228,15 @@ def check_search(options: Mapping[str, Any]) -> None:
         )
 
 
-def check_read(options: Mapping[str, Any], search_type: str) -> None:
-    """Raise ParameterError for options that this type of search would not read."""
+def check_search_type(options: Mapping[str, Any], search_type: str) -> None:
+    """Raise ParameterError for options that this type of search would ignore."""
     for name in ("lambda_mult", "fetch_k"):
         if options.get(name) is not None and search_type != "mmr":
-            raise ParameterError(f'{name} goes with search_type="mmr"; nothing else reads it')
+            raise ParameterError(f'{name} goes with search_type="mmr"; other searches ignore it')
 
 
-def retriever_in(runnable: Any, who: str) -> BaseRetriever:
-    """Return the retriever in what ``with_config``, ``bind`` or ``configurable_fields`` made of it.
+def retriever_in(runnable: Any, user: str) -> BaseRetriever:
+    """Return the retriever within ``with_config``, ``bind`` or ``configurable_fields``.
 
     Raises
     ------
@@ -252,11 +251,11 @@ def retriever_in(runnable: Any, who: str) -> BaseRetriever:
     hint = "; write store.as_retriever()" if isinstance(inner, VectorStore) else ""
     if isinstance(inner, HebbianIndex):
         hint = "; write HebbianRetriever.from_index(index)"
-    raise ParameterError(f"{who} needs a retriever, got {type(inner).__name__}{hint}")
+    raise ParameterError(f"{user} needs a retriever, got {type(inner).__name__}{hint}")
 
 
 def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:
-    """Open an index; ``embedder`` only goes along if there is one."""
+    """Open an index, with an embedder if there is one."""
     options = dict(options or {})
     check_names(options, signature(HebbianIndex.open).parameters, of="open_options")
     if embedder is not None:

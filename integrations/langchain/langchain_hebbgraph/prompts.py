@@ -8,6 +8,7 @@ from typing import Any
 
 from hebbgraph.calling import Steps, astep, step
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
+from hebbgraph.citations.formatter import source_block
 from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
@@ -16,7 +17,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
-from langchain_hebbgraph.conversion import documents_of, stable_id, to_source
+from langchain_hebbgraph.conversion import check_documents, stable_id, to_source
 from langchain_hebbgraph.options import retriever_in
 
 __all__ = [
@@ -54,9 +55,9 @@ def format_documents(documents: Iterable[Document], formatter: Formatter | None 
     Parameters
     ----------
     documents : iterable of Document
-        Their ids are what citations are traced to.
+        Citations are traced to their ids.
     formatter : Formatter, optional
-        Left out, numbered keys, made unmistakable where a document contains such a number.
+        Left out, numbered keys, with a prefix if a document contains such a number.
 
     Examples
     --------
@@ -64,16 +65,16 @@ def format_documents(documents: Iterable[Document], formatter: Formatter | None 
     [1] Petrel
     Built by Ida Moss.
     """
-    text = (formatter or Formatter()).render(map(to_source, documents_of(documents))).text
+    text = (formatter or Formatter()).render(map(to_source, check_documents(documents))).text
     return text or NOTHING_FOUND
 
 
 def cite_documents(
     documents: Iterable[Document], formatter: Formatter | None = None
 ) -> list[Document]:
-    """Return copies that begin with their keys, for chains that write documents out themselves.
+    """Return copies that begin with their keys, for chains that format documents themselves.
 
-    Such as ``create_stuff_documents_chain`` with its default ``document_prompt``.
+    One is ``create_stuff_documents_chain`` with its default ``document_prompt``.
 
     Examples
     --------
@@ -82,16 +83,15 @@ def cite_documents(
     [1] Petrel
     Built by Ida Moss.
     """
-    own = documents_of(documents)
-    sources = [Source(stable_id(one), one.page_content, to_source(one).title) for one in own]
-    rendered = (formatter or Formatter()).render(sources)
-    blocks = [
-        f"{f'[{key}] {one.title}'.rstrip()}\n{one.text}"
-        for key, one in zip(rendered.keys, rendered.sources, strict=True)
-    ]
+    documents = check_documents(documents)
+    rendered = (formatter or Formatter()).render(
+        Source(stable_id(document), document.page_content, to_source(document).title)
+        for document in documents
+    )
+    blocks = map(source_block, rendered.keys, rendered.sources)
     return [
         document.model_copy(update={"page_content": block})
-        for document, block in zip(own, blocks, strict=True)
+        for document, block in zip(documents, blocks, strict=True)
     ]
 
 
@@ -103,7 +103,7 @@ def citation_prompt(
     Parameters
     ----------
     instruction : str
-        Put before :data:`CITATION_INSTRUCTION`.
+        Precedes :data:`CITATION_INSTRUCTION`.
     history : str, optional
         The name of a variable with earlier messages.
     question : str
@@ -129,26 +129,26 @@ def create_citing_retriever_tool(
     formatter: Formatter | None = None,
     instruct: bool = True,
 ) -> StructuredTool:
-    """Make a retriever into a tool whose results an agent can cite.
+    """Make a tool of a retriever whose results an agent can cite.
 
-    ``langchain_core.tools.create_retriever_tool`` shows the model neither ids nor keys. A query
-    that is empty or too long ends no run: the result tells the model.
+    ``langchain_core.tools.create_retriever_tool`` shows the model neither ids nor keys. An empty
+    or overlong query does not end the run: the result tells the model.
 
     Parameters
     ----------
     retriever : BaseRetriever
-        Also with ``with_config``, ``bind`` or ``configurable_fields``.
+        Perhaps with ``with_config``, ``bind`` or ``configurable_fields``.
     name, description : str
-        As the model sees them.
+        For the model.
     formatter : Formatter, optional
-        Left out, keys differ between calls, so that an answer over several is unambiguous.
+        Left out, keys differ between calls, so an answer may cite several.
     instruct : bool
-        Whether :data:`CITATION_INSTRUCTION` is added to the description.
+        Whether to add :data:`CITATION_INSTRUCTION` to the description.
 
     Returns
     -------
     StructuredTool
-        With the documents as the artifact of its message.
+        Its messages have the documents as their artifact.
     """
     retriever_in(retriever, "a tool")
     formatter = formatter or Formatter(prefix="always")
@@ -157,10 +157,10 @@ def create_citing_retriever_tool(
         question, note = usable_question(query)
         if not question.strip():
             return _EMPTY, []
-        asked: Any = (question, {"callbacks": callbacks})
-        found = yield partial(retriever.invoke, *asked), partial(retriever.ainvoke, *asked)
-        text = format_documents(found, formatter)
-        return text if note is None else f"{text}\n\nNote: {note}.", found
+        call: Any = (question, {"callbacks": callbacks})
+        documents = yield partial(retriever.invoke, *call), partial(retriever.ainvoke, *call)
+        text = format_documents(documents, formatter)
+        return text if note is None else f"{text}\n\nNote: {note}.", documents
 
     def search(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
         return step(steps(query, callbacks))
@@ -179,7 +179,7 @@ def create_citing_retriever_tool(
 
 
 def search_result_blocks(documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """Return content blocks for models that cite search results natively (Anthropic's)."""
+    """Return content blocks for models that cite search results natively, such as Anthropic's."""
     return [
         {
             "type": "search_result",

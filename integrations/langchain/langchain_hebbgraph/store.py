@@ -1,6 +1,6 @@
-"""HebbianStore: LangGraph's long-term memory of agents, in a graph that learns.
+"""HebbianStore: LangGraph's long-term memory of agents, over an index.
 
-An item is a chunk: its texts are what is searched, and its value comes back as it went in.
+Each item is a chunk with the item's texts, and its value in the metadata.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
+from hebbgraph.filters import joined
 from hebbgraph.ingest import is_blank
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import storable
@@ -49,32 +50,32 @@ __all__ = ["HebbianStore"]
 
 _PAGE = 500
 #: Fields of a chunk's metadata.
-_PATH, _WITHIN, _KEY, _VALUE = "namespace", "within", "key", "value"
+_PATH, _PREFIXES, _KEY, _VALUE = "namespace", "within", "key", "value"
 _CREATED, _UPDATED, _TTL, _EXPIRES = "created_at", "updated_at", "ttl_minutes", "expires_at"
-#: A read prolongs an item only after this share of its time, so that few reads write.
-_WORTH_PROLONGING = 0.05
-#: Text of an item that is not searched: no word, as a chunk without text is refused.
+#: A read prolongs an item only after this share of its time, so few reads write.
+_MIN_SHARE_ELAPSED = 0.05
+#: Text of an item that is not searched; it has no word, and empty text is refused.
 _NO_TEXT = "-"
 
 
 class HebbianStore(Closing, BaseStore):
     """A LangGraph store over an index, for ``create_agent(store=...)`` and ``compile(store=...)``.
 
-    ``search`` with a query recalls: by words and links, and by vectors if the index embeds. It
-    finds in all namespaces below a prefix. A :class:`CitationLearner` that listens learns from
-    answers that cite what a search has found.
+    ``search`` with a query ranks by words and links, and by vectors if the index embeds, in all
+    namespaces below a prefix. A :class:`CitationLearner` learns from answers that cite the items
+    found.
 
     Parameters
     ----------
     index : HebbianIndex
-        It holds nothing else; :meth:`open` opens one.
+        Used for nothing else; :meth:`open` opens one.
     fields : sequence of str, optional
-        Paths to the texts of a value that are searched, such as ``["text", "notes[*].body"]``.
-        Left out, all of them. ``put(..., index=[...])`` names others for one item. Name those
-        that your prompts show: by them a learner sees which items an answer was given.
+        Paths to the texts of a value to search, such as ``["text", "notes[*].body"]``. Left out,
+        all of them. ``put(..., index=[...])`` names others for one item. Name those that your
+        prompts show, so that a learner can tell which items were shown.
     ttl : dict, optional
-        LangGraph's ``TTLConfig``, in minutes. What has expired is never returned;
-        :meth:`sweep_ttl` deletes it, and so does a write after ``sweep_interval_minutes``.
+        LangGraph's ``TTLConfig``, in minutes. Expired items are never returned;
+        :meth:`sweep_ttl` deletes them, and so does a write after ``sweep_interval_minutes``.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class HebbianStore(Closing, BaseStore):
             )
         if isinstance(fields, str):
             raise ParameterError(f"fields is a list of paths, got {fields!r}; put it in a list")
-        index.make_namespace()  # a new store is empty, and not one whose name is misspelt
+        index.make_namespace()  # a new store is empty, not an error
         self.index = index
         self.fields = None if fields is None else list(fields)
         self.ttl_config = ttl
@@ -117,7 +118,7 @@ class HebbianStore(Closing, BaseStore):
         ttl: TTLConfig | None = None,
         open_options: dict[str, Any] | None = None,
     ) -> Self:
-        """Open an index, new or not, and a store over it; further arguments as elsewhere."""
+        """Open an index, new or not, and a store over it."""
         return cls(open_index(location, embedding, open_options), fields=fields, ttl=ttl)
 
     def __repr__(self) -> str:
@@ -127,11 +128,11 @@ class HebbianStore(Closing, BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations; reads see what was there before the writes of the same batch."""
-        wanted = list(ops)
-        for op in wanted:
+        ops = list(ops)
+        for op in ops:
             _check_labels(op)
-        results: list[Result] = [self._read(op) for op in wanted]
-        puts = {_id_of(op.namespace, op.key): op for op in wanted if isinstance(op, PutOp)}
+        results: list[Result] = [self._read(op) for op in ops]
+        puts = {_id_of(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         self._write(puts)
         return results
 
@@ -151,76 +152,77 @@ class HebbianStore(Closing, BaseStore):
         raise ParameterError(f"an operation is a GetOp, PutOp, ..., got {op!r:.80}")
 
     def _get(self, op: GetOp) -> Item | None:
-        found = self.index.get([_id_of(op.namespace, op.key)])
-        if not found or _has_expired(found[0]):
+        chunks = self.index.get([_id_of(op.namespace, op.key)])
+        if not chunks or _has_expired(chunks[0]):
             return None
-        self._prolong(found, op.refresh_ttl)
-        return Item(**_fields_of(found[0]))
+        self._prolong(chunks, op.refresh_ttl)
+        return Item(**_fields_of(chunks[0]))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         matches = _matcher(op.filter)
         if op.query and op.query.strip():
-            found = self._recalled(op, matches)
+            scored = self._recalled(op, matches)
         else:
-            listed = (one for one in self._within(op.namespace_prefix) if matches(one))
-            latest = sorted(listed, key=lambda one: (_number(one, _UPDATED), one.id), reverse=True)
-            found = [(one, None) for one in latest]
-        found = found[op.offset : op.offset + op.limit]
-        self._prolong([chunk for chunk, _ in found], op.refresh_ttl)
-        return [SearchItem(**_fields_of(chunk), score=score) for chunk, score in found]
+            chunks = [chunk for chunk in self._below(op.namespace_prefix) if matches(chunk)]
+            chunks.sort(key=lambda chunk: (_number(chunk, _UPDATED), chunk.id), reverse=True)
+            scored = [(chunk, None) for chunk in chunks]
+        scored = scored[op.offset : op.offset + op.limit]
+        self._prolong([chunk for chunk, _ in scored], op.refresh_ttl)
+        return [SearchItem(**_fields_of(chunk), score=score) for chunk, score in scored]
 
     def _recalled(
         self, op: SearchOp, matches: Callable[[Chunk], bool]
     ) -> list[tuple[Chunk, float | None]]:
-        where = _below(op.namespace_prefix, time.time())
-        narrowed = _as_where(op.filter)
-        if narrowed is not None:
-            where = {"$and": [where, narrowed]} if narrowed else where
+        where = _where(op.namespace_prefix)
+        index_filter = _index_filter(op.filter)
+        if index_filter is not None:
+            where = joined(where, index_filter or None)
             k = op.offset + op.limit
-        else:  # a filter on lists or on what lies deeper is applied to the result
+        else:  # the index cannot filter lists and nested values: rank all, then filter
             k = max(op.offset + op.limit, len(self.index.ids(where)))
         if k < 1:
             return []
-        id_ = str(uuid.uuid4())
-        recall = self.index.recall(str(op.query), k=k, where=where, id=id_)
+        recall = self.index.recall(str(op.query), k=k, where=where, id=str(uuid.uuid4()))
         announce(self.index, recall)
         return [(hit.chunk, hit.score) for hit in recall.hits if matches(hit.chunk)]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        conditions = op.match_conditions or ()
-        paths = {tuple(_path(one)) for one in self._within(())}
-        kept = {path for path in paths if all(_fits(path, one) for one in conditions)}
+        paths = {
+            path
+            for path in {_path(chunk) for chunk in self._below(())}
+            if all(_fits(path, condition) for condition in op.match_conditions or ())
+        }
         if op.max_depth is not None:
-            kept = {path[: op.max_depth] for path in kept}
-        return sorted(kept)[op.offset : op.offset + op.limit]
+            paths = {path[: op.max_depth] for path in paths}
+        return sorted(paths)[op.offset : op.offset + op.limit]
 
-    def _within(self, prefix: Sequence[str]) -> Iterator[Chunk]:
+    def _below(self, prefix: Sequence[str]) -> Iterator[Chunk]:
         """Yield the items below a prefix that have not expired."""
-        ids = self.index.ids(_below(prefix, time.time()))
+        ids = self.index.ids(_where(prefix))
         for at in range(0, len(ids), _PAGE):
             yield from self.index.get(ids[at : at + _PAGE])
 
     def _write(self, puts: Mapping[str, PutOp]) -> None:
-        kept = {id_: op for id_, op in puts.items() if op.value is not None}
-        if kept:
-            held = {one.id: one for one in self.index.get(kept)}
+        stored = {id_: op for id_, op in puts.items() if op.value is not None}
+        if stored:
+            old = {chunk.id: chunk for chunk in self.index.get(stored)}
             now = time.time()
-            self.index.add([self._chunk(id_, op, held.get(id_), now) for id_, op in kept.items()])
-        if gone := [id_ for id_ in puts if id_ not in kept]:
-            self.index.delete(gone)
+            self.index.add([self._chunk(id_, op, old.get(id_), now) for id_, op in stored.items()])
+        if deleted := [id_ for id_ in puts if id_ not in stored]:
+            self.index.delete(deleted)
         interval = (self.ttl_config or {}).get("sweep_interval_minutes")
         if puts and interval is not None and time.time() - self._swept >= interval * 60:
             self.sweep_ttl()
 
-    def _chunk(self, id_: str, op: PutOp, held: Chunk | None, now: float) -> dict[str, Any]:
+    def _chunk(self, id_: str, op: PutOp, old: Chunk | None, now: float) -> dict[str, Any]:
         value = dict(op.value or {})
-        fresh = held is None or _has_expired(held)
+        is_new = old is None or _has_expired(old)
         metadata = {
             _PATH: list(op.namespace),
-            _WITHIN: [".".join(op.namespace[: at + 1]) for at in range(len(op.namespace))],
+            _PREFIXES: [".".join(op.namespace[: at + 1]) for at in range(len(op.namespace))],
             _KEY: op.key,
             _VALUE: value,
-            _CREATED: now if held is None or fresh else held.metadata[_CREATED],
+            _CREATED: now if old is None or is_new else old.metadata[_CREATED],
             _UPDATED: now,
         }
         if op.ttl is not None:
@@ -237,30 +239,28 @@ class HebbianStore(Closing, BaseStore):
             text = "\n".join(text for path in paths for text in get_text_at_path(value, path))
         return _NO_TEXT if is_blank(storable(text)) else text
 
-    # -- what expires -----------------------------------------------------------------
+    # -- expiry ------------------------------------------------------------------------
 
     def sweep_ttl(self) -> int:
-        """Delete what has expired; return how many items that were."""
+        """Delete expired items; return how many."""
         self._swept = time.time()
-        gone = self.index.ids({_EXPIRES: {"$lte": self._swept}})
-        return self.index.delete(gone) if gone else 0
+        expired = self.index.ids({_EXPIRES: {"$lte": self._swept}})
+        return self.index.delete(expired) if expired else 0
 
-    def _prolong(self, chunks: Iterable[Chunk], wanted: bool) -> None:
-        if not wanted:
+    def _prolong(self, chunks: Iterable[Chunk], refresh_ttl: bool) -> None:
+        if not refresh_ttl:
             return
-        now, late = time.time(), []
+        now, prolonged = time.time(), []
         for chunk in chunks:
             if _TTL not in chunk.metadata:
                 continue
             seconds = _number(chunk, _TTL) * 60
-            if now + seconds - _number(chunk, _EXPIRES) > _WORTH_PROLONGING * seconds:
+            if now + seconds - _number(chunk, _EXPIRES) > _MIN_SHARE_ELAPSED * seconds:
                 metadata = {**chunk.metadata, _EXPIRES: now + seconds}
                 text = _NO_TEXT if is_blank(chunk.text) else chunk.text
-                late.append(chunk.model_copy(update={"metadata": metadata, "text": text}))
-        if late:
-            self.index.add(late)
-
-    # -- life -------------------------------------------------------------------------
+                prolonged.append(chunk.model_copy(update={"metadata": metadata, "text": text}))
+        if prolonged:
+            self.index.add(prolonged)
 
     def close(self) -> None:
         """Close the index."""
@@ -274,24 +274,23 @@ _abatch = in_thread(HebbianStore.batch)
 
 
 def _id_of(namespace: Sequence[str], key: str) -> str:
-    place = json.dumps([list(namespace), key])
-    return hashlib.sha256(place.encode()).hexdigest()[:32]
+    path = json.dumps([list(namespace), key])
+    return hashlib.sha256(path.encode()).hexdigest()[:32]
 
 
 def _fields_of(chunk: Chunk) -> dict[str, Any]:
-    held = chunk.metadata
     return {
-        "namespace": tuple(_path(chunk)),
-        "key": held[_KEY],
-        "value": held[_VALUE],
+        "namespace": _path(chunk),
+        "key": chunk.metadata[_KEY],
+        "value": chunk.metadata[_VALUE],
         "created_at": datetime.fromtimestamp(_number(chunk, _CREATED), UTC),
         "updated_at": datetime.fromtimestamp(_number(chunk, _UPDATED), UTC),
     }
 
 
-def _path(chunk: Chunk) -> list[str]:
+def _path(chunk: Chunk) -> tuple[str, ...]:
     path = chunk.metadata.get(_PATH)
-    return [str(label) for label in path] if isinstance(path, list) else []
+    return tuple(map(str, path)) if isinstance(path, list) else ()
 
 
 def _number(chunk: Chunk, field: str) -> float:
@@ -312,14 +311,14 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _check_labels(op: Op) -> None:
-    """Raise for a label with a period, which would look like two."""
+    """Raise InvalidNamespaceError for a label with a period, which would look like two."""
     labels: Sequence[object] = ()
     if isinstance(op, GetOp | PutOp):
         labels = op.namespace
     elif isinstance(op, SearchOp):
         labels = op.namespace_prefix
     elif isinstance(op, ListNamespacesOp):
-        labels = [label for one in op.match_conditions or () for label in one.path]
+        labels = [label for match in op.match_conditions or () for label in match.path]
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\0" in label:
             raise InvalidNamespaceError(
@@ -330,37 +329,40 @@ def _check_labels(op: Op) -> None:
 # -- filters ---------------------------------------------------------------------------
 
 
-def _below(prefix: Sequence[str], now: float) -> dict[str, Any]:
-    lives: dict[str, Any] = {"$not": {_EXPIRES: {"$lte": now}}}
+def _where(prefix: Sequence[str]) -> dict[str, Any]:
+    """Return a filter of the index for items below a prefix that have not expired."""
+    is_current: dict[str, Any] = {"$not": {_EXPIRES: {"$lte": time.time()}}}
     if not prefix:
-        return lives
-    return {"$and": [{_WITHIN: {"$contains": ".".join(prefix)}}, lives]}
+        return is_current
+    return {"$and": [{_PREFIXES: {"$contains": ".".join(prefix)}}, is_current]}
 
 
-def _as_where(conditions: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Write LangGraph's filter as one of ours, if it asks for plain values alone."""
+def _index_filter(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Translate LangGraph's filter to one of the index; None if it compares other than scalars."""
     where: dict[str, Any] = {}
-    for name, wanted in (conditions or {}).items():
-        operators = isinstance(wanted, Mapping) and all(key in _OPERATORS for key in wanted)
-        parts = list(wanted.values()) if operators else [wanted]
-        if "." in name or not all(isinstance(part, str | int | float) for part in parts):
+    for name, condition in (filter or {}).items():
+        is_operators = isinstance(condition, Mapping) and all(
+            key in _OPERATORS for key in condition
+        )
+        operands = list(condition.values()) if is_operators else [condition]
+        if "." in name or not all(isinstance(operand, str | int | float) for operand in operands):
             return None
-        where[f"{_VALUE}.{name}"] = wanted
+        where[f"{_VALUE}.{name}"] = condition
     return where
 
 
-def _matcher(conditions: Mapping[str, Any] | None) -> Callable[[Chunk], bool]:
-    wanted = dict(conditions or {})
+def _matcher(filter: Mapping[str, Any] | None) -> Callable[[Chunk], bool]:
+    conditions = dict(filter or {})
 
     def matches(chunk: Chunk) -> bool:
         value = chunk.metadata[_VALUE]
-        return all(_equal(_at(value, name), part) for name, part in wanted.items())
+        return all(_meets(_at(value, name), part) for name, part in conditions.items())
 
     return matches
 
 
 def _at(value: Any, name: str) -> Any:
-    """Return a field of a value; a name with periods leads deeper unless a field has it."""
+    """Return a field of a value; a name with periods is a path unless a field has that name."""
     if isinstance(value, Mapping):
         if name in value:
             return value[name]
@@ -371,44 +373,44 @@ def _at(value: Any, name: str) -> Any:
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": lambda value, wanted: bool(value == wanted),
-    "$ne": lambda value, wanted: bool(value != wanted),
-    "$gt": lambda value, wanted: _comparable(value, wanted) and bool(value > wanted),
-    "$gte": lambda value, wanted: _comparable(value, wanted) and bool(value >= wanted),
-    "$lt": lambda value, wanted: _comparable(value, wanted) and bool(value < wanted),
-    "$lte": lambda value, wanted: _comparable(value, wanted) and bool(value <= wanted),
+    "$eq": lambda value, operand: bool(value == operand),
+    "$ne": lambda value, operand: bool(value != operand),
+    "$gt": lambda value, operand: _comparable(value, operand) and bool(value > operand),
+    "$gte": lambda value, operand: _comparable(value, operand) and bool(value >= operand),
+    "$lt": lambda value, operand: _comparable(value, operand) and bool(value < operand),
+    "$lte": lambda value, operand: _comparable(value, operand) and bool(value <= operand),
 }
 
 
-def _comparable(value: Any, wanted: Any) -> bool:
-    numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
-    return numbers or (isinstance(value, str) and isinstance(wanted, str))
+def _comparable(value: Any, operand: Any) -> bool:
+    return any(isinstance(value, kind) and isinstance(operand, kind) for kind in (int | float, str))
 
 
-def _equal(value: Any, wanted: Any) -> bool:
-    """Return whether a value is as a filter wants it; of an object, as far as the filter goes."""
-    if isinstance(wanted, Mapping):
-        if any(str(key).startswith("$") for key in wanted):
-            if unknown := [key for key in wanted if key not in _OPERATORS]:
+def _meets(value: Any, condition: Any) -> bool:
+    """Return whether a value meets a condition; an object may have more fields than it names."""
+    if isinstance(condition, Mapping):
+        if any(str(key).startswith("$") for key in condition):
+            if unknown := [key for key in condition if key not in _OPERATORS]:
                 raise ParameterError(
                     f"unknown operator {unknown[0]!r}; known are {', '.join(_OPERATORS)}"
                 )
-            return all(_OPERATORS[key](value, part) for key, part in wanted.items())
+            return all(_OPERATORS[key](value, operand) for key, operand in condition.items())
         return isinstance(value, Mapping) and all(
-            _equal(value.get(key), part) for key, part in wanted.items()
+            _meets(value.get(key), part) for key, part in condition.items()
         )
-    if isinstance(wanted, list | tuple):
+    if isinstance(condition, list | tuple):
         return (
             isinstance(value, list | tuple)
-            and len(value) == len(wanted)
-            and all(map(_equal, value, wanted))
+            and len(value) == len(condition)
+            and all(map(_meets, value, condition))
         )
-    return bool(value == wanted)
+    return bool(value == condition)
 
 
 def _fits(path: Sequence[str], condition: MatchCondition) -> bool:
-    wanted = tuple(condition.path)
-    if len(path) < len(wanted):
+    """Return whether a namespace begins or ends as a condition says; ``*`` is any label."""
+    pattern = tuple(condition.path)
+    if len(path) < len(pattern):
         return False
-    own = path[: len(wanted)] if condition.match_type == "prefix" else path[-len(wanted) :]
-    return all(label in ("*", part) for part, label in zip(own, wanted, strict=bool(wanted)))
+    start = 0 if condition.match_type == "prefix" else len(path) - len(pattern)
+    return all(label in ("*", part) for part, label in zip(path[start:], pattern, strict=False))

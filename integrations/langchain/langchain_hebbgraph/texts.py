@@ -1,4 +1,4 @@
-"""Reads texts from a LangChain store, for an index that keeps none itself."""
+"""Reads texts from a LangChain store, for an index that keeps no copy of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["texts_of"]
 
 
 def texts_of(store: VectorStore | BaseStore[str, Document]) -> TextSource:
-    """Let a store give back the texts of an index opened with ``Settings(keep_text=False)``.
+    """Return a callable that reads an index's texts, for ``Settings(keep_text=False)``.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def _by_id(
             f"{type(store).__name__} has no get_by_ids, so texts cannot be read from it; keep "
             "them in the index, or hand over texts_of(docstore)"
         )
-    return lambda ids: ((one.id or "", one) for one in store.get_by_ids(list(ids)))
+    return lambda ids: ((document.id or "", document) for document in store.get_by_ids(list(ids)))
 
 
 def _text(document: Document) -> str:
-    """Return the text as :func:`to_chunk` read it when the document was added."""
+    """Return the text that :func:`to_chunk` made when the document was added."""
     try:
         return to_chunk(document, "text").text
     except InvalidChunkError:

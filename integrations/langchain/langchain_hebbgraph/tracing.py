@@ -1,4 +1,4 @@
-"""What a learner notes while chains run: LangChain's events, sorted into one Trace per root run."""
+"""Collects LangChain's events while chains run, in one trace for each root run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import Generation, LLMResult
 
-from langchain_hebbgraph.requested import request
+from langchain_hebbgraph.request import request_of
 
 __all__ = ["Call", "Prompt", "Trace", "TracingHandler"]
 
 Prompt = Sequence[BaseMessage] | str
 
-#: A run with more retrievals or model calls than this forgets the first of them.
-_MAX_NOTED = 512
-#: Open runs that are traced at once. Beyond it the oldest are given up.
+#: Retrievals and model calls traced in a run; beyond it, the first are dropped.
+_MAX_TRACED = 512
+#: Open runs traced at once; beyond it, the oldest are given up.
 MAX_OPEN = 10_000
 #: Seconds after which a run that never ended is given up.
 PATIENCE_SECONDS = 3_600.0
-#: When a stream is abandoned, the root ends before its model; the model has this long to end.
+#: When a stream is abandoned, the root ends before its model, which then has this long to end.
 GRACE_SECONDS = 60.0
 _MAX_ENDING = 1_000
 
@@ -40,7 +40,7 @@ _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
 @dataclass(slots=True)
 class Call:
-    """One call of a language model: what it was given and, once it ended, what it said."""
+    """One call of a language model: its prompts and, once it ended, its answers."""
 
     prompts: Sequence[Prompt]
     answers: Sequence[Sequence[Generation]] = ()
@@ -49,11 +49,11 @@ class Call:
 
 @dataclass(slots=True)
 class Trace:
-    """Everything below one root run. References only: nothing is read while it runs."""
+    """Everything below one root run, as references: nothing is read while it runs."""
 
     root: UUID
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    context: Mapping[str, Any] = field(default_factory=dict)  # what a run within says of itself
+    context: Mapping[str, Any] = field(default_factory=dict)  # of a run below the root
     started: float = field(default_factory=time.monotonic)
     recalls: dict[UUID, Recalled] = field(default_factory=dict)
     earlier: Sequence[Recalled] = ()  # of the same conversation
@@ -66,11 +66,11 @@ class Trace:
     failed: bool = False
     open_calls: int = 0
     is_session: bool = False
-    learner: TracingHandler | None = None  # whose it is, if it asked for it on the way
+    learner: TracingHandler | None = None  # that asked for the trace while it ran
 
     @property
     def complete(self) -> bool:
-        """Whether nothing more is to come."""
+        """Whether the root and all model calls have ended."""
         return self.ended is not None and self.open_calls <= 0
 
     def finish(self, output: Any = None) -> None:
@@ -83,7 +83,7 @@ class Trace:
         _bound(self.recalls)
 
     def note_documents(self, run_id: UUID, documents: Sequence[Document]) -> None:
-        """Add what another retriever returned: a formatter gives keys to it as well."""
+        """Add the documents of another retriever, which have keys in the prompt as well."""
         self.foreign[run_id] = documents
         _bound(self.foreign)
 
@@ -94,7 +94,7 @@ class Trace:
         _bound(self.calls)
 
     def end_call(self, run_id: UUID, answers: Sequence[Sequence[Generation]] | None) -> None:
-        """Note what a model said; None if it failed."""
+        """Add the answers of a model call; None if it failed."""
         call = self.calls.get(run_id)
         if call is None or call.ended:
             return
@@ -106,13 +106,13 @@ class Trace:
             call.answers = answers
 
 
-def _bound(noted: dict[UUID, Any]) -> None:
-    while len(noted) > _MAX_NOTED:
-        del noted[next(iter(noted))]
+def _bound(traced: dict[UUID, Any]) -> None:
+    while len(traced) > _MAX_TRACED:
+        del traced[next(iter(traced))]
 
 
 class TracingHandler(BaseCallbackHandler, ABC):
-    """Callback handler that hands over a trace of each root run when it is complete."""
+    """Callback handler that passes on the trace of each root run once it is complete."""
 
     raise_error = False
 
@@ -124,13 +124,13 @@ class TracingHandler(BaseCallbackHandler, ABC):
 
     @abstractmethod
     def _completed(self, trace: Trace) -> None:
-        """Take over a trace to which nothing will be added."""
+        """Use a trace that is complete."""
 
     def _session(self) -> Trace | None:
-        """Return the trace of the session that the present context is in."""
+        """Return the trace of the current session."""
         return None
 
-    # -- what LangChain calls -----------------------------------------------------------
+    # -- events --------------------------------------------------------------------------
 
     def on_chain_start(
         self,
@@ -142,14 +142,14 @@ class TracingHandler(BaseCallbackHandler, ABC):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note a run."""
+        """Trace a run."""
         self._started(run_id, parent_run_id, metadata)
 
-    # LangChain hands the question, or what a tool is given, on by position.
+    # LangChain passes the inputs by position.
     on_retriever_start = on_chain_start  # type: ignore[assignment]
 
     def on_tool_start(self, serialized: dict[str, Any], input_str: str, **kwargs: Any) -> None:
-        """Note a tool that ran."""
+        """Trace a tool."""
         run = (kwargs["run_id"], kwargs.get("parent_run_id"), kwargs.get("metadata"))
         self._started(*run).tools.add(str((serialized or {}).get("name") or kwargs.get("name")))
 
@@ -163,7 +163,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note what a model was given: a chat model messages, a text model texts."""
+        """Trace a model call: messages for a chat model, texts for a text model."""
         with self._lock:
             self._started(run_id, parent_run_id, metadata).start_call(run_id, messages)
 
@@ -172,7 +172,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
     def on_hebbian_recall(
         self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
     ) -> None:
-        """Note a recall; our retrievers and vector stores announce it."""
+        """Trace a recall, as :func:`~langchain_hebbgraph.base.announce` reports it."""
         with self._lock:
             trace = self._trace_of.get(run_id) or self._trace_of.get(parent_run_id)
             if trace is None:
@@ -186,7 +186,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
     def on_retriever_end(
         self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        """Note what was returned."""
+        """Trace the documents of a retriever."""
         with self._lock:
             if (trace := self._trace_of.get(run_id)) is not None:
                 if run_id not in trace.recalls:
@@ -194,7 +194,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
                 self._ended(run_id, trace, documents)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that a run ended."""
+        """Trace the end of a run."""
         with self._lock:
             if (trace := self._trace_of.get(run_id)) is not None:
                 self._ended(run_id, trace, outputs)
@@ -202,27 +202,27 @@ class TracingHandler(BaseCallbackHandler, ABC):
     on_tool_end = on_chain_end  # type: ignore[assignment]
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note what a model said."""
-        self._said(run_id, response)
+        """Trace a model's answer."""
+        self._call_ended(run_id, response)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a failed call; of an abandoned stream, keep what the model had said."""
-        self._said(run_id, kwargs.get("response") if isinstance(error, _ABANDONED) else None)
+        """Drop a failed call; of an abandoned stream, keep the text so far."""
+        self._call_ended(run_id, kwargs.get("response") if isinstance(error, _ABANDONED) else None)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Note that a run failed: at the root, its answer teaches nothing."""
+        """Trace a failure; if the root fails, its answer teaches nothing."""
         with self._lock:
             trace = self._trace_of.get(run_id)
             if trace is not None and trace.root == run_id and not trace.is_session:
                 if not isinstance(error, _ABANDONED):
                     trace.failed = True
-                    trace.open_calls = 0  # the error came up from below: nothing follows
+                    trace.open_calls = 0  # the calls below have ended with the same error
                 self._ended(run_id, trace, None)
 
     on_tool_error = on_chain_error
     on_retriever_error = on_chain_error
 
-    # -- keeping traces -----------------------------------------------------------------
+    # -- traces --------------------------------------------------------------------------
 
     def _started(
         self, run_id: UUID, parent: UUID | None, metadata: Mapping[str, Any] | None
@@ -235,12 +235,12 @@ class TracingHandler(BaseCallbackHandler, ABC):
                 trace = Trace(run_id, metadata or {})
                 self._keep(trace)
             elif not trace.context:
-                trace.context = request()
+                trace.context = request_of()
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace
 
-    def _said(self, run_id: UUID, response: LLMResult | None) -> None:
+    def _call_ended(self, run_id: UUID, response: LLMResult | None) -> None:
         with self._lock:
             trace = self._trace_of.get(run_id)
             if trace is None:
@@ -256,7 +256,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
             self._settle(trace)
 
     def _keep(self, trace: Trace) -> None:
-        """Take in a new trace, and give up old ones that will not complete any more."""
+        """Keep a new trace, and give up old ones that will not complete any more."""
         self._traces[trace.root] = trace
         while self._ending:
             oldest = next(iter(self._ending.values()))
@@ -273,7 +273,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
             self._drop(oldest)
 
     def _settle(self, trace: Trace) -> None:
-        """Hand a trace over once nothing more is to come."""
+        """Pass a trace on if it is complete."""
         if trace.complete:
             self._drop(trace)
             self._completed(trace)

@@ -1,4 +1,4 @@
-"""What LangChain has in place of node parsers: document transformers."""
+"""Document transformers: a tagger and a text splitter."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["HebbianTextSplitter", "TagTransformer"]
 class TagTransformer(BaseDocumentTransformer):
     """Write tags into the metadata of documents, where they can be seen and filtered.
 
-    An index tags what it is given by itself; this is for tags that a model finds, or for
-    seeing what hebbgraph sees. It is pure: documents go in unchanged, copies come out.
+    An index finds tags by itself; use this for tags that a model finds, or to see those of
+    hebbgraph. Returns copies of the documents.
 
     Parameters
     ----------
     tagger : callable, optional
-        ``Chunk -> iterable of str``, such as a call of a language model. Left out, the
-        phrases that hebbgraph itself proposes for the text alone.
+        ``Chunk -> iterable of str``, such as a call of a language model. Left out, the phrases
+        that hebbgraph proposes for the text alone.
     tags_key : str
         The metadata field. The index reads ``"tags"``.
     max_tags : int, optional
-        At most so many are kept of those found.
+        The most tags to add.
 
     Examples
     --------
@@ -58,38 +58,38 @@ class TagTransformer(BaseDocumentTransformer):
     def transform_documents(
         self, documents: Sequence[Document], **kwargs: Any
     ) -> Sequence[Document]:
-        """Return copies whose metadata has tags; those that they had stay in front."""
+        """Return copies with tags in their metadata, after those that they already have."""
         return [self._tagged(document) for document in documents]
 
     def _tagged(self, document: Document) -> Document:
         chunk = to_chunk(document)
         if self.tagger is not None:
-            found: Iterable[str] = self.tagger(chunk)
+            tags: Iterable[str] = self.tagger(chunk)
         else:
-            names = candidates(chunk.text, chunk.title)
-            names_first = sorted(names, key=lambda one: one.kind in ("term", "noun"))
-            found = (display(one.key) for one in names_first)
-        given = document.metadata.get(self.tags_key)
-        kept = [tag for tag in given if isinstance(tag, str)] if isinstance(given, list) else []
-        fresh = [tag for tag in dict.fromkeys(found) if tag not in kept]
-        metadata = {**document.metadata, self.tags_key: kept + fresh[: self.max_tags]}
+            phrases = candidates(chunk.text, chunk.title)
+            names_first = sorted(phrases, key=lambda phrase: phrase.kind in ("term", "noun"))
+            tags = (display(phrase.key) for phrase in names_first)
+        value = document.metadata.get(self.tags_key)
+        present = [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []
+        new = [tag for tag in dict.fromkeys(tags) if tag not in present]
+        metadata = {**document.metadata, self.tags_key: present + new[: self.max_tags]}
         return document.model_copy(update={"metadata": metadata})
 
 
 class HebbianTextSplitter(BaseDocumentTransformer):
     r"""Split documents at their headings, and give every piece a stable id.
 
-    A ``source`` that ends in ``.rst``, ``.ipynb`` or like source code is read as that, all others
-    as Markdown or plain text.
+    The ending of ``source`` selects the format: ``.rst``, ``.ipynb``, source code; otherwise
+    Markdown or plain text.
 
-    The headings above a piece stand in its first line and among its tags; its ``title``
-    is the document's. A piece that an edit elsewhere leaves alone keeps its id, and with
-    it what was learned about it.
+    The headings above a piece are its first line and among its tags; its ``title`` is the
+    document's. A piece keeps its id, and what was learned about it, when other parts of the
+    document are edited.
 
     Parameters
     ----------
     chunk_tokens : (int, int)
-        Least and most tokens of a piece.
+        The least and most tokens of a piece.
     count_tokens : callable
         ``str -> int``. Left out, a quarter of the UTF-8 bytes.
 
@@ -117,13 +117,13 @@ class HebbianTextSplitter(BaseDocumentTransformer):
         return self.split_documents(documents)
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the pieces of all documents, each with the metadata of its own."""
+        """Return the pieces of all documents, each with its document's metadata."""
         return [piece for document in documents for piece in self._split(document)]
 
     def create_documents(
         self, texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
     ) -> list[Document]:
-        """Split texts; each piece has the metadata of its text."""
+        """Split texts; each piece has its text's metadata."""
         if metadatas is None:
             return self.split_documents(Document(text) for text in texts)
         pairs = zip(texts, metadatas, strict=True)
@@ -134,7 +134,7 @@ class HebbianTextSplitter(BaseDocumentTransformer):
         return [piece.page_content for piece in self._split(Document(text))]
 
     def _split(self, document: Document) -> list[Document]:
-        # Not its text: a longer one than a chunk may have is what has to be split.
+        # Without the text, which may be too long for a chunk.
         whole = to_chunk(document.model_copy(update={"page_content": ""}), "whole")
         digest = hashlib.sha256(document.page_content.encode("utf-8", "replace")).hexdigest()
         origin = whole.document_id or document.id or digest[:32]
@@ -143,19 +143,21 @@ class HebbianTextSplitter(BaseDocumentTransformer):
         return [self._piece(document, piece) for piece in pieces]
 
     def _piece(self, document: Document, piece: Chunk) -> Document:
-        own = {name: piece.metadata[name] for name in ("headings", "position")}
-        given = document.metadata.get(TAGS)
-        tags = [*(given if isinstance(given, list) else []), *piece.tags]
-        metadata = {**document.metadata, **own}
+        value = document.metadata.get(TAGS)
+        tags = [*(value if isinstance(value, list) else []), *piece.tags]
+        metadata = {
+            **document.metadata,
+            **{name: piece.metadata[name] for name in ("headings", "position")},
+        }
         if piece.title:
             metadata[TITLE] = piece.title
         if tags:
             metadata[TAGS] = list(dict.fromkeys(tags))
         for name, links in ((ADDRESSES, piece.addresses), (REFERENCES, piece.references)):
-            if name == REFERENCES or SOURCE in metadata:  # without one the path is made up
-                held = [*readable_links(metadata.get(name), MAX_REFERENCES), *links]
-                if held:
-                    metadata[name] = list(dict.fromkeys(held))
+            if name == REFERENCES or SOURCE in metadata:  # without a source, addresses are made up
+                all_links = [*readable_links(metadata.get(name), MAX_REFERENCES), *links]
+                if all_links:
+                    metadata[name] = list(dict.fromkeys(all_links))
         if piece.document_id:
             metadata.setdefault(SOURCE, piece.document_id)
         return Document(id=piece.id, page_content=piece.text, metadata=metadata)

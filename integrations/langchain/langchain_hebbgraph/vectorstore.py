@@ -1,4 +1,4 @@
-"""HebbianVectorStore: the index behind LangChain's storage interface."""
+"""HebbianVectorStore: an index behind LangChain's vector store interface."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from langchain_hebbgraph.conversion import (
     to_chunk,
     to_document,
 )
-from langchain_hebbgraph.options import OF_RECALL, check_read, open_index
+from langchain_hebbgraph.options import RECALL_OPTIONS, check_search_type, open_index
 from langchain_hebbgraph.writing import with_ids, write
 
 __all__ = ["HebbianVectorStore"]
 
 Scored: TypeAlias = list[tuple[Document, float]]
 
-#: What ``langchain_core.indexing`` hands on to every store.
-_PASSED_OVER = frozenset({"batch_size"})
+#: Arguments that ``langchain_core.indexing`` passes to every store.
+_IGNORED = frozenset({"batch_size"})
 
-#: A question without words: only its vector speaks.
+#: The query of a search by vector alone.
 _NO_WORDS = "*"
 
 _run: ContextVar[CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun | None] = (
     ContextVar("langchain_hebbgraph_run", default=None)
 )
-"""The retriever run that a search belongs to."""
+"""The run of the retriever that is searching."""
 
 
 class HebbianVectorStore(VectorStore):
@@ -68,11 +68,11 @@ class HebbianVectorStore(VectorStore):
         location: str or Path
             A directory, ``":memory:"`` or a database URL.
         index: HebbianIndex, optional
-            One that is open already, in place of ``location``.
+            An open one, in place of ``location``.
         strategy: str
             ``"spreading"``, or one of the published rivals.
         open_options: dict, optional
-            More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``.
+            More arguments of ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``.
 
     Instantiate:
         .. code-block:: python
@@ -118,7 +118,7 @@ class HebbianVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings | None:
-        """What queries and documents are embedded with, if anything is."""
+        """The embedding of queries and documents, if any."""
         return self._embedding
 
     # -- writing ----------------------------------------------------------------------
@@ -126,25 +126,25 @@ class HebbianVectorStore(VectorStore):
     def add_documents(
         self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
     ) -> list[str]:
-        """Add documents; those whose id is held are replaced.
+        """Add documents; the same id replaces.
 
         Parameters
         ----------
         documents : list of Document
-            They stay as they are. Where there is no id, one is made of content and
-            metadata. Those without text and title are skipped, with a warning.
+            They are not modified. A document without an id gets one made of content and
+            metadata; one without text and title is skipped, with a warning.
         ids : list of str, optional
-            They go before the documents' own.
+            In place of the documents' own.
 
         Returns
         -------
         list of str
-            The ids, in order, also of those skipped.
+            The ids, in order, including skipped ones.
         """
-        check_names(kwargs.keys() - _PASSED_OVER, ("documents", "ids"), of="add_documents")
-        own = with_ids(documents, ids)
-        write(self.index, own)
-        return [document.id or "" for document in own]
+        check_names(kwargs.keys() - _IGNORED, ("documents", "ids"), of="add_documents")
+        documents = with_ids(documents, ids)
+        write(self.index, documents)
+        return [document.id or "" for document in documents]
 
     def add_texts(
         self,
@@ -154,7 +154,7 @@ class HebbianVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Add texts, and metadata of each; see :meth:`add_documents`."""
+        """Add texts with their metadata; see :meth:`add_documents`."""
         return self.add_documents(documents_of_texts(texts, metadatas), ids=ids, **kwargs)
 
     def add_embeddings(
@@ -164,12 +164,12 @@ class HebbianVectorStore(VectorStore):
         *,
         ids: Sequence[str] | None = None,
     ) -> list[str]:
-        """Take texts over with the vectors that another store has of them: nothing is embedded.
+        """Add texts with their vectors, such as those of another store: nothing is embedded.
 
         Parameters
         ----------
         text_embeddings : iterable of (str, sequence of float)
-            Made by the model that this store embeds questions with.
+            The vectors are of the model that embeds questions.
         metadatas, ids
             As for :meth:`add_texts`.
 
@@ -182,13 +182,14 @@ class HebbianVectorStore(VectorStore):
         """
         self._check_embeds()
         pairs = list(text_embeddings)
-        own = with_ids(documents_of_texts([text for text, _ in pairs], metadatas), ids)
-        # Under the text that would be embedded: a title stands before it.
+        documents = with_ids(documents_of_texts([text for text, _ in pairs], metadatas), ids)
+        # By the text that would be embedded, which begins with the title.
         vectors = {
-            passage_text(to_chunk(one)): vector for one, (_, vector) in zip(own, pairs, strict=True)
+            passage_text(to_chunk(document)): vector
+            for document, (_, vector) in zip(documents, pairs, strict=True)
         }
         with given_vectors(vectors):
-            return self.add_documents(own)
+            return self.add_documents(documents)
 
     # mypy takes the parameters of these twins from the base class, which is wider.
     aadd_texts = in_thread(add_texts)  # type: ignore[arg-type]
@@ -200,10 +201,7 @@ class HebbianVectorStore(VectorStore):
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
     ) -> bool | None:
-        """Delete by id, or all that came from one source; without either, everything.
-
-        What is not there is passed over.
-        """
+        """Delete by id, or all of one source; without either, everything. Ignores unknown ids."""
         check_names(kwargs, ("ids", "document_id"), of="delete")
         if ids is None and document_id is None:
             ids = self.index.ids()
@@ -213,7 +211,7 @@ class HebbianVectorStore(VectorStore):
     adelete = in_thread(delete)  # type: ignore[arg-type]
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents that are there, in the order of their ids."""
+        """Return the documents that exist, in the order of their ids."""
         return [to_document(chunk) for chunk in self.index.get(ids)]
 
     aget_by_ids = in_thread(get_by_ids)  # type: ignore[arg-type]
@@ -243,9 +241,9 @@ class HebbianVectorStore(VectorStore):
     ) -> Self:
         """Make a store and add documents; further arguments are those of the constructor."""
         check_names(kwargs, signature(cls).parameters, of=cls.__name__)
-        given = with_ids(documents, ids)
+        documents = with_ids(documents, ids)
         store = cls(embedding, **kwargs)
-        store.add_documents(given)
+        store.add_documents(documents)
         return store
 
     # -- searching --------------------------------------------------------------------
@@ -292,13 +290,13 @@ class HebbianVectorStore(VectorStore):
         filter: Filter = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return documents that are both active and unlike each other.
+        """Return active documents that differ from each other.
 
-        How alike two are is the cosine of their term counts: near-duplicates share their
-        words, and nothing is embedded again.
+        Their similarity is the cosine of their term counts: near-duplicates share their words,
+        and nothing is embedded again.
         """
         hits = self._hits(query, max(k, fetch_k), filter, kwargs)
-        return _unlike(hits, k, lambda_mult)
+        return _diverse(hits, k, lambda_mult)
 
     amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
@@ -313,7 +311,7 @@ class HebbianVectorStore(VectorStore):
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
         hits = self._hits(None, max(k, fetch_k), filter, kwargs, vector=embedding)
-        return _unlike(hits, k, lambda_mult)
+        return _diverse(hits, k, lambda_mult)
 
     def _check_embeds(self) -> None:
         if not self.index.embeds:
@@ -326,78 +324,79 @@ class HebbianVectorStore(VectorStore):
         self,
         query: str | None,
         k: int,
-        where: Filter,
-        given: dict[str, Any],
+        filters: Filter | tuple[Filter, ...],
+        options: dict[str, Any],
         vector: Sequence[float] | None = None,
     ) -> Sequence[Hit]:
-        """Ask the index, and tell the learners: those of the retriever's run, or of the chain's."""
-        check_names(given, ("k", "filter", "strategy", *OF_RECALL), of="a search")
+        """Ask the index, and report the recall to the run of the retriever, or of the chain."""
+        check_names(options, ("k", "filter", "strategy", *RECALL_OPTIONS), of="a search")
         if vector is not None:
             self._check_embeds()
         run = _run.get()
         recall = self.index.recall(
             _NO_WORDS if query is None else query,
             k=k,
-            where=reduce(joined, map(chunk_filter, where))
-            if isinstance(where, tuple)
-            else chunk_filter(where),
+            where=reduce(joined, map(chunk_filter, filters))
+            if isinstance(filters, tuple)
+            else chunk_filter(filters),
             vector=vector,
-            strategy=given.get("strategy", self.strategy),
-            as_of=given.get("as_of"),
-            history=turns_of(given.get("history") or ()),
+            strategy=options.get("strategy", self.strategy),
+            as_of=options.get("as_of"),
+            history=turns_of(options.get("history") or ()),
             id=str(uuid.uuid4() if run is None else run.run_id),
         )
         announce(self.index, recall, run)
         return recall.hits
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
-        """Return a retriever; see :meth:`VectorStore.as_retriever` for its arguments."""
+        """Return a retriever; arguments are those of :meth:`VectorStore.as_retriever`."""
         known = set(HebbianVectorStoreRetriever.model_fields) - {"vectorstore"}
         instead = dict.fromkeys(
             ("k", "filter", "strategy", "score_threshold"),
             'it goes into search_kwargs, such as search_kwargs={"k": 3}',
         )
         check_names(kwargs, sorted(known), of="as_retriever", instead=instead)
-        check_read(kwargs.get("search_kwargs") or {}, kwargs.get("search_type", "similarity"))
+        search_type = kwargs.get("search_type", "similarity")
+        check_search_type(kwargs.get("search_kwargs") or {}, search_type)
         tags = kwargs.pop("tags", None) or [*self._get_retriever_tags()]
         return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
 
 
 class HebbianVectorStoreRetriever(VectorStoreRetriever):
-    """A VectorStoreRetriever whose run's id is the recall's, so that learners find it.
+    """A VectorStoreRetriever whose recalls have the id of its run, so that learners find them.
 
     A call's filter is joined with that of ``search_kwargs``.
     """
 
     @contextmanager
     def _searching(self, run: Any, kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        own = self.search_kwargs.get("filter")
+        filter = self.search_kwargs.get("filter")
+        if filter and "filter" in kwargs:
+            kwargs = {**kwargs, "filter": (filter, kwargs["filter"])}
         token = _run.set(run)
         try:
-            yield kwargs | (
-                {"filter": (own, kwargs["filter"])} if own and "filter" in kwargs else {}
-            )
+            yield kwargs
         finally:
             _run.reset(token)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        with self._searching(run_manager, kwargs) as given:
-            return super()._get_relevant_documents(query, run_manager=run_manager, **given)
+        with self._searching(run_manager, kwargs) as kwargs:
+            return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        with self._searching(run_manager, kwargs) as given:
-            return await super()._aget_relevant_documents(query, run_manager=run_manager, **given)
+        with self._searching(run_manager, kwargs) as kwargs:
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
 
 
 def relevance(score: float) -> float:
-    """Scale a score to [0, 1]; 0 is what nothing speaks for."""
+    """Clip a score to [0, 1]; 0 means that nothing speaks for a document."""
     return min(1.0, max(0.0, score))
 
 
-def _unlike(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Document]:
+def _diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Document]:
     chosen = diverse_hits(hits, k, diversity=1.0 - lambda_mult)
     return [to_document(hit.chunk) for hit in chosen]

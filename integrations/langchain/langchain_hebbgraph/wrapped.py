@@ -1,4 +1,4 @@
-"""A store that the application has: searched for seeds, and asked how its documents read now."""
+"""The application's own store beneath a graph: searched for seeds, and read by id."""
 
 from __future__ import annotations
 
@@ -7,31 +7,39 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import isfunction, signature
 from typing import Any
 
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.adapters.seed_vectors import (
+    EmbeddedTexts,
+    NumberedVectors,
+    SeedVectors,
+    included_vectors,
+)
 from hebbgraph.calling import Steps
 from hebbgraph.protocols import VectorSource
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_hebbgraph.conversion import stable_id
 
-__all__ = ["Found", "Wrapped"]
+__all__ = ["Seeds", "WrappedStore", "vectors_of"]
 
 logger = logging.getLogger(__name__)
 
 _PAGE = 500
 _BY_VECTOR, _WITH_SCORE = "similarity_search_by_vector", "similarity_search_with_score"
-#: Kinds of stores of which it was said that they cannot be asked by id.
-_TOLD: set[str] = set()
+#: Kinds of stores for which the warning that they cannot be read by id was logged.
+_WARNED: set[str] = set()
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a store's search brought up: documents and scores by id, best first.
+class Seeds:
+    """The results of a store's search: documents and scores by id, best first.
 
-    ``vector`` is the question's, if the store's vectors can be compared with it.
+    ``vector`` is the question's, if it can be compared with the store's vectors.
     """
 
     documents: Mapping[str, Document] = field(default_factory=dict)
@@ -40,18 +48,18 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Wrapped:
+class WrappedStore:
     """A vector store, or any retriever, beneath a graph.
 
     Parameters
     ----------
     source : VectorStore or BaseRetriever
     k : int
-        How many documents a vector store is asked for.
+        How many seeds to ask a vector store for.
     kwargs : mapping
-        What its search is called with.
+        Passed to its search.
     vectors : VectorSource, optional
-        Gives the vectors of the store's documents by id.
+        Returns the vectors of the store's documents by id.
     """
 
     source: VectorStore | BaseRetriever
@@ -59,60 +67,57 @@ class Wrapped:
     kwargs: Mapping[str, Any]
     vectors: VectorSource | None = None
 
-    # -- seeds ------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------
 
-    def search(self, query: str, run_manager: Any) -> Steps[Found]:
+    def search(self, query: str, run_manager: Any) -> Steps[Seeds]:
         """Search for seeds."""
-        source, asked = self.source, {"k": self.k, **self.kwargs}
+        source, kwargs = self.source, {"k": self.k, **self.kwargs}
         if isinstance(source, BaseRetriever):
-            config: Any = {"callbacks": run_manager.get_child()}
-            given = (query, config)
-            return _ranked(
-                (
-                    yield (
-                        partial(source.invoke, *given, **self.kwargs),
-                        partial(source.ainvoke, *given, **self.kwargs),
-                    )
-                )
+            call: Any = (query, {"callbacks": run_manager.get_child()})
+            documents = yield (
+                partial(source.invoke, *call, **self.kwargs),
+                partial(source.ainvoke, *call, **self.kwargs),
             )
+            return _ranked(documents)
         if self.vectors is not None and (model := source.embeddings) is not None:
             vector = yield partial(model.embed_query, query), partial(model.aembed_query, query)
-            name, about = ("similarity_search", query)
-            if _is_own(source, _BY_VECTOR):
-                name, about = _BY_VECTOR, vector
-            found = yield _twins(source, name, about, asked)
-            return replace(_ranked(found), vector=vector)
-        if _is_own(source, _WITH_SCORE):
-            return _scored((yield _twins(source, _WITH_SCORE, query, asked)))
-        return _ranked((yield _twins(source, "similarity_search", query, asked)))
+            if _implements(source, _BY_VECTOR):
+                documents = yield _twins(source, _BY_VECTOR, vector, kwargs)
+            else:
+                documents = yield _twins(source, "similarity_search", query, kwargs)
+            return replace(_ranked(documents), vector=vector)
+        if _implements(source, _WITH_SCORE):
+            return _scored((yield _twins(source, _WITH_SCORE, query, kwargs)))
+        return _ranked((yield _twins(source, "similarity_search", query, kwargs)))
 
-    # -- what it holds ----------------------------------------------------------------
+    # -- reading and writing -----------------------------------------------------------
 
     @property
-    def tells(self) -> bool:
-        """Whether it can be asked for documents by id."""
+    def is_readable(self) -> bool:
+        """Whether documents can be read by id."""
         return (
             isinstance(self.source, VectorStore)
             and type(self.source).get_by_ids is not VectorStore.get_by_ids
         )
 
-    def current(self, ids: Iterable[str]) -> dict[str, Document]:
-        """Return those of these documents that it holds, as they are now."""
+    def read(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Return the documents of these ids that the store has now."""
         wanted, source = list(ids), self.source
         assert isinstance(source, VectorStore)
         pages = (wanted[at : at + _PAGE] for at in range(0, len(wanted), _PAGE))
-        return {one.id: one for page in pages for one in source.get_by_ids(page) if one.id}
+        documents = (document for page in pages for document in source.get_by_ids(page))
+        return {document.id: document for document in documents if document.id}
 
-    def told(self, ids: Iterable[str]) -> dict[str, Document] | None:
-        """Return the same, or None if it cannot be asked: a search goes on without it."""
-        if not self.tells:
+    def try_read(self, ids: Iterable[str]) -> dict[str, Document] | None:
+        """Read documents; None if the store cannot, which is logged once."""
+        if not self.is_readable:
             return None
         try:
-            return self.current(ids)
+            return self.read(ids)
         except Exception as error:
             kind = type(self.source).__name__
-            if kind not in _TOLD:
-                _TOLD.add(kind)
+            if kind not in _WARNED:
+                _WARNED.add(kind)
                 logger.warning(
                     "%s cannot be asked for documents by id (%s: %s): what is deleted or edited "
                     "there comes back as it was until it is refreshed",
@@ -123,50 +128,88 @@ class Wrapped:
             return None
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Add documents to a vector store; a retriever has none."""
+        """Add documents to a vector store; does nothing over a retriever."""
         if isinstance(self.source, VectorStore) and documents:
             self.source.add_documents(list(documents), ids=[document.id for document in documents])
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete documents from a vector store; what it does not hold is passed over."""
-        if not isinstance(self.source, VectorStore):
-            return
-        told = self.told(ids)
-        held = list(ids if told is None else told)
-        if held:
-            self.source.delete(held)
+        """Delete documents from a vector store; ignores ids that it lacks."""
+        if isinstance(self.source, VectorStore):
+            present = self.try_read(ids)
+            if deleted := list(ids if present is None else present):
+                self.source.delete(deleted)
 
 
-def _twins(store: VectorStore, name: str, about: Any, asked: dict[str, Any]) -> Any:
-    return tuple(partial(getattr(store, one), about, **asked) for one in (name, f"a{name}"))
+def _twins(store: VectorStore, method: str, query: Any, kwargs: dict[str, Any]) -> Any:
+    """Return the calls of a method and of its async twin."""
+    return tuple(partial(getattr(store, name), query, **kwargs) for name in (method, f"a{method}"))
 
 
-def _is_own(store: VectorStore, search: str) -> bool:
-    """Return whether this search is the store's own, and no older than its plain search."""
-    kinds = type(store).__mro__
-    this, plain = (
-        next(at for at, one in enumerate(kinds) if name in vars(one))
-        for name in (search, "similarity_search")
+def _implements(store: VectorStore, method: str) -> bool:
+    """Return whether a store has this search, and no subclass has overridden only the plain one."""
+    classes = type(store).__mro__
+    own, plain = (
+        next(at for at, kind in enumerate(classes) if name in vars(kind))
+        for name in (method, "similarity_search")
     )
-    return this <= plain
+    return own <= plain
 
 
-def _ranked(documents: Iterable[Document]) -> Found:
+def _ranked(documents: Iterable[Document]) -> Seeds:
     by_id: dict[str, Document] = {}
     for document in documents:
         by_id.setdefault(stable_id(document), document)
     # Similarities fall about evenly with the logarithm of the rank.
-    return Found(by_id, [(id_, -math.log(rank)) for rank, id_ in enumerate(by_id, 1)])
+    return Seeds(by_id, [(id_, -math.log(rank)) for rank, id_ in enumerate(by_id, 1)])
 
 
-def _scored(pairs: Sequence[tuple[Document, float]]) -> Found:
-    """Take scores as they come; what grows from the best on is a distance."""
-    by_rank = _ranked(document for document, _ in pairs)
+def _scored(pairs: Sequence[tuple[Document, float]]) -> Seeds:
+    """Use scores as they are; scores that grow from the best on are distances."""
+    ranked = _ranked(document for document, _ in pairs)
     scores: dict[str, float] = {}
     for document, score in pairs:
         scores.setdefault(stable_id(document), float(score))
     values = list(scores.values())
     if not values or not all(map(math.isfinite, values)) or values[0] == values[-1]:
-        return by_rank
+        return ranked
     sign = -1.0 if values[0] < values[-1] else 1.0
-    return Found(by_rank.documents, [(id_, sign * score) for id_, score in scores.items()])
+    return Seeds(ranked.documents, [(id_, sign * score) for id_, score in scores.items()])
+
+
+def vectors_of(store: Any, seed_vectors: SeedVectors, index: HebbianIndex) -> VectorSource | None:
+    """Return a callable that reads a store's vectors by id; None if nothing can.
+
+    Parameters
+    ----------
+    store : VectorStore or BaseRetriever
+    seed_vectors : callable, "embed" or None
+        See :class:`~langchain_hebbgraph.options.SearchOptions`.
+    index : HebbianIndex
+        Has the texts to embed.
+    """
+    if not isinstance(store, VectorStore) or store.embeddings is None:
+        if seed_vectors is not None:
+            raise ParameterError(
+                f"seed_vectors needs a vector store with embeddings, got {type(store).__name__}; "
+                "the question is embedded too"
+            )
+        return None
+    if callable(seed_vectors):
+        return seed_vectors
+    if seed_vectors == "embed":
+        return EmbeddedTexts(
+            lambda ids: {chunk.id: chunk.text for chunk in index.get(ids)},
+            store.embeddings.embed_documents,
+        )
+    if isinstance(store, InMemoryVectorStore):
+        rows = store.store
+        return lambda ids: {id_: rows[id_]["vector"] for id_ in ids if id_ in rows}
+    if hasattr(store, "index_to_docstore_id"):
+        faiss: Any = store
+        return NumberedVectors(
+            lambda: faiss.index_to_docstore_id, lambda number: faiss.index.reconstruct(number)
+        )
+    get = getattr(type(store), "get", None)
+    if isfunction(get) and "include" in signature(get).parameters:  # Chroma
+        return included_vectors(partial(get, store))
+    return None

@@ -1,4 +1,4 @@
-"""Documents into an index, and into the store beneath it if there is one."""
+"""Writes documents to an index, and to the store beneath it if there is one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, Paramet
 from hebbgraph.ingest import Intake, OnError
 from langchain_core.documents import Document
 
-from langchain_hebbgraph.conversion import documents_of, fields_of, stable_id, to_chunk
-from langchain_hebbgraph.wrapped import Wrapped
+from langchain_hebbgraph.conversion import check_documents, fields_of, stable_id, to_chunk
+from langchain_hebbgraph.wrapped import WrappedStore
 
-__all__ = ["as_now", "changed", "with_ids", "write", "write_current"]
+__all__ = ["differs", "sync", "updated_fields", "with_ids", "write"]
 
 
 def write(
@@ -21,7 +21,7 @@ def write(
     *,
     refresh: bool = False,
     delete_missing: bool = False,
-    wrapped: Wrapped | None = None,
+    wrapped: WrappedStore | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
 ) -> AddReport:
@@ -33,84 +33,86 @@ def write(
     documents : sequence of Document
         With ids.
     refresh : bool
-        Whether whatever else the index holds of their sources goes.
+        Whether to delete all else that the index has of their sources.
     delete_missing : bool
-        Whether all that is not among them goes too.
-    wrapped : Wrapped, optional
-        The store that takes and loses the same documents.
+        Whether to delete all other documents, too.
+    wrapped : WrappedStore, optional
+        Changed in the same way.
     on_error, strict
         As for ``HebbianIndex.add``.
     """
     fields = [fields_of(document) for document in documents]
     intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
-    taken = {chunk.id: (at, chunk) for at, chunk in intake.take(fields)}
-    if wrapped is not None:
-        wrapped.add([documents[at] for at, _ in taken.values()])
+    taken = {chunk.id: (position, chunk) for position, chunk in intake.take(fields)}
     chunks = [chunk for _, chunk in taken.values()]
+    if wrapped is not None:
+        wrapped.add([documents[position] for position, _ in taken.values()])
     intake.tell()
     if not refresh:
         report = index.add(chunks)
     else:
-        emptied = [fields[failed.position] for failed in intake.failed]
-        sources = {one["document_id"] for one in emptied if one["document_id"]}
-        lost = sorted({one["id"] for one in emptied} - taken.keys())
-        gone = [] if wrapped is None else _gone(index, chunks, sources, delete_missing)
+        skipped = [fields[failed.position] for failed in intake.failed]
+        sources = {one["document_id"] for one in skipped if one["document_id"]}
+        emptied = sorted({one["id"] for one in skipped} - taken.keys())
+        outdated = [] if wrapped is None else _outdated(index, chunks, sources, delete_missing)
         report = index.refresh(chunks, document_ids=sources, delete_missing=delete_missing)
-        report += AddReport(deleted=index.delete(lost))
-        if wrapped is not None and (gone or lost):
-            wrapped.delete([*gone, *lost])
+        report += AddReport(deleted=index.delete(emptied))
+        if wrapped is not None and (outdated or emptied):
+            wrapped.delete([*outdated, *emptied])
     return report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
 
 
-def _gone(
-    index: HebbianIndex, chunks: Sequence[Chunk], emptied: Set[str], delete_missing: bool
+def _outdated(
+    index: HebbianIndex, chunks: Sequence[Chunk], sources: Set[str], delete_missing: bool
 ) -> list[str]:
-    """Return which ids a refresh with these chunks deletes."""
-    named = sorted({*emptied, *(chunk.document_id for chunk in chunks if chunk.document_id)})
-    kept = {chunk.id for chunk in chunks}
-    where = None if delete_missing else {"$document_id": {"$in": named}}
-    return [id_ for id_ in index.ids(where) if id_ not in kept] if delete_missing or named else []
+    """Return the ids that a refresh with these chunks deletes."""
+    sources = {*sources, *(chunk.document_id for chunk in chunks if chunk.document_id)}
+    if not (sources or delete_missing):
+        return []
+    where = None if delete_missing else {"$document_id": {"$in": sorted(sources)}}
+    new = {chunk.id for chunk in chunks}
+    return [id_ for id_ in index.ids(where) if id_ not in new]
 
 
-def write_current(index: HebbianIndex, wrapped: Wrapped) -> AddReport:
-    """Bring an index to what the store beneath it holds now of its documents.
+def sync(index: HebbianIndex, wrapped: WrappedStore) -> AddReport:
+    """Update an index's documents to what the store beneath has now.
 
     Raises
     ------
     ParameterError
         If the store cannot be asked by id.
     """
-    if not wrapped.tells:
+    if not wrapped.is_readable:
         raise ParameterError(
             f"{type(wrapped.source).__name__} cannot be asked for documents by id; "
             "hand over those that it holds now: refresh(documents)"
         )
     ids = index.ids()
-    current = wrapped.current(ids)
-    every = not index.settings.keep_text  # then it cannot tell what has changed
-    now = [
-        as_now(chunk, current[chunk.id])
+    current = wrapped.read(ids)
+    can_compare = index.settings.keep_text
+    updated = [
+        updated_fields(chunk, current[chunk.id])
         for chunk in index.get(current)
-        if every or changed(chunk, current[chunk.id])
+        if not can_compare or differs(chunk, current[chunk.id])
     ]
     intake = Intake(skip_empty=True)
-    report = index.add([chunk for _, chunk in intake.take(now)])
+    report = index.add([chunk for _, chunk in intake.take(updated)])
     intake.tell()
-    emptied = {now[failed.position]["id"] for failed in intake.failed}
-    gone = [id_ for id_ in ids if id_ not in current or id_ in emptied]
-    return report.model_copy(update={"deleted": index.delete(gone) if gone else 0})
+    emptied = {updated[failed.position]["id"] for failed in intake.failed}
+    deleted = [id_ for id_ in ids if id_ not in current or id_ in emptied]
+    return report.model_copy(update={"deleted": index.delete(deleted) if deleted else 0})
 
 
-def changed(chunk: Chunk, document: Document) -> bool:
-    """Return whether a store's document reads otherwise than the chunk made of it."""
+def differs(chunk: Chunk, document: Document) -> bool:
+    """Return whether a store's document has another text than the chunk made of it."""
     try:
         return to_chunk(document, chunk.id).text != chunk.text
     except InvalidChunkError:
         return True
 
 
-def as_now(chunk: Chunk, document: Document) -> dict[str, Any]:
-    """Return a chunk's fields as a store's document has them; what that lacks stays."""
+def updated_fields(chunk: Chunk, document: Document) -> dict[str, Any]:
+    """Return a chunk's fields, updated by a store's document."""
     fields = fields_of(document, chunk.id)
     for name in ("title", "document_id", "tags", "addresses", "references"):
         fields[name] = fields[name] or getattr(chunk, name)
@@ -119,16 +121,18 @@ def as_now(chunk: Chunk, document: Document) -> dict[str, Any]:
 
 
 def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:
-    """Return copies that have ids: those given, their own, or ones made of the content."""
-    own = documents_of(documents)
+    """Return copies with ids: those given, their own, or ids made of the content."""
+    documents = check_documents(documents)
     if isinstance(ids, str):
         raise ParameterError(f"ids is a list of str, got {ids!r}; put it in a list")
-    if ids is not None and len(ids) != len(own):
-        raise ParameterError(f"as many ids as documents are needed, got {len(ids)} for {len(own)}")
-    given = ids or [document.id for document in own]
-    if "" in given:
+    if ids is not None and len(ids) != len(documents):
+        raise ParameterError(
+            f"as many ids as documents are needed, got {len(ids)} for {len(documents)}"
+        )
+    ids = ids or [document.id for document in documents]
+    if "" in ids:
         raise ParameterError("an id is not empty; leave it out (None) where there is none")
     return [
         document.model_copy(update={"id": id_ or stable_id(document)})
-        for document, id_ in zip(own, given, strict=True)
+        for document, id_ in zip(documents, ids, strict=True)
     ]

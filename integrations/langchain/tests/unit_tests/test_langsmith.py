@@ -70,5 +70,5 @@ def test_misuse() -> None:
     wrong: Any = "key"
     with pytest.raises(ParameterError, match=r"client is a langsmith.Client"):
         LangSmithFeedback(wrong)
-    with pytest.raises(ParameterError, match="it would read what it writes"):
+    with pytest.raises(ParameterError, match="read its own feedback"):
         LangSmithFeedback(Client(), key="hebbgraph")

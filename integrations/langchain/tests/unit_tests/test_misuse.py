@@ -178,7 +178,7 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: r.delete(), "ids or a document_id, got neither"),
         (
             lambda r, s: HebbianRetriever(),
-            "takes index=, or location=, where one lies; from_documents",
+            "takes index=, or location= to open one; from_documents",
         ),
         (lambda r, s: r.why(3), "why takes a document that came back, or its id; got 3"),
         (lambda r, s: r.why("nobody"), "none of the latest 64 recalls"),
