@@ -1,13 +1,13 @@
 """BambooKG's recall as published: neighbours by co-occurrence, then their chunks.
 
 Each tag that the query names selects its ``first`` strongest neighbours and, through
-them, the ``second`` strongest second-degree neighbours. Every chunk that contributed to
-one of these edges is context [1]_, section 3.2. The paper does not rank its context; here
-chunks rank by the number of edges they contributed to, so that a top k can be taken.
+them, the ``second`` strongest second-degree neighbours. The context is every chunk that
+contributed to one of these edges [1]_, section 3.2. The paper does not rank its context; here
+chunks rank by the number of edges they contributed to.
 
 The paper's tagger assigns a fixed number of tags per chunk (section 3.1.2). Ours finds
-more, so each chunk takes part with its own titles and rarest tags only, and hubs are cut;
-without both, R@5 on MuSiQue is .19 instead of .49.
+more, so only a chunk's titles and rarest tags count, and hubs are cut; without both,
+R@5 on MuSiQue is .19 instead of .49.
 
 References
 ----------
@@ -73,7 +73,7 @@ class FixedTagGraph:
         return owner[rank < self.tags_per_chunk], tags[rank < self.tags_per_chunk]
 
     def chunks(self, tag: int) -> NDArray[np.int64]:
-        """Return the chunks that take part with a tag, ascending."""
+        """Return the chunks that count for a tag, ascending."""
         _, chunks, _ = self.view.chunks_of(np.array([tag]))
         chunks = chunks[self.allowed[chunks]]
         if len(chunks) > self.hub_cut:
@@ -122,11 +122,10 @@ def retrieved_edges(
                     far[fresh][:second].tolist(), weights[fresh][:second].tolist(), strict=True
                 )
             ]
-        taken: set[int] = set()
+        strongest: dict[int, int] = {}
         for _, _, via, tag in sorted(reached):
-            if tag not in taken and len(taken) < second:
-                taken.add(tag)
-                edges[via, tag] = None
+            strongest.setdefault(tag, via)
+        edges.update(dict.fromkeys((via, tag) for tag, via in list(strongest.items())[:second]))
     return np.array(list(edges), dtype=np.int64).reshape(-1, 2)
 
 
@@ -143,16 +142,16 @@ def supporting_chunks(graph: FixedTagGraph, edges: NDArray[np.int64]) -> Context
     Context
         Chunks, ascending, with the number of edges each contributed to.
     """
-    held = {tag: graph.chunks(tag) for tag in np.unique(edges).tolist()}
+    chunks_of = {tag: graph.chunks(tag) for tag in np.unique(edges).tolist()}
     contributed = [
-        np.intersect1d(held[source], held[target], assume_unique=True)
+        np.intersect1d(chunks_of[source], chunks_of[target], assume_unique=True)
         for source, target in edges.tolist()
     ]
     if not contributed:
         nothing = np.empty(0, dtype=np.int64)
         return Context(nothing, nothing, nothing)
     numbers = np.repeat(np.arange(len(contributed)), [len(chunks) for chunks in contributed])
-    found, first_at, counts = np.unique(
+    chunks, first_at, counts = np.unique(
         np.concatenate(contributed), return_index=True, return_counts=True
     )
-    return Context(found, counts, numbers[first_at])
+    return Context(chunks, counts, numbers[first_at])

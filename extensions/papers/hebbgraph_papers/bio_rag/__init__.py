@@ -1,4 +1,4 @@
-"""Bio-RAG: breadth-first search over a graph that reinforces successful paths.
+"""Bio-RAG: breadth-first search over a graph whose successful paths gain weight.
 
 ============== ==========================================================
 ``formulas``   search and scores as published, on arrays
@@ -6,7 +6,7 @@
 ``network``    the paper's own graph of documents and terms
 ``search``     the paper's recall over that graph
 ``learning``   one round of reinforcement and decay
-``judges``     which edges a chat model, or a rule, would keep
+``judges``     prune edges between terms by a chat model, or by a rule
 ============== ==========================================================
 """
 

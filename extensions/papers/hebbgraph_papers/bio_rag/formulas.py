@@ -39,18 +39,20 @@ __all__ = [
     "Labels",
     "NeighboursOf",
     "Reached",
+    "SearchResult",
     "blend",
     "expand",
     "gather",
     "hybrid_score",
     "path_to",
+    "search",
 ]
 
 NeighboursOf: TypeAlias = Callable[[NDArray[np.int64]], tuple[IntArray, IntArray, FloatArray]]
 """Maps nodes to (position in them, neighbour, weight) of their edges."""
 
-#: Seeds per word of the query: the shortest labels that contain it. The paper takes all of its
-#: roughly 2,000 nodes; a vocabulary has too many.
+#: Seeds per word of the query: the shortest labels that contain it. The paper takes all labels of
+#: its roughly 2,000 nodes; a vocabulary has too many.
 SEEDS_PER_WORD = 8
 _BLOCK_GROWTH = 4
 
@@ -132,6 +134,21 @@ class Reached(NamedTuple):
     position: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Documents reached, ascending, with their final scores and the paths to them."""
+
+    documents: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    expansions: Sequence[Expansion]
+    reached: Reached
+
+    def end_of_path(self, document: int) -> tuple[Expansion, int]:
+        """Return the expansion of the strongest path to a document, and the position of its end."""
+        at = int(np.searchsorted(self.reached.targets, document))
+        return self.expansions[self.reached.expansion[at]], int(self.reached.position[at])
+
+
 class Labels:
     """Node labels, searchable for substrings.
 
@@ -155,14 +172,14 @@ class Labels:
     def containing(self, word: str, *, limit: int = SEEDS_PER_WORD) -> NDArray[np.int64]:
         """Return up to ``limit`` labels that contain a word, the shortest first."""
         word = word.casefold()
-        found: list[int] = []
+        matches: list[int] = []
         at = self._text.find(word) if word else -1
         while at >= 0:
             label = bisect_right(self._starts, at) - 1
-            found.append(label)
+            matches.append(label)
             at = self._text.find(word, self._starts[label + 1])
-        found.sort(key=lambda label: (self._lengths[label], label))
-        return np.array(found[:limit], dtype=np.int64)
+        matches.sort(key=lambda label: (self._lengths[label], label))
+        return np.array(matches[:limit], dtype=np.int64)
 
 
 def expand(
@@ -188,8 +205,8 @@ def expand(
     --------
     >>> from hebbgraph.formulas.weighted_graph import WeightedGraph
     >>> graph = WeightedGraph(5, [0, 0, 1, 0], [1, 2, 3, 4], [0.5, 0.9, 0.8, 0.01])
-    >>> found = expand(graph.neighbours, 0)
-    >>> found.nodes.tolist(), found.totals.round(1).tolist()
+    >>> expansion = expand(graph.neighbours, 0)
+    >>> expansion.nodes.tolist(), expansion.totals.round(1).tolist()
     ([0, 2, 1, 3], [0.0, 0.9, 0.5, 1.3])
     """
     nodes = np.array([seed], dtype=np.int64)
@@ -302,3 +319,34 @@ def blend(similarity: FloatArray, graph: FloatArray, *, mu: float = 0.5) -> Floa
     """
     mixed: FloatArray = (1 - mu) * similarity + mu * graph
     return mixed
+
+
+def search(
+    neighbours: NeighboursOf,
+    seeds: Iterable[int],
+    is_target: Callable[[NDArray[np.int64]], BoolArray],
+    overlap_of: Callable[[NDArray[np.int64]], FloatArray],
+    similarity_of: Callable[[NDArray[np.int64]], FloatArray],
+    parameters: BreadthFirstParameters,
+) -> SearchResult:
+    """Search from all seeds, and score the documents that are reached.
+
+    Parameters
+    ----------
+    neighbours : callable
+    seeds : iterable of int
+    is_target : callable
+        Returns which nodes are documents.
+    overlap_of, similarity_of : callable
+        Return the share of the query's terms that documents hold, and their similarity to it.
+    parameters : BreadthFirstParameters
+    """
+    p = parameters
+    expansions = [
+        expand(neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes) for seed in seeds
+    ]
+    reached = gather(expansions, is_target, combine=p.combine)
+    targets = reached.targets
+    graph = hybrid_score(reached.totals, overlap_of(targets), alpha=p.alpha, beta=p.beta)
+    scores = np.asarray(blend(similarity_of(targets), graph, mu=p.mu), np.float64)
+    return SearchResult(targets, scores, expansions, reached)

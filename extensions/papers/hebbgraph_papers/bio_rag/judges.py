@@ -1,4 +1,4 @@
-"""Who says which terms belong together: a chat model, or a rule in its place."""
+"""Judges of whether two terms belong together: a chat model, or a rule."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ about the other. Answer with a JSON list of the numbers of the related pairs, no
 
 
 def ask_judge(model: Any) -> EdgeJudge:
-    """Make a judge of a chat model.
+    """Return a judge that asks a chat model.
 
     Parameters
     ----------
     model : object
-        Of LangChain (``invoke``), of LlamaIndex (``complete``), or a function from the
-        prompt to the answer.
+        A model of LangChain (``invoke``) or LlamaIndex (``complete``), or a function from
+        prompt to answer.
 
     Raises
     ------
     ParameterError
-        If it is none of these, or answers something else than a list of numbers.
+        If it is none of these. The judge raises it if the answer is no list of numbers.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def ask_judge(model: Any) -> EdgeJudge:
     ask = wrap_model(model)
 
     def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        lines = [f"{at}. {one} – {other}" for at, (one, other) in enumerate(pairs, 1)]
+        lines = [f"{at}. {first} – {second}" for at, (first, second) in enumerate(pairs, 1)]
         answer = ask(_PROMPT.format(pairs="\n".join(lines))).text
         start, end = answer.find("["), answer.rfind("]")
         try:
             related = {int(number) for number in json.loads(answer[start : end + 1])}
         except (ValueError, TypeError) as error:
             raise ParameterError(
-                f"the model was asked for a JSON list of numbers and said {answer[:80]!r}"
+                f"expected a JSON list of numbers from the model, got {answer[:80]!r}"
             ) from error
         return [at in related for at in range(1, len(pairs) + 1)]
 
@@ -58,24 +58,22 @@ def ask_judge(model: Any) -> EdgeJudge:
 
 
 def chance_judge(network: TermNetwork, *, lift: float = _LIFT) -> EdgeJudge:
-    """Stand in for a model: two terms belong together if they meet more than by chance.
+    """Return a judge for which terms belong together if they co-occur more than by chance.
 
     Parameters
     ----------
     network : TermNetwork
     lift : float
-        In how many times as many documents as independent terms would.
+        Co-occurrences over those of independent terms, at least.
     """
-    places: dict[str, set[int]] = {}
-    for at, held in enumerate(network.holdings):
-        for term in held:
-            places.setdefault(term, set()).add(at)
+    documents: dict[str, set[int]] = {}
+    for document, terms in enumerate(network.holdings):
+        for term in terms:
+            documents.setdefault(term, set()).add(document)
     n = len(network.holdings)
 
-    def judge_pairs(some: Sequence[tuple[str, str]]) -> list[bool]:
-        return [
-            len(places[one] & places[other]) * n >= lift * len(places[one]) * len(places[other])
-            for one, other in some
-        ]
+    def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        sets = [(documents[first], documents[second]) for first, second in pairs]
+        return [len(one & other) * n >= lift * len(one) * len(other) for one, other in sets]
 
-    return judge_pairs
+    return judge

@@ -1,7 +1,8 @@
-"""One round of Bio-RAG's learning: reinforce the paths that led somewhere, let the rest decay.
+"""Bio-RAG's learning: paths to relevant documents gain weight, all other edges decay [1]_.
 
-The edges on the paths that led to relevant documents gain ``learning_rate * relevance / path
-length`` and all others lose ``decay`` of their weight (section 2.3).
+References
+----------
+.. [1] Phago Research Group (2026), Bio-RAG, section 2.3.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph_papers.bio_rag.network import NumberedGraph
-from hebbgraph_papers.bio_rag.plasticity import LearningRule, bio_rag
-from hebbgraph_papers.bio_rag.search import Found, GraphSearch
+from hebbgraph_papers.bio_rag.search import GraphSearch, Ranked
 
-__all__ = ["Learning", "learn_round"]
+__all__ = ["Learning", "learn_round", "reinforced"]
 
 _DEPTH = 10
 _HIGHEST_GRADE = 3.0
@@ -33,16 +34,16 @@ class Learning:
     decay : float, in [0, 1)
         The paper's λ, per round, for edges that no path of the round used.
     decay_growth : float, at least 1
-        By which ``decay`` grows each round: a schedule that forgets faster and faster.
+        Factor by which ``decay`` grows each round.
     w_max : float
-        No weight grows beyond; infinite in the paper.
+        The largest weight; infinite in the paper.
     inhibition : float, in [0, 1]
         Negative relevance of a document that was shown and is not relevant; 0 in the
         paper. Weights stay at 0 or above.
     prune_after : int, optional
-        After so many rounds, edges that no successful path has used are cut.
+        Cut edges that no successful path has used, after so many rounds.
     stream : sequence of int, optional
-        Which queries a round asks, by number, repeats allowed; left out, each once.
+        The queries of a round, by number, repeats allowed; by default each once.
     """
 
     learning_rate: float = 0.1
@@ -52,27 +53,57 @@ class Learning:
     inhibition: float = 0.0
     prune_after: int | None = None
     stream: Sequence[int] | None = None
-    rule: LearningRule = bio_rag
+
+
+def reinforced(
+    weight: NDArray[np.float64],
+    relevance: NDArray[np.float64],
+    length: NDArray[np.float64],
+    *,
+    learning_rate: float,
+    w_max: float = 1.0,
+) -> NDArray[np.float64]:
+    """Return ``w + learning_rate * relevance / path length``, clipped to [0, w_max].
+
+    The paper's reinforcement is unbounded. Clipping and negative relevance are ours.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (n_edges,), in [0, w_max]
+    relevance : ndarray of float64, shape (n_edges,), in [-1, 1]
+        The paper's Δ.
+    length : ndarray of float64, shape (n_edges,), at least 1
+        The number of edges on the path.
+    learning_rate : float, in (0, 1]
+    w_max : float
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> reinforced(0.5 * one, one, 2 * one, learning_rate=0.1)
+    array([0.55])
+    """
+    return np.clip(weight + learning_rate * relevance / length, 0.0, w_max)
 
 
 def learn_round(
     search: GraphSearch,
-    lessons: Iterable[tuple[Mapping[int, int], Found]],
+    lessons: Iterable[tuple[Mapping[int, int], Ranked]],
     learning: Learning,
     *,
     number: int = 0,
     used: set[int] | None = None,
 ) -> set[int]:
-    """Learn from one round of answers; the weights of the network change.
+    """Learn from one round of answers; modifies the weights of the network.
 
     Parameters
     ----------
     search : GraphSearch
-    lessons : iterable of (mapping of int to int, Found)
-        For each query, the grades of documents by number, and what was found.
+    lessons : iterable of (mapping of int to int, Ranked)
+        For each query, the grades of documents by number, and the search result.
     learning : Learning
     number : int
-        Of the round, from 0: decay may grow with it.
+        The round, from 0; decay may grow with it.
     used : set of int, optional
         Edges that successful paths have used so far; those of this round are added.
 
@@ -92,26 +123,25 @@ def learn_round(
 
 
 def _reinforce(
-    graph: NumberedGraph, lessons: Iterable[tuple[Mapping[int, int], Found]], learning: Learning
+    graph: NumberedGraph, lessons: Iterable[tuple[Mapping[int, int], Ranked]], learning: Learning
 ) -> set[int]:
-    """Apply the rule to the paths of one round; return the edges that gained."""
+    """Reinforce the paths of one round; return the edges that gained."""
     gained: set[int] = set()
-    for grades, found in lessons:
-        for document in found.documents[:_DEPTH].tolist():
-            credit = grades.get(document, 0) / _HIGHEST_GRADE or -learning.inhibition
-            path = found.path(document) if credit else []
+    for grades, ranked in lessons:
+        for document in ranked.documents[:_DEPTH].tolist():
+            relevance = grades.get(document, 0) / _HIGHEST_GRADE or -learning.inhibition
+            path = ranked.path(document) if relevance else []
             edges = np.array([graph.edge(*ends) for ends in pairwise(path)], np.int64)
             if not len(edges):
                 continue
-            graph.weights[edges] = learning.rule(
+            graph.weights[edges] = reinforced(
                 graph.weights[edges],
-                np.full(len(edges), credit),
+                np.full(len(edges), relevance),
                 np.full(len(edges), float(len(edges))),
                 learning_rate=learning.learning_rate,
                 w_max=learning.w_max,
-                w_min=0.0,
             )
-            if credit > 0:
+            if relevance > 0:
                 gained.update(edges.tolist())
     return gained
 

@@ -1,8 +1,7 @@
-"""Bio-RAG's graph: documents and their terms, densely wired, and ways to make it sparse.
+"""Bio-RAG's graph of documents and terms, densely wired, and ways to make it sparse.
 
-Nodes are documents and terms. Whatever occurs together is joined; the weight of an edge
-grows by ``unit`` with each co-occurrence up to ``ceiling`` ("neurons that fire together
-wire together", section 2.1 of the paper). Document pairs are joined by
+Nodes that co-occur are joined; the weight of an edge grows by ``unit`` with each co-occurrence up
+to ``ceiling`` ("neurons that fire together wire together", section 2.1). Documents are joined by
 :func:`hebbgraph.formulas.communities.colony_weights`. The paper reports 2,027 nodes and 255,888
 edges for 30 digested documents; :func:`dense_network` takes as many.
 """
@@ -49,11 +48,11 @@ def words_of(text: str) -> list[str]:
     >>> words_of("In 1958 the two strands of DNA were weighed.")
     ['two', 'strands', 'dna', 'weighed']
     """
-    passed_over = function_words("english")
+    ignored = function_words("english")
     return [
         token
         for token in tokenize(text)
-        if len(token) >= _SHORTEST and token.isalpha() and token not in passed_over
+        if len(token) >= _SHORTEST and token.isalpha() and token not in ignored
     ]
 
 
@@ -67,13 +66,13 @@ class TfIdf:
 
     def __init__(self, texts: Sequence[str]) -> None:
         counts = [Counter(words_of(text)) for text in texts]
-        self.terms = sorted({term for one in counts for term in one})
+        df = Counter(term for words in counts for term in words)
+        self.terms = sorted(df)
         self._column = {term: at for at, term in enumerate(self.terms)}
-        df = Counter(term for one in counts for term in one)
         self._idf = np.array([math.log1p(len(texts) / df[term]) for term in self.terms])
         self.matrix: NDArray[np.float64] = np.zeros((len(texts), len(self.terms)))
-        for row, one in enumerate(counts):
-            for term, count in one.items():
+        for row, words in enumerate(counts):
+            for term, count in words.items():
                 self.matrix[row, self._column[term]] = count
         self.matrix *= self._idf
         norms = np.linalg.norm(self.matrix, axis=1, keepdims=True)
@@ -98,7 +97,7 @@ class TfIdf:
 
 
 class NumberedGraph(WeightedGraph):
-    """A weighted graph whose edges are numbered, in the order in which they were given.
+    """A weighted graph whose edges keep the numbers of their input order.
 
     Examples
     --------
@@ -112,7 +111,7 @@ class NumberedGraph(WeightedGraph):
         """Mean number of edges per node."""
         return 2 * len(self) / self.n_nodes if self.n_nodes else 0.0
 
-    def edge(self, one: int, other: int) -> int:
+    def edge(self, source: int, target: int) -> int:
         """Return the number of an edge.
 
         Raises
@@ -120,11 +119,11 @@ class NumberedGraph(WeightedGraph):
         ParameterError
             If there is no such edge.
         """
-        here = slice(self._indptr[one], self._indptr[one + 1])
-        at = int(np.searchsorted(self._others[here], other))
-        if at == here.stop - here.start or self._others[here][at] != other:
-            raise ParameterError(f"no edge joins {one} and {other}")
-        return int(self._numbers[here][at])
+        edges = slice(self._indptr[source], self._indptr[source + 1])
+        at = int(np.searchsorted(self._others[edges], target))
+        if at == edges.stop - edges.start or self._others[edges][at] != target:
+            raise ParameterError(f"no edge joins {source} and {target}")
+        return int(self._numbers[edges][at])
 
     def subgraph(self, keep: BoolArray) -> NumberedGraph:
         """Return a graph of all nodes and the edges in ``keep``."""
@@ -139,7 +138,7 @@ class NumberedGraph(WeightedGraph):
 
 @dataclass(frozen=True)
 class TermNetwork:
-    """Documents (the first nodes) and terms, wired.
+    """A graph of documents (the first nodes) and terms.
 
     Attributes
     ----------
@@ -150,7 +149,7 @@ class TermNetwork:
     holdings : tuple of frozenset of str
         The content words of each document, digested or not.
     counts : ndarray of int64, shape (n_edges,)
-        How often the two ends of each edge occurred together.
+        The number of co-occurrences of the two ends of each edge.
     """
 
     graph: NumberedGraph
@@ -161,7 +160,7 @@ class TermNetwork:
 
     @property
     def density(self) -> float:
-        """Share of all possible edges that are there."""
+        """Share of all possible edges that exist."""
         n = self.graph.n_nodes
         return 2 * len(self.graph) / (n * (n - 1)) if n > 1 else 0.0
 
@@ -175,16 +174,16 @@ class TermNetwork:
         return replace(self, graph=self.graph.subgraph(keep), counts=self.counts[keep])
 
     def at(self, weight: float) -> TermNetwork:
-        """Return the network with all edges at one weight, as at a ceiling."""
+        """Return the network with this weight on all edges."""
         same = self.kept(np.ones(len(self.graph), np.bool_))
         same.graph.weights[:] = weight
         return same
 
     def strongest(self, n_edges: int, *, seed: int = 0) -> TermNetwork:
-        """Return the network with its ``n_edges`` strongest edges: pruning by weight.
+        """Return the network with its ``n_edges`` strongest edges.
 
-        Equally strong ones are drawn with ``seed``. Edges of documents stay before those
-        between terms, or nothing would lead to a document.
+        Ties are drawn with ``seed``. Edges of documents come before those between terms, so that
+        documents stay reachable.
         """
         shuffled = np.random.default_rng(seed).permutation(len(self.graph))
         order = np.lexsort((shuffled, -self.counts, self.between_terms))
@@ -193,7 +192,7 @@ class TermNetwork:
         return self.kept(keep)
 
     def thinned(self, n_edges: int, *, seed: int = 0) -> TermNetwork:
-        """Return the network with random edges between terms left out."""
+        """Return the network without some edges between terms, drawn at random."""
         rng = np.random.default_rng(seed)
         keep = ~self.between_terms
         others = np.flatnonzero(self.between_terms)
@@ -202,26 +201,26 @@ class TermNetwork:
         return self.kept(keep)
 
     def similar(self, vectors: FloatArray, *, above: float = 0.7) -> TermNetwork:
-        """Return the network with only those edges between terms that join similar ones.
+        """Return the network without the edges between dissimilar terms.
 
-        The paper's sparse initialisation: a cosine above 0.7 *and* an overlap, which an
-        edge of this network has by its making (section 5.4, 2).
+        The paper's sparse initialisation: a cosine above 0.7 *and* an overlap, which each
+        edge of this network has by construction (section 5.4, 2).
 
         Parameters
         ----------
         vectors : ndarray of float, shape (n_terms, n_dimensions)
             Unit vectors of the terms.
         """
-        one = np.maximum(self.graph.sources - self.n_documents, 0)
-        other = np.maximum(self.graph.targets - self.n_documents, 0)
-        cosine = np.einsum("ij,ij->i", vectors[one], vectors[other])
+        sources = np.maximum(self.graph.sources - self.n_documents, 0)
+        targets = np.maximum(self.graph.targets - self.n_documents, 0)
+        cosine = np.einsum("ij,ij->i", vectors[sources], vectors[targets])
         return self.kept(~self.between_terms | (cosine > above))
 
     def judged(self, judge: EdgeJudge, *, batch: int = 50, at_most: int = 5_000) -> TermNetwork:
-        """Return the network without edges between terms that a judge finds weak.
+        """Return the network without edges between terms that a judge rejects.
 
-        The paper's LLM-guided pruning (section 5.4, 4). The strongest ``at_most`` edges
-        are shown to the judge, weaker ones go unseen.
+        The paper's LLM-guided pruning (section 5.4, 4). The judge sees the strongest ``at_most``
+        edges; weaker ones are dropped unseen.
         """
         small = self.strongest(at_most + int((~self.between_terms).sum()))
         at = np.flatnonzero(small.between_terms)
@@ -234,18 +233,18 @@ class TermNetwork:
             for edge in at.tolist()
         ]
         for start in range(0, len(pairs), batch):
-            some = pairs[start : start + batch]
-            verdicts = list(judge(some))
-            if len(verdicts) != len(some):
+            asked = pairs[start : start + batch]
+            verdicts = list(judge(asked))
+            if len(verdicts) != len(asked):
                 raise ParameterError(
-                    f"a judge gives one verdict a pair: {len(verdicts)} for {len(some)} pairs"
+                    f"a judge gives one verdict a pair: {len(verdicts)} for {len(asked)} pairs"
                 )
             keep[at[start : start + batch]] = verdicts
         return small.kept(keep)
 
 
 class EdgeJudge(Protocol):
-    """Tells of pairs of terms which of them belong together."""
+    """Decides for pairs of terms whether they belong together."""
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[bool]:
         """Return a verdict a pair."""
@@ -263,27 +262,27 @@ def dense_network(
     pairs: Mapping[tuple[int, int], float] | None = None,
     seed: int = 0,
 ) -> TermNetwork:
-    """Wire whatever occurs together.
+    """Join documents and terms that co-occur.
 
     Two terms count once for each digested document that holds both, and once more for
-    each of its paragraphs that does; a document and a term, as often as it holds it.
+    each such paragraph; a document and a term count each occurrence.
 
     Parameters
     ----------
     chunks : sequence of Chunk
         Documents.
     digested : sequence of int, optional
-        Those that are wired; left out, all. (In the paper 30 of 40.)
+        The documents to wire; by default all. (In the paper 30 of 40.)
     n_nodes : int, optional
-        Terms in most documents take part, up to so many nodes; None takes all.
+        Use the terms of most documents, up to so many nodes; None uses all.
     n_edges : int, optional
-        The strongest edges stay; None keeps all.
+        Keep the strongest edges; None keeps all.
     unit, ceiling : float, positive
         Weight of one co-occurrence, and the highest to begin with.
     pairs : mapping of (document, document) to float, optional
         Weights of edges between documents.
     seed : int
-        Decides between edges that are equally strong.
+        Breaks ties between edges.
     """
     wired = range(len(chunks)) if digested is None else digested
     texts = [f"{chunk.title}\n{chunk.text}" for chunk in chunks]

@@ -1,8 +1,8 @@
-"""Bio-RAG's recall as published: from labels that hold a word of the query, in width."""
+"""Bio-RAG's recall as published, over its own graph of documents and terms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,41 +10,29 @@ from numpy.typing import NDArray
 
 from hebbgraph_papers.bio_rag.formulas import (
     BreadthFirstParameters,
-    Expansion,
     Labels,
-    Reached,
-    blend,
-    expand,
-    gather,
-    hybrid_score,
+    SearchResult,
     path_to,
+    search,
 )
 from hebbgraph_papers.bio_rag.network import TermNetwork, words_of
 
-__all__ = ["Found", "GraphSearch", "SimilarityTo"]
+__all__ = ["GraphSearch", "Ranked", "SimilarityTo"]
 
 SimilarityTo = Callable[[str], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A ranking and the paths behind it."""
-
-    documents: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    expansions: Sequence[Expansion]
-    reached: Reached
+class Ranked(SearchResult):
+    """Documents, best first."""
 
     def path(self, document: int) -> list[int]:
         """Return the nodes from a seed to a document on the strongest path."""
-        at = int(np.searchsorted(self.reached.targets, document))
-        expansion = self.expansions[self.reached.expansion[at]]
-        return path_to(expansion, int(self.reached.position[at]))
+        return path_to(*self.end_of_path(document))
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What of a query does not depend on the weights."""
+class _Query:
+    """The part of a search that does not depend on the weights."""
 
     seeds: tuple[int, ...]
     overlap: NDArray[np.float64]
@@ -59,7 +47,7 @@ class GraphSearch:
     network : TermNetwork
         Its weights are changed by :func:`~hebbgraph_papers.bio_rag.learning.learn_round`.
     similarity : callable
-        From a query to the similarity of each document, in [0, 1].
+        Maps a query to the similarity of each document, in [0, 1].
     parameters : BreadthFirstParameters, optional
     """
 
@@ -73,40 +61,32 @@ class GraphSearch:
         self.parameters = parameters or BreadthFirstParameters()
         self._similarity = similarity
         self._labels = Labels(network.labels)
-        self._prepared: dict[str, _Prepared] = {}
+        self._queries: dict[str, _Query] = {}
 
-    def search(self, query: str) -> Found:
+    def search(self, text: str) -> Ranked:
         """Rank the documents that the graph reaches; ties by number."""
-        ready = self._prepared.get(query) or self._prepare(query)
-        p, first = self.parameters, self.network.n_documents
-        expansions = [
-            expand(
-                self.network.graph.neighbours,
-                seed,
-                min_weight=p.min_weight,
-                max_nodes=p.max_nodes,
-            )
-            for seed in ready.seeds
-        ]
-        reached = gather(expansions, lambda nodes: nodes < first, combine=p.combine)
-        overlap, similarity = ready.overlap[reached.targets], ready.similarity[reached.targets]
-        graph = hybrid_score(reached.totals, overlap, alpha=p.alpha, beta=p.beta)
-        scores = np.asarray(blend(similarity, graph, mu=p.mu), np.float64)
-        order = np.lexsort((reached.targets, -scores.round(9)))
-        return Found(reached.targets[order], scores[order], expansions, reached)
-
-    def _prepare(self, query: str) -> _Prepared:
-        words = list(dict.fromkeys(words_of(query)))
-        first = self.network.n_documents
-        seeds: dict[int, None] = {}
-        for word in words:
-            for label in self._labels.containing(word):
-                seeds.setdefault(first + int(label))
-        overlap = [len(held.intersection(words)) for held in self.network.holdings]
-        ready = _Prepared(
-            tuple(seeds),
-            np.array(overlap, np.float64) / max(len(words), 1),
-            np.asarray(self._similarity(query), np.float64),
+        query, first = self._query(text), self.network.n_documents
+        result = search(
+            self.network.graph.neighbours,
+            query.seeds,
+            lambda nodes: nodes < first,
+            query.overlap.__getitem__,
+            query.similarity.__getitem__,
+            self.parameters,
         )
-        self._prepared[query] = ready
-        return ready
+        order = np.lexsort((result.documents, -result.scores.round(9)))
+        documents, scores = result.documents[order], result.scores[order]
+        return Ranked(documents, scores, result.expansions, result.reached)
+
+    def _query(self, text: str) -> _Query:
+        if text not in self._queries:
+            words = list(dict.fromkeys(words_of(text)))
+            first = self.network.n_documents
+            seeds = [first + int(at) for word in words for at in self._labels.containing(word)]
+            overlap = [len(held.intersection(words)) for held in self.network.holdings]
+            self._queries[text] = _Query(
+                tuple(dict.fromkeys(seeds)),
+                np.array(overlap, np.float64) / max(len(words), 1),
+                np.asarray(self._similarity(text), np.float64),
+            )
+        return self._queries[text]

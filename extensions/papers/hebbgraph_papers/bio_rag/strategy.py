@@ -1,11 +1,8 @@
-"""Bio-RAG's recall as a strategy: tags and chunks as one weighted graph, searched in width.
+"""Bio-RAG's recall as a strategy: breadth-first search over the tags and chunks of an index.
 
-The formulas are in :mod:`hebbgraph_papers.bio_rag.formulas`.
-
-Nodes are tags and chunks. Two tags weigh 0.1 for each chunk that holds both, up to 1;
-a chunk weighs 1 to its own title and 0.5 to its other tags. The paper gives neither number.
-The paper's learning is in :mod:`hebbgraph_papers.bio_rag.learning`; what an index was taught adds
-nothing to this strategy.
+The edge between two tags weighs 0.1 for each chunk that holds both, up to 1; a chunk's edge to its
+own title weighs 1, to its other tags 0.5. The paper gives neither number. This strategy ignores
+what an index has learned; the paper's learning is in :mod:`hebbgraph_papers.bio_rag.learning`.
 """
 
 from __future__ import annotations
@@ -25,24 +22,21 @@ from numpy.typing import NDArray
 from hebbgraph_papers.bio_rag.formulas import (
     BreadthFirstParameters,
     Labels,
-    blend,
-    expand,
-    gather,
-    hybrid_score,
     path_to,
+    search,
 )
 
 __all__ = ["BreadthFirst", "TagChunkGraph"]
 
 _NO_SEED = "no label of the index contains a word of the query: nothing was searched"
 _MAX_TERMS = 16
-#: Weight that each common chunk adds to the edge between two tags.
+#: Weight that each shared chunk adds to the edge between two tags.
 _UNIT = 0.1
 #: Weight of the edge between a chunk and a tag that is not its title.
 _MENTION = 0.5
-#: Tags of more chunks are ignored: the paper's graph is small, an index is not.
+#: Ignore tags of more chunks: unlike an index, the paper's graph is small.
 _MAX_DF = 200
-#: Shorter words of a query select no seeds; too many labels contain them.
+#: Shorter words select no seeds, as too many labels contain them.
 _SHORTEST_WORD = 3
 
 
@@ -55,7 +49,7 @@ class TagChunkGraph:
     ----------
     graph : TagGraph
     allowed : ndarray of bool, shape (n_slots,)
-        Chunks that take part.
+        Chunks to search.
     """
 
     def __init__(self, graph: TagGraph, allowed: BoolArray) -> None:
@@ -135,76 +129,72 @@ class BreadthFirst:
 
     def rank(self, request: Request) -> Ranking:
         """Return the chunks that the search reaches, by the paper's final score."""
-        graph, p = request.graph, self._parameters
+        graph = request.graph
         seeds = self._seeds(graph, request.question.query)
-        walk = TagChunkGraph(graph, request.allowed)
-        expansions = [
-            expand(walk.neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes)
-            for seed in seeds
-        ]
-        reached = gather(expansions, lambda nodes: nodes >= walk.first_chunk, combine=p.combine)
-        slots = reached.targets - walk.first_chunk
-        overlap = self._overlap(graph, list(request.question.terms), slots)
-        score = hybrid_score(reached.totals, overlap, alpha=p.alpha, beta=p.beta)
-        final = blend(request.evidence.of(slots), score, mu=p.mu)
-        place = {slot: at for at, slot in enumerate(slots.tolist())}
+        nodes = TagChunkGraph(graph, request.allowed)
+        first, terms = nodes.first_chunk, list(request.question.terms)
+        result = search(
+            nodes.neighbours,
+            seeds,
+            lambda reached: reached >= first,
+            lambda chunks: self._overlap(graph, terms, chunks - first),
+            lambda chunks: request.evidence.of(chunks - first),
+            self._parameters,
+        )
+        slots = result.documents - first
 
         def path(slot: int) -> Path:
-            at = place[slot]
-            expansion = expansions[reached.expansion[at]]
-            nodes = path_to(expansion, int(reached.position[at]))
+            expansion, end = result.end_of_path(slot + first)
             weight = dict(zip(expansion.nodes.tolist(), expansion.weights.tolist(), strict=True))
             return tuple(
                 PathNode("tag", node, weight[node])
-                if node < walk.first_chunk
-                else PathNode("chunk", node - walk.first_chunk, weight[node])
-                for node in nodes
+                if node < first
+                else PathNode("chunk", node - first, weight[node])
+                for node in path_to(expansion, end)
             )
 
-        order = np.argsort(-final, kind="stable")
+        order = np.argsort(-result.scores, kind="stable")
         return Ranking(
             slots[order],
-            final[order],
+            result.scores[order],
             path,
             lambda: slots.tolist(),
             notes=() if seeds else (_NO_SEED,),
         )
 
     def _seeds(self, graph: TagGraph, query: str) -> list[int]:
-        """Tags whose label contains a word of the query, in the order of the words."""
-        passed_over = function_words(self._language)
+        """Return the tags whose label contains a word of the query, in the order of the words."""
+        ignored = function_words(self._language)
         tokens = tokenize(query)
-        words = [token for token in tokens if token not in passed_over] or tokens
+        words = [token for token in tokens if token not in ignored] or tokens
         labels = self._labels_of(graph)
         seeds: dict[int, None] = {}
         for word in dict.fromkeys(words[:_MAX_TERMS]):
             if len(word) >= _SHORTEST_WORD:
-                found = labels.containing(word)
-                seeds.update(dict.fromkeys(found.tolist()))
+                seeds.update(dict.fromkeys(labels.containing(word).tolist()))
         numbers = np.array(list(seeds), dtype=np.int64)
         return numbers[graph.df(numbers) > 0].tolist() if len(numbers) else []
 
     def _labels_of(self, graph: TagGraph) -> Labels:
         with self._labelling:
-            kept = self._labels
-            if kept is None or kept[0] is not graph or kept[1] != graph.generation:
-                # Labels that no live chunk holds are there too, and are left out later.
-                kept = (graph, graph.generation, Labels(graph.phrases.keys))
-                self._labels = kept
-            return kept[2]
+            cached = self._labels
+            if cached is None or cached[0] is not graph or cached[1] != graph.generation:
+                # Includes labels that no live chunk holds; _seeds drops them.
+                cached = (graph, graph.generation, Labels(graph.phrases.keys))
+                self._labels = cached
+            return cached[2]
 
     def _overlap(
         self, graph: TagGraph, terms: list[str], slots: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the share of the query's terms that each chunk holds."""
-        counts = np.zeros(len(slots))
-        some = terms[:_MAX_TERMS]
-        if not len(slots) or not some:
+        counts, terms = np.zeros(len(slots)), terms[:_MAX_TERMS]
+        if not len(slots) or not terms:
             return counts
         rows = graph.rows[slots]
         order = np.argsort(rows)
-        for term in some:
-            found, _ = self._derived.lexical.search([term], len(rows), only=rows.tolist())
-            counts[order[np.searchsorted(rows[order], found)]] += 1.0
-        overlap: NDArray[np.float64] = counts / len(some)
+        for term in terms:
+            matches, _ = self._derived.lexical.search([term], len(rows), only=rows.tolist())
+            counts[order[np.searchsorted(rows[order], matches)]] += 1.0
+        overlap: NDArray[np.float64] = counts / len(terms)
         return overlap

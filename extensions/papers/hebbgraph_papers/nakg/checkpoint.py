@@ -25,7 +25,7 @@ def save_checkpoint(model: Nakg, path: str | Path) -> None:
     """Write a model and its settings atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    tensors = {name: held.contiguous() for name, held in model.state_dict().items()}
+    tensors = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     metadata = {
         "format": _FORMAT,
         "dimension": str(model.dimension),
@@ -42,8 +42,7 @@ def load_checkpoint(path: str | Path, settings: NeuralSettings | None = None) ->
     ----------
     path : path
     settings : NeuralSettings, optional
-        Settings to continue with; shapes always come from the checkpoint. By default, all
-        settings do.
+        Settings to continue with, except for shapes. By default, those of the checkpoint.
 
     Raises
     ------

@@ -3,8 +3,8 @@
 DBSCAN [1]_ with the constants of NAKG. Our choices where the paper leaves them open:
 
 - *Distance*: ``1 - cos``, so ``eps = 0.5`` joins chunks with a cosine of at least 0.5.
-- *Noise*: chunks in no cluster join the one with the nearest centre, since the paper wants
-  every chunk to have links. If DBSCAN finds no cluster, all chunks form one.
+- *Noise*: chunks in no cluster join the one with the nearest centre, as the paper links every
+  chunk. If DBSCAN finds no cluster, all chunks form one.
 - *Large clusters*: split by bisecting k-means down to ``max_cluster`` chunks.
 
 References
@@ -75,8 +75,8 @@ def cluster_chunks(
     --------
     >>> angles = np.radians([0, 5, 10, 90, 95, 100, 48])
     >>> vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    >>> found = cluster_chunks(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
-    >>> found.labels.tolist(), found.n_dense, found.n_noise
+    >>> clusters = cluster_chunks(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
+    >>> clusters.labels.tolist(), clusters.n_dense, clusters.n_noise
     ([0, 0, 0, 1, 1, 1, 0], 2, 1)
     """
     sklearn = require("sklearn.cluster", extra="neural", purpose="finding clusters")
@@ -93,9 +93,9 @@ def cluster_chunks(
         starts = np.searchsorted(labels[order], np.arange(n_dense))
         centres = np.add.reduceat(vectors[order], starts, axis=0)
         centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)
-        left = np.flatnonzero(noise)
-        for some in np.array_split(left, 1 + len(left) // _PAGE):
-            labels[some] = (vectors[some] @ centres.T).argmax(axis=1)
+        unassigned = np.flatnonzero(noise)
+        for page in np.array_split(unassigned, 1 + len(unassigned) // _PAGE):
+            labels[page] = (vectors[page] @ centres.T).argmax(axis=1)
     elif not n_dense:
         labels[:] = 0
     return Clusters(_split(vectors, labels, max_cluster, seed), n_dense, int(noise.sum()))
@@ -104,7 +104,7 @@ def cluster_chunks(
 def _split(
     vectors: FloatArray, labels: NDArray[np.int64], max_cluster: int, seed: int
 ) -> NDArray[np.int64]:
-    """Bisect clusters until none is too large; number them by first chunk."""
+    """Bisect clusters of more than ``max_cluster`` chunks; number all by their first chunk."""
     from sklearn.cluster import KMeans
 
     done: list[NDArray[np.int64]] = []

@@ -27,11 +27,11 @@ def train_with_early_stopping(
 ) -> PhaseReport:
     """Train until the held-back loss has not improved for ``patience`` epochs.
 
-    The model ends in its best state. ``judge`` returns None if nothing was held back; all
-    epochs are run then.
+    The model ends in its best state. If nothing was held back, ``judge`` returns None and all
+    epochs run.
     """
     before = best = judge()
-    kept = copy.deepcopy(model.state_dict())
+    best_state = copy.deepcopy(model.state_dict())
     since = done = 0
     for done in range(1, at_most + 1):
         model.train()
@@ -40,16 +40,16 @@ def train_with_early_stopping(
         now = judge()
         if on_epoch is not None:
             on_epoch(phase, done, at_most)
-        logger.debug("%s: pass %d, held-back loss %s", phase, done, now)
+        logger.debug("%s: epoch %d, held-back loss %s", phase, done, now)
         if now is None or best is None:
             continue
         if now < best - 1e-4:
             best, since = now, 0
-            kept = copy.deepcopy(model.state_dict())
+            best_state = copy.deepcopy(model.state_dict())
         else:
             since += 1
             if since >= patience:
                 break
     if best is not None:
-        model.load_state_dict(kept)
+        model.load_state_dict(best_state)
     return PhaseReport(epochs=done, before=before, after=best)

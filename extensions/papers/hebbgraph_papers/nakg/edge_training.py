@@ -20,7 +20,7 @@ from hebbgraph_papers.nakg.report import PhaseReport
 
 __all__ = ["train_edges"]
 
-#: Clusters sampled per epoch; more take longer between looks at the held-back pairs.
+#: Clusters sampled per epoch; more would delay the check of held-back pairs.
 _CLUSTERS_PER_EPOCH = 32
 #: Negatives sampled per positive, from the same cluster.
 _NEGATIVES = 4
@@ -47,23 +47,22 @@ def train_edges(
 ) -> PhaseReport:
     """Train the Edge Transformer on positives within clusters and sampled negatives."""
     pairs = pairs.within(clusters.labels)
-    judged = held_back(len(pairs.first), settings.seed)
-    learned, kept_back = pairs.where(~judged), pairs.where(judged)
+    mask = held_back(len(pairs.first), settings.seed)
+    training, validation = pairs.where(~mask), pairs.where(mask)
     rng = np.random.default_rng(settings.seed)
-    if not len(learned.first) or not settings.edge_epochs:
+    if not len(training.first) or not settings.edge_epochs:
         return PhaseReport()
     members = clusters.members()
     # Held-back positives must not be sampled as negatives.
     known = _by_cluster(pairs, clusters)
-    tests = _tasks(kept_back, known, clusters, members, settings, np.random.default_rng(rng))
+    tests = _tasks(validation, known, clusters, members, settings, np.random.default_rng(rng))
     if len(tests) > _CLUSTERS_PER_EPOCH:
         tests = tests[:_CLUSTERS_PER_EPOCH]
 
     def loss_of(task: _PairTask) -> tuple[Tensor, float]:
         logits = model.edges(vectors[torch.from_numpy(task.members)])
-        looked_at = logits[torch.from_numpy(task.rows), torch.from_numpy(task.columns)]
         loss = functional.binary_cross_entropy_with_logits(
-            looked_at,
+            logits[torch.from_numpy(task.rows), torch.from_numpy(task.columns)],
             torch.from_numpy(task.targets),
             weight=torch.from_numpy(task.weights),
             reduction="sum",
@@ -79,7 +78,7 @@ def train_edges(
     optimizer = torch.optim.AdamW(model.edges.parameters(), lr=settings.edge_learning_rate)
 
     def epoch() -> None:
-        tasks = _tasks(learned, known, clusters, members, settings, rng)
+        tasks = _tasks(training, known, clusters, members, settings, rng)
         rng.shuffle(tasks)
         for task in tasks[:_CLUSTERS_PER_EPOCH]:
             optimizer.zero_grad()
@@ -91,7 +90,7 @@ def train_edges(
     report = train_with_early_stopping(
         model, epoch, judge, settings.edge_epochs, settings.patience, "edges", on_epoch
     )
-    counts = {"examples": len(learned.first), "held_back": len(kept_back.first)}
+    counts = {"examples": len(training.first), "held_back": len(validation.first)}
     return report.model_copy(update=counts)
 
 
@@ -99,8 +98,9 @@ def _by_cluster(pairs: Pairs, clusters: Clusters) -> dict[int, NDArray[np.int64]
     """Return the positions of the pairs in each cluster."""
     labels = clusters.labels[pairs.first]
     order = np.argsort(labels, kind="stable")
-    found, starts = np.unique(labels[order], return_index=True)
-    return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(found) else {}
+    numbers, starts = np.unique(labels[order], return_index=True)
+    groups = np.split(order, starts[1:]) if len(numbers) else ()
+    return dict(zip(numbers.tolist(), groups, strict=True))
 
 
 def _tasks(

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 __all__ = ["NeuralEdges", "minimum_links", "select_edges"]
 
-#: Collections of up to this many chunks apply both minima of links as they are; in larger ones,
-#: no minimum exceeds the cap: a share of a cluster would be quadratic.
+#: In collections of more chunks, the minimal number of links has a cap: a share is quadratic.
 LITERAL_CHUNKS, LINK_CAP = 2_000, 32
-#: Further links are kept whose weight exceeds the mean of a chunk's weights by this many standard
+#: Links are kept whose weight exceeds the mean of a chunk's weights by this many standard
 #: deviations. Ours: the paper gives no rule.
 DEVIATIONS = 1.0
 
@@ -40,15 +39,13 @@ def minimum_links(
     *,
     share: float = 0.3,
     at_least: int = 2,
-    literal_chunks: int = LITERAL_CHUNKS,
-    cap: int = LINK_CAP,
 ) -> int:
     """Return the minimal number of links per chunk in a cluster.
 
     ``max(at_least, share * n)`` [1]_, rounded up, for a cluster of ``n`` chunks; in
-    collections of more than ``literal_chunks`` chunks, at most ``cap``. The paper's N may
-    also mean all documents, but linking each document to 0.3 of all others is quadratic,
-    and the paper claims O(N log N).
+    collections of more than 2,000 chunks, at most 32. The paper's N may also mean all
+    documents, but linking each to 0.3 of all others is quadratic, and the paper claims
+    O(N log N).
 
     Parameters
     ----------
@@ -67,8 +64,8 @@ def minimum_links(
     1
     """
     wanted = max(at_least, math.ceil(round(share * n, 9)))
-    if n_chunks > literal_chunks:
-        wanted = min(wanted, cap)
+    if n_chunks > LITERAL_CHUNKS:
+        wanted = min(wanted, LINK_CAP)
     return max(0, min(wanted, n - 1))
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 __all__ = ["LearnedQuestion", "Pairs", "co_cited_pairs", "held_back", "tag_pairs"]
 
-#: Chunks are positives that share a tag of at most this many chunks, or of which one mentions the
-#: other's title, if at most so many hold that tag.
+#: Two chunks are positives if they share a tag of at most ``RARE_DF`` chunks, or if one mentions
+#: the other's title and at most ``TITLE_DF`` chunks hold that tag.
 RARE_DF, TITLE_DF = 5, 20
 #: Weight of a co-cited pair, times the credit of the feedback. Pairs found by tags weigh 1.
 CO_CITED_WEIGHT = 4.0
@@ -54,11 +54,11 @@ class Pairs(NamedTuple):
         """Build from unordered pairs; duplicates keep the largest weight."""
         low, high = np.minimum(first, second), np.maximum(first, second)
         order = np.lexsort((-np.asarray(weights), high, low))
-        low, high, held = low[order], high[order], np.asarray(weights, dtype=np.float32)[order]
+        low, high, weights = low[order], high[order], np.asarray(weights, dtype=np.float32)[order]
         is_first = np.ones(len(low), np.bool_)
         is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
         keep = is_first & (low != high)
-        return cls(low[keep].astype(np.int64), high[keep].astype(np.int64), held[keep])
+        return cls(low[keep].astype(np.int64), high[keep].astype(np.int64), weights[keep])
 
     @classmethod
     def joined(cls, parts: Sequence[Pairs]) -> Pairs:
@@ -103,10 +103,10 @@ def tag_pairs(postings: Postings, *, rare_df: int = RARE_DF, title_df: int = TIT
         if gap >= len(tags):
             break
         same = tags[near] == tags[far]
-        held_by = df[tags[near]]
+        n_holding = df[tags[near]]
         titles = is_title[near].astype(np.int8) + is_title[far]
         wanted = same & (
-            ((held_by <= rare_df) & (titles < 2)) | ((held_by <= title_df) & (titles == 1))
+            ((n_holding <= rare_df) & (titles < 2)) | ((n_holding <= title_df) & (titles == 1))
         )
         first.append(chunks[near][wanted])
         second.append(chunks[far][wanted])
@@ -126,14 +126,12 @@ def co_cited_pairs(
     ([1], [4], [2.0])
     """
     rows = [
-        (one, other, weight * question.credit)
+        (*pair, weight * question.credit)
         for question in questions
-        for one, other in combinations(question.cited, 2)
+        for pair in combinations(question.cited, 2)
     ]
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return Pairs.gathered(
-        columns[:, 0].astype(np.int64), columns[:, 1].astype(np.int64), columns[:, 2]
-    )
+    first, second, weights = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    return Pairs.gathered(first.astype(np.int64), second.astype(np.int64), weights)
 
 
 def held_back(n: int, seed: int, share: float = HELD_BACK) -> NDArray[np.bool_]:

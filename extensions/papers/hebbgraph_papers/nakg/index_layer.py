@@ -57,7 +57,7 @@ def train(
     show_progress : bool
         Show a progress bar on standard error.
     on_progress : callable, optional
-        Called with the number of epochs done, and their maximum.
+        Called with the number of epochs done, and the maximum.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def train(
     )
     pairs = tag_pairs(collection.postings)
     at_most = settings.edge_epochs + settings.retrieval_epochs
-    with progress(show_progress, on_progress, what="passes") as tell:
+    with progress(show_progress, on_progress, what="epochs") as tell:
 
         def on_epoch(phase: str, done: int, _: int) -> None:
             tell(done + (settings.edge_epochs if phase == "retrieval" else 0), at_most)
@@ -146,7 +146,7 @@ def layer_counts(index: HebbianIndex) -> dict[str, int]:
 
 
 def require_training(purpose: str) -> None:
-    """Raise MissingExtraError unless all that training takes is installed."""
+    """Raise MissingExtraError unless the packages for training are installed."""
     for module in ("torch", "sklearn", "safetensors"):
         require(module, extra="neural", purpose=purpose)
 

@@ -1,7 +1,7 @@
 """The trained neural layer as recalls read it: edges and vectors in arrays, without torch.
 
-A layer refers to chunks by their row in the truth. Rows are never reused, and a replaced
-chunk gets a new one, so deleted and changed chunks are masked by row.
+A layer refers to chunks by their database row. Rows are never reused, and a replaced chunk
+gets a new one, so deleted and changed chunks are masked by row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["LayerInGraph", "LayerStamp", "NeuralLayer", "strongest_edges"]
 
-#: Of a chunk, the strongest neural edges that spreading follows: further ones carry little.
+#: Spreading follows this many neural edges of a chunk, the strongest; others carry little.
 _FAN_OUT = 16
 
 
@@ -29,7 +29,7 @@ class LayerStamp:
     Attributes
     ----------
     generation : int
-        State of the truth.
+        Generation of the database.
     embedder : str
         Name of the embedding model.
     epoch : int
@@ -37,11 +37,11 @@ class LayerStamp:
     feedback_used : int
         Number of feedbacks in the training data.
     feedback_removed : int
-        Number of removals in the log at the time. Once it is exceeded, the layer may
-        contain something that was to be forgotten, and is not used.
+        Number of removals in the log at the time. After more removals, the layer may contain
+        something that was to be forgotten, and is not used.
     mark : int or None
-        Tells the generation from the same number in another history of the truth. None
-        for a layer made before there were marks; its rows and ids must match instead.
+        Distinguishes the generation from the same number in another history of the database.
+        None for layers of earlier versions; their rows and ids must match instead.
     """
 
     generation: int
@@ -60,9 +60,9 @@ class NeuralLayer:
     ----------
     stamp : LayerStamp
     rows : ndarray of int64, shape (n,), ascending
-        Rows in the truth.
+        Rows of the chunks in the database.
     id_prefixes : ndarray of uint64, shape (n,)
-        Prefixes of the chunk ids, to detect that the truth is a different one.
+        Prefixes of the chunk ids, to detect another database.
     vectors : ndarray of float16, shape (n, dimension), unit length
     clusters : ndarray of int32, shape (n,)
     sources, targets : ndarray of int32, shape (n_edges,)
@@ -90,9 +90,9 @@ class NeuralLayer:
         slots = np.full(len(self.rows), -1, dtype=np.int64)
         if graph.n_slots and len(self.rows):
             at = np.minimum(np.searchsorted(graph.rows, self.rows), graph.n_slots - 1)
-            here = (graph.rows[at] == self.rows) & graph.alive[at]
-            here &= graph.id_prefixes[at] == self.id_prefixes
-            slots[here] = at[here]
+            exists = (graph.rows[at] == self.rows) & graph.alive[at]
+            exists &= graph.id_prefixes[at] == self.id_prefixes
+            slots[exists] = at[exists]
         return LayerInGraph(self, graph, graph.generation, slots)
 
 
@@ -160,8 +160,8 @@ def strongest_edges(edges: EdgeSet, fan_out: int) -> EdgeSet:
     Examples
     --------
     >>> sources, targets = np.array([7, 2, 7, 7]), np.array([1, 3, 4, 5])
-    >>> found = strongest_edges(EdgeSet(sources, targets, np.array([0.5, 0.2, 0.9, 0.9])), 2)
-    >>> found.sources.tolist(), found.targets.tolist(), found.weights.tolist()
+    >>> edges = strongest_edges(EdgeSet(sources, targets, np.array([0.5, 0.2, 0.9, 0.9])), 2)
+    >>> edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist()
     ([2, 7, 7], [3, 4, 5], [0.2, 0.5, 0.5])
     """
     order = np.lexsort((edges.targets, -edges.weights, edges.sources))
@@ -170,6 +170,6 @@ def strongest_edges(edges: EdgeSet, fan_out: int) -> EdgeSet:
     keep = np.arange(len(sources)) - starts < fan_out
     order, sources = order[keep], sources[keep]
     weights = edges.weights[order]
-    different, position = unique_inverse(sources)
-    total = sum_by(position, weights, len(different))[position]
+    distinct, position = unique_inverse(sources)
+    total = sum_by(position, weights, len(distinct))[position]
     return EdgeSet(sources, edges.targets[order], weights / np.maximum(total, 1.0))

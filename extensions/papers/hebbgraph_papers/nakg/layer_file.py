@@ -1,7 +1,7 @@
-"""The neural layer on disk: one safetensors file, checked when it is read.
+"""The neural layer on disk: one safetensors file with a checksum.
 
-Reading it takes numpy and safetensors, not torch. A file that is damaged or does not belong
-to the present database is logged and ignored: recalls go on without it.
+Reading it takes numpy and safetensors, not torch. A file that is damaged or belongs to another
+database is logged and ignored.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ logger = logging.getLogger(__name__)
 _FORMAT = "1"
 _ARRAYS = ("rows", "id_prefixes", "vectors", "clusters", "sources", "targets", "weights")
 
-
-#: One object an index, however many strategies read it.
+#: All strategies of an index share one object.
 _LAYERS: WeakKeyDictionary[Derived, LayerFile] = WeakKeyDictionary()
 
 
@@ -65,16 +64,16 @@ class LayerFile:
 
     @property
     def path(self) -> Path | None:
-        """The file, whether it exists or not."""
+        """The file, which may not exist."""
         return self._file.path
 
     def save(self, layer: NeuralLayer) -> None:
-        """Replace the layer in one step.
+        """Replace the layer atomically.
 
         Raises
         ------
         ReadOnlyIndexError, DiskFullError, StorageError
-            If it cannot be written; the former layer stays.
+            If it cannot be written; the previous layer stays.
         """
         self._check_writable()
 
@@ -94,19 +93,21 @@ class LayerFile:
 
     def _check_writable(self) -> None:
         if self.path is not None and not self._writable:
-            raise ReadOnlyIndexError(f"{self.path}: opened for reading only, nothing is written")
+            raise ReadOnlyIndexError(
+                f"{self.path}: opened read-only, so a layer can be neither saved nor removed"
+            )
 
     def in_graph(self, derived: Derived, graph: TagGraph) -> LayerInGraph | None:
-        """Return the layer in the slots of a graph, if there is one that still applies.
+        """Return the layer mapped to the slots of a graph; None if there is none, or it is invalid.
 
-        A layer does not apply if it was trained on another model's vectors, on feedback that
-        was forgotten since, or on another history of the database. The caller holds the lock
-        on the graph, which is that of ``derived`` or is read off it.
+        A layer is invalid if it was trained on another model's vectors, on feedback that was
+        forgotten since, or on another history of the database. The caller holds the lock on the
+        graph, which is that of ``derived`` or derived from it.
         """
         layer = self._file.content
         if layer is None:
             return None
-        if (reason := self._does_not_apply(layer, derived, graph)) is not None:
+        if (reason := self._invalid(layer, derived, graph)) is not None:
             if self._warned is not layer:
                 self._warned = layer
                 logger.warning("%s; train it again", reason)
@@ -116,7 +117,8 @@ class LayerFile:
             mapped = self._in_graph = layer.in_graph(graph)
         return mapped
 
-    def _does_not_apply(self, layer: NeuralLayer, derived: Derived, graph: TagGraph) -> str | None:
+    def _invalid(self, layer: NeuralLayer, derived: Derived, graph: TagGraph) -> str | None:
+        """Return why a layer is invalid, if it is."""
         stamp, now = layer.stamp, Commit(graph.generation, graph.mark)
         embedding, feedback = derived.embedding, derived.feedback
         if embedding is None or (stamp.embedder, stamp.epoch) != (embedding.name, embedding.epoch):
@@ -130,7 +132,7 @@ class LayerFile:
         return None if earlier else "the neural layer is of another history of the database"
 
     def table(self, layer: LayerInGraph, own: VectorTable) -> VectorTable:
-        """Return the vectors of a namespace, propagated where the layer knows the chunk."""
+        """Return the vectors of a namespace; chunks of the layer have propagated ones."""
         cached = self._table
         if (
             cached is None
@@ -168,13 +170,15 @@ def _load(path: Path) -> NeuralLayer | None:
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
-        logger.warning('%s is passed over: pip install "hebbgraph[neural]" to read it', path)
+        logger.warning('%s is ignored: pip install "hebbgraph[neural]" to read it', path)
         return None
     try:
         with safe_open(str(path), framework="np") as file:
             metadata = file.metadata() or {}
             if metadata.get("format") != _FORMAT:
-                logger.warning("%s is of another version of hebbgraph: train it again", path)
+                logger.warning(
+                    "%s was written by another version of hebbgraph: train it again", path
+                )
                 return None
             arrays = {name: file.get_tensor(name) for name in _ARRAYS}
         if _checksum(arrays) != metadata["checksum"]:
@@ -182,5 +186,5 @@ def _load(path: Path) -> NeuralLayer | None:
         stamp = LayerStamp(**json.loads(metadata["stamp"]))
         return NeuralLayer(stamp=stamp, report=json.loads(metadata["report"]), **arrays)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        logger.warning("%s is damaged (%s): recalls go on without; train it again", path, error)
+        logger.warning("%s is damaged (%s) and ignored; train it again", path, error)
         return None

@@ -9,7 +9,7 @@ from hebbgraph.formulas.parameters import check_positive, check_range, former_fi
 __all__ = ["FORMER", "NeuralSettings"]
 
 
-#: Saved checkpoints name these, too: once settings, now constants beside what reads them.
+#: Settings of former versions, which saved checkpoints still name; now constants of their modules.
 FORMER = (
     "literal_chunks", "link_cap", "threshold_deviations", "gate", "rare_df", "title_df",
     "negatives", "co_cited_weight", "held_back", "clusters_per_epoch",

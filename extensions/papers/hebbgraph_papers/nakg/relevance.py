@@ -72,8 +72,8 @@ def term_presence(
 ) -> float:
     """Return the share of the query's terms that a chunk holds, in [0, 1].
 
-    A missing term counts ``partial`` if it is a prefix of one of the chunk's terms, or one
-    of them is a prefix of it, with at least four letters.
+    A missing term counts ``partial`` if it is a prefix of a term of the chunk, or the other way
+    round, with at least four letters.
 
     Examples
     --------
@@ -82,23 +82,23 @@ def term_presence(
     """
     if not query:
         return 0.0
-    held = set(chunk)
-    beginnings = {term[:_PREFIX] for term in held if len(term) >= _PREFIX}
-    found = 0.0
+    terms = set(chunk)
+    prefixes = {term[:_PREFIX] for term in terms if len(term) >= _PREFIX}
+    credit = 0.0
     for term in query:
-        if term in held:
-            found += 1.0
-        elif len(term) >= _PREFIX and term[:_PREFIX] in beginnings:
-            found += partial * any(
+        if term in terms:
+            credit += 1.0
+        elif len(term) >= _PREFIX and term[:_PREFIX] in prefixes:
+            credit += partial * any(
                 term.startswith(other) or other.startswith(term)
-                for other in held
+                for other in terms
                 if other[:_PREFIX] == term[:_PREFIX] and len(other) >= _PREFIX
             )
-    return found / len(query)
+    return credit / len(query)
 
 
 def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
-    """Return how well a chunk keeps the query's word order, in [0, 1].
+    """Return how well a chunk preserves the query's word order, in [0, 1].
 
     The mean of ``1 / d`` over adjacent terms of the query, where ``d`` is the smallest
     distance at which the second follows the first in the chunk; 0 if it never does, or if
@@ -111,13 +111,13 @@ def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
     """
     if len(query) < 2:
         return 0.0
-    places: dict[str, list[int]] = {}
-    for place, term in enumerate(chunk):
-        places.setdefault(term, []).append(place)
+    positions: dict[str, list[int]] = {}
+    for position, term in enumerate(chunk):
+        positions.setdefault(term, []).append(position)
     total = 0.0
-    for one, other in pairwise(query):
-        if one in places and other in places:
-            firsts, seconds = np.array(places[one]), np.array(places[other])
+    for first, second in pairwise(query):
+        if first in positions and second in positions:
+            firsts, seconds = np.array(positions[first]), np.array(positions[second])
             following = np.searchsorted(seconds, firsts, side="right")
             followed = following < len(seconds)
             gaps = seconds[following[followed]] - firsts[followed]

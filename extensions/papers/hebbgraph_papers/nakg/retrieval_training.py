@@ -22,7 +22,7 @@ from hebbgraph_papers.nakg.report import PhaseReport
 
 __all__ = ["train_retrieval"]
 
-#: About as many chunks among which a cited one is ranked, and questions per step.
+#: Chunks among which a cited one is ranked, approximately, and questions per step.
 _BATCH_CHUNKS, _BATCH_QUESTIONS = 2_000, 256
 #: Temperature of the contrastive loss.
 _CONTRAST_TEMPERATURE = 0.05
@@ -32,22 +32,22 @@ def train_retrieval(
     model: Nakg,
     vectors: Tensor,
     clusters: Clusters,
-    learned: Sequence[LearnedQuestion],
-    judged: Sequence[LearnedQuestion],
+    training: Sequence[LearnedQuestion],
+    validation: Sequence[LearnedQuestion],
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
 ) -> PhaseReport:
     """Train the whole model on questions and the chunks cited for them."""
-    if not learned or not settings.retrieval_epochs:
+    if not training or not settings.retrieval_epochs:
         return PhaseReport()
     members = clusters.members()
     n_chunks = len(vectors)
     rng = np.random.default_rng(settings.seed + 1)
 
     def loss_of(questions: Sequence[LearnedQuestion], draw: np.random.Generator) -> Tensor:
-        needed = {int(clusters.labels[chunk]) for one in questions for chunk in one.cited}
+        needed = {int(clusters.labels[chunk]) for q in questions for chunk in q.cited}
         for label in draw.permutation(len(members)).tolist():
-            if sum(len(members[one]) for one in needed) >= _BATCH_CHUNKS:
+            if sum(len(members[cluster]) for cluster in needed) >= _BATCH_CHUNKS:
                 break
             needed.add(label)
         parts, inside, own = [], [], []
@@ -67,17 +67,17 @@ def train_retrieval(
         )
 
     def judge() -> float | None:
-        if not judged:
+        if not validation:
             return None
         with torch.no_grad():
-            return float(loss_of(judged, np.random.default_rng(settings.seed)))
+            return float(loss_of(validation, np.random.default_rng(settings.seed)))
 
     optimizer = _optimizer(model, settings)
 
     def epoch() -> None:
-        order = rng.permutation(len(learned))
+        order = rng.permutation(len(training))
         for start in range(0, len(order), _BATCH_QUESTIONS):
-            batch = [learned[at] for at in order[start : start + _BATCH_QUESTIONS]]
+            batch = [training[at] for at in order[start : start + _BATCH_QUESTIONS]]
             optimizer.zero_grad()
             loss_of(batch, rng).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -86,7 +86,7 @@ def train_retrieval(
     report = train_with_early_stopping(
         model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
     )
-    return report.model_copy(update={"examples": len(learned), "held_back": len(judged)})
+    return report.model_copy(update={"examples": len(training), "held_back": len(validation)})
 
 
 def _optimizer(model: Nakg, settings: NeuralSettings) -> torch.optim.Optimizer:
@@ -105,13 +105,13 @@ def _contrast(
     settings: NeuralSettings,
 ) -> Tensor:
     """Return the InfoNCE loss of each cited chunk against all chunks not cited."""
-    asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
-    scores = asked @ z.T / _CONTRAST_TEMPERATURE
+    queries = torch.from_numpy(np.stack([q.vector for q in questions if q.vector is not None]))
+    scores = queries @ z.T / _CONTRAST_TEMPERATURE
     cited = torch.zeros(scores.shape, dtype=torch.bool)
-    for row, one in enumerate(questions):
-        cited[row, torch.from_numpy(place[list(one.cited)])] = True
+    for row, question in enumerate(questions):
+        cited[row, torch.from_numpy(place[list(question.cited)])] = True
     others = torch.logsumexp(scores.masked_fill(cited, float("-inf")), dim=1, keepdim=True)
     losses = functional.softplus(others - scores).masked_fill(~cited, 0.0).sum(dim=1)
-    weights = torch.tensor([one.credit for one in questions], dtype=torch.float32)
+    weights = torch.tensor([question.credit for question in questions], dtype=torch.float32)
     means = losses / cited.sum(dim=1)
     return (weights * means).sum() / weights.sum()

@@ -24,14 +24,12 @@ from hebbgraph_papers.nakg.layer_file import LayerFile
 
 __all__ = ["NeuralSpreading"]
 
-#: Neural edges are followed from so many chunks, the best.
+#: Neural edges are followed from this many of the best chunks.
 _SOURCES = 16
 
 
 class NeuralSpreading:
-    """Spreading activation, and then what :func:`hebbgraph_papers.nakg.train` has learned.
-
-    Without a layer that applies, it ranks as ``"spreading"`` does.
+    """Spreading activation over a trained layer; without a valid layer, ``"spreading"``.
 
     Parameters
     ----------
@@ -83,32 +81,31 @@ class NeuralSpreading:
         return self._over_edges(request, ranking, layer)
 
     def _over_edges(self, request: Request, ranking: Ranking, layer: LayerInGraph) -> Ranking:
-        """Let the best chunks pass activation over the neural edges, once.
+        """Pass activation from the best chunks over the neural edges, once.
 
-        What arrives is gated by the direct evidence of the chunk, and joins its score as
-        activation does (:mod:`hebbgraph.formulas.activation`).
+        Direct evidence of the target gates what arrives, which joins its score as activation
+        does (:mod:`hebbgraph.formulas.activation`).
         """
         best = ranking.pairs()[:_SOURCES]
         scores, total = dict(ranking.pairs()), sum(score for _, score in best) or 1.0
         owner, targets, weights = layer.edges.of(np.array([slot for slot, _ in best]))
         gates = self.edge_gain * weights * request.evidence.of(targets)
         arrived: dict[int, float] = {}
-        led: dict[int, int] = {}
+        source_of: dict[int, int] = {}
         for at, slot, gate in zip(owner.tolist(), targets.tolist(), gates.tolist(), strict=True):
             if request.allowed[slot] and gate > 0:
                 arrived[slot] = arrived.get(slot, 0.0) + best[at][1] / total * gate
-                led.setdefault(slot, best[at][0])
+                source_of.setdefault(slot, best[at][0])
         for slot, mass in arrived.items():
             activation = mass / (mass + self._spreading.parameters.half_saturation)
             if activation <= scores.get(slot, 0.0):
-                del led[slot]
+                del source_of[slot]
             scores[slot] = 1.0 - (1.0 - scores.get(slot, 0.0)) * (1.0 - activation)
 
         def path(slot: int) -> Path:
-            before = ranking.path(led[slot]) if slot in led else ()
-            return (
-                (*before, PathNode("chunk", slot, scores[slot])) if before else ranking.path(slot)
-            )
+            if slot not in source_of:
+                return ranking.path(slot)
+            return (*ranking.path(source_of[slot]), PathNode("chunk", slot, scores[slot]))
 
         return ranking.reordered(
             sorted(scores.items(), key=lambda entry: -entry[1]),
@@ -118,7 +115,7 @@ class NeuralSpreading:
 
 
 class _PropagatedParts:
-    """The derived parts of a namespace, with vectors propagated where the layer knows the chunk."""
+    """The derived parts of a namespace, with the propagated vectors of the layer."""
 
     def __init__(self, derived: Derived, layers: LayerFile) -> None:
         self._derived = derived

@@ -58,9 +58,9 @@ class Neural:
         Raises
         ------
         MissingExtraError
-            If nothing was trained, and training lacks its packages.
+            If there is no layer, and the packages for training are missing.
         NotFoundError
-            If nothing was trained.
+            If there is no valid layer.
         ParameterError
             If the question has no vector.
         """
@@ -105,8 +105,8 @@ class Neural:
         if not len(table.rows) or not graph.n_slots:
             return np.empty(0, dtype=np.int64)
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
-        takes_part = (graph.rows[slots] == table.rows) & request.allowed[slots]
-        positions = table.nearest(vector, self._parameters.candidates, takes_part).positions
+        allowed = (graph.rows[slots] == table.rows) & request.allowed[slots]
+        positions = table.nearest(vector, self._parameters.candidates, allowed).positions
         return np.asarray(slots[positions], dtype=np.int64)
 
     def _scores(
@@ -116,24 +116,21 @@ class Neural:
         slots: NDArray[np.int64],
         semantic: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        passed_over = function_words(self._language)
+        ignored = function_words(self._language)
+
+        def terms_of(tokens: list[str]) -> list[str]:
+            content = [token for token in tokens if token not in ignored]
+            return lexical_terms(content, self._language)
+
         tokens = tokenize(query)
-        content = [token for token in tokens if token not in passed_over] or tokens
-        asked = lexical_terms(content, self._language)  # in their order, with repetitions
-        different = list(dict.fromkeys(asked))
+        query_terms = terms_of(tokens) or lexical_terms(tokens, self._language)
+        distinct = list(dict.fromkeys(query_terms))
         rows = graph.rows[slots]
         terms, order = np.zeros(len(slots)), np.zeros(len(slots))
         for row, title, text in self._truth.texts(rows.tolist()):
-            held = lexical_terms(
-                [
-                    token
-                    for token in [*tokenize(title), *tokenize(text)]
-                    if token not in passed_over
-                ],
-                self._language,
-            )
+            chunk_terms = terms_of([*tokenize(title), *tokenize(text)])
             at = int(np.searchsorted(rows, row))
-            terms[at] = term_presence(different, held)
-            order[at] = word_order(asked, held)
+            terms[at] = term_presence(distinct, chunk_terms)
+            order[at] = word_order(query_terms, chunk_terms)
         relevant = relevance(terms, order, semantic, self._parameters)
         return rank_decay(separate_scores(relevant))

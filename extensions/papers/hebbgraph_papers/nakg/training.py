@@ -1,4 +1,4 @@
-"""The three phases of training on arrays, and what the trained model makes of them.
+"""The three phases of training on arrays, and the edges and vectors of the trained model.
 
 1. The encoder is pretrained and frozen: the index's vectors are used as they are.
 2. The Edge Transformer learns which pairs belong together (binary cross entropy).
@@ -71,11 +71,11 @@ def train_model(
         if model is None:
             model = Nakg(vectors.shape[1], settings)
         tensor = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))
-        asked = [question for question in questions if question.cited]
-        kept_back = held_back(len(asked), settings.seed)
-        learned = [one for one, held in zip(asked, kept_back, strict=True) if not held]
-        judged = [one for one, held in zip(asked, kept_back, strict=True) if held]
-        cited = co_cited_pairs(learned)
+        questions = [question for question in questions if question.cited]
+        mask = held_back(len(questions), settings.seed).tolist()
+        training = [q for q, held in zip(questions, mask, strict=True) if not held]
+        validation = [q for q, held in zip(questions, mask, strict=True) if held]
+        cited = co_cited_pairs(training)
         edge_phase = train_edges(
             model, tensor, clusters, Pairs.joined([pairs, cited]), settings, on_epoch
         )
@@ -83,8 +83,8 @@ def train_model(
             model,
             tensor,
             clusters,
-            [one for one in learned if one.vector is not None],
-            [one for one in judged if one.vector is not None],
+            [question for question in training if question.vector is not None],
+            [question for question in validation if question.vector is not None],
             settings,
             on_epoch,
         )

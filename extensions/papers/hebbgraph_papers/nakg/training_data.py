@@ -35,7 +35,7 @@ class TrainingData:
     ----------
     stamp : LayerStamp
     rows : ndarray of int64, shape (n,)
-        Rows in the truth.
+        Rows in the database.
     id_prefixes : ndarray of uint64, shape (n,)
     vectors : ndarray of float32, shape (n, dimension), unit length
     postings : Postings
@@ -63,8 +63,8 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
     state, feedback_state = derived.embedding, derived.feedback
     if state is None:
         raise ParameterError(
-            "the index holds no vectors, which NAKG learns from; open it with an "
-            "embedder, and call reembed() if chunks were added without one"
+            "the index holds no vectors, and NAKG learns from them; open it with an embedder, and "
+            "call reembed() if chunks were added without one"
         )
     with derived.lock.held():
         commit = derived.commit
@@ -72,25 +72,21 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
     table = VectorTable.load(truth, state, live)
     ids = truth.ids(table.rows.tolist())
     # Order by id, so the result does not depend on the history of the index.
-    order = np.array(
-        sorted(
-            (at for at, row in enumerate(table.rows.tolist()) if row in ids),
-            key=lambda at: ids[int(table.rows[at])],
-        ),
-        dtype=np.int64,
-    )
+    positions = (at for at, row in enumerate(table.rows.tolist()) if row in ids)
+    order = np.array(sorted(positions, key=lambda at: ids[int(table.rows[at])]), dtype=np.int64)
     rows, vectors = table.rows[order], table.matrix[order]
     with derived.lock.held():
         graph = derived.graph
         at = np.minimum(np.searchsorted(graph.rows, rows), max(graph.n_slots - 1, 0))
-        here = (
-            (graph.rows[at] == rows) & graph.alive[at] if graph.n_slots else np.zeros(0, np.bool_)
-        )
-        rows, vectors, slots = rows[here], vectors[here], at[here]
+        exists = np.zeros(0, np.bool_)
+        if graph.n_slots:
+            exists = (graph.rows[at] == rows) & graph.alive[at]
+        rows, vectors, slots = rows[exists], vectors[exists], at[exists]
         postings = graph.postings(slots)
         id_prefixes = graph.id_prefixes[slots]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    questions = _questions(_log(index), rows, truth, index.settings.learning, state)
+    log = [feedback for _, feedback in FeedbackLog(truth.database, truth.namespace).after(0)]
+    questions = _questions(log, rows, truth, index.settings.learning, state)
     return TrainingData(
         LayerStamp(
             generation=commit.generation,
@@ -108,11 +104,6 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
     )
 
 
-def _log(index: HebbianIndex) -> list[Feedback]:
-    log = FeedbackLog(index.parts.database, index.parts.truth.namespace)
-    return [feedback for _, feedback in log.after(0)]
-
-
 def _questions(
     log: list[Feedback],
     rows: NDArray[np.int64],
@@ -120,20 +111,20 @@ def _questions(
     settings: LearningSettings,
     embedding: EmbeddingState,
 ) -> list[LearnedQuestion]:
-    """Turn feedback into examples, for cited chunks whose text is still the one shown."""
+    """Turn feedback into examples, for cited chunks whose text has not changed."""
     number = {row: at for at, row in enumerate(rows.tolist())}
     cited_ids = {id_ for feedback in log for id_ in feedback.cited}
-    held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
-    hashes = truth.text_hashes(sorted(held.values()))
+    row_of = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
+    hashes = truth.text_hashes(sorted(row_of.values()))
     weights = weights_of(log, settings)
     questions = []
     for feedback, weight in zip(log, weights, strict=True):
-        shown = {one.chunk_id: one.text_hash for one in feedback.shown}
+        shown = {chunk.chunk_id: chunk.text_hash for chunk in feedback.shown}
         credit = shared_credit(len(feedback.cited), len(shown))
         cited = tuple(
-            number[held[id_]]
+            number[row_of[id_]]
             for id_ in feedback.cited
-            if id_ in held and hashes.get(held[id_]) == shown.get(id_)
+            if id_ in row_of and hashes.get(row_of[id_]) == shown.get(id_)
         )
         credit *= weight
         if cited and credit > 0:
