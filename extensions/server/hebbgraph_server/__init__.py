@@ -1,40 +1,40 @@
-"""One process that serves an index: an HTTP API under ``/v1``, MCP, and the page.
+"""Serve an index: an HTTP API under ``/v1``, tools for agents (MCP), and the web page.
 
 ========================  ==================================================================
-``client.py``             an index that another process serves
-``http_client.py``        its requests and answers
-``settings.py``           where it listens, and its limits
+``client.py``             HebbianClient: an index that another process serves
+``http_client.py``        the client's requests, retries and errors
+``settings.py``           address, tokens and limits
 ``access.py``             tokens: roles, namespaces, actors
-``guard.py``              what every request passes: Host, Origin, token, sizes, rates
+``guard.py``              checks every request: Host, Origin, token, sizes, rates
 ``problems.py``           errors as RFC 9457 problems
 ``indexes.py``            the open namespaces
-``threads.py``            the index's blocking calls, off the event loop
-``folders.py``            a folder that is read again
-``tables.py``             the tables of the page, as JSON and CSV
-``moving.py``             namespaces as a whole: delete, export, import
-``tasks.py``              work that goes on after its request was answered
-``visit.py``              one request: who asks, of which namespace, in which thread
-``bodies.py``             what requests and answers carry
-``fields.py``             kinds of fields that several requests have
-``methods.py``            the methods that are served under their names
+``threads.py``            threads for the index's blocking calls
+``visit.py``              one request: its token, namespace and thread
+``bodies.py``             bodies of requests and answers
+``methods.py``            the methods that are served
 ``served.py``             routes that follow from a method's signature
 ``reading.py``            routes of the role ``read``
-``answering.py``          a model that answers from passages
 ``teaching.py``           routes of the role ``teach``
 ``writing.py``            routes of the role ``write``
-``routes.py``             the table of all routes and the role that each one needs
+``moving.py``             delete, export and import namespaces
+``folders.py``            read the server's folder again
+``tables.py``             the tables of the page as JSON and CSV
+``routes.py``             all routes, with the role that each needs
+``answering.py``          a language model that answers from passages
+``streaming.py``          answers as JSON lines
+``tasks.py``              requests that go on behind the response
 ``mcp_tools.py``          the index as tools for agents (MCP)
-``observing.py``          Prometheus metrics
-``spans.py``              a recall as a span of OpenTelemetry
-``health.py``             whether the index behind the server answers
-``describing.py``         the API as a page that people read
-``app.py``                puts it together
-``running.py``            runs it under uvicorn
+``observing.py``          Prometheus metrics, request log
+``spans.py``              recalls as OpenTelemetry spans
+``health.py``             whether the index answers
+``describing.py``         the API as a page
+``app.py``                the ASGI app
+``running.py``            runs the app under uvicorn
 ``commands.py``           ``hebbgraph serve`` and ``hebbgraph mcp``
-``page/``                 the web page, static files
+``page/``                 the built web page
 ========================  ==================================================================
 
-The client takes nothing but the core, the server the extra: ``pip install "hebbgraph[server]"``.
+The client needs the core alone; the server needs ``pip install "hebbgraph[server]"``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _SERVER = {"Role": "access", "ServerSettings": "settings", "Token": "access", "c
 
 
 def __getattr__(name: str) -> Any:
-    """Load the names of the server when they are asked for."""
+    """Import the server on first use."""
     if name not in _SERVER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for module in ("fastapi", "mcp", "prometheus_client", "uvicorn"):

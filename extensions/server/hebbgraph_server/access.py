@@ -1,4 +1,4 @@
-"""Tokens: who may do what, in which namespaces, and in whose name."""
+"""Tokens: the role, namespaces and actor of a request."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 __all__ = ["EVERYONE", "Role", "Token", "Tokens", "new_secret", "read_tokens"]
 
-#: Below this, a secret could be guessed.
+#: A shorter secret could be guessed.
 _MIN_SECRET = 16
 
 
 class Role(IntEnum):
-    """What a token allows; each role includes those before it."""
+    """What a token allows. Each role includes the ones before it."""
 
     READ = 1
     TEACH = 2
     WRITE = 3
 
     def includes(self, other: Role) -> bool:
-        """Tell whether a token of this role may do what takes another one.
+        """Return whether this role allows what the other does.
 
         Examples
         --------
@@ -44,7 +44,7 @@ def new_secret() -> str:
 
 
 def digest_of(secret: str) -> str:
-    """Return the SHA-256 of a secret, which is what is kept of it."""
+    """Return the SHA-256 of a secret; the server keeps no more of it."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
@@ -59,10 +59,10 @@ class Token(BaseModel):
         SHA-256 of the secret, as 64 hex digits.
     role : Role
     namespaces : frozenset of str, optional
-        Those that it may see; None for all.
+        The visible namespaces; None for all.
     actor : str, optional
-        Feedback given with this token is by this actor, and it can take back no other. Without
-        one, a request may name any actor.
+        The actor of all feedback given with this token, and the only one whose feedback it can
+        take back. Without it, a request may name any actor.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,12 +84,12 @@ class Token(BaseModel):
         return value
 
     def sees(self, namespace: str) -> bool:
-        """Tell whether it may see a namespace."""
+        """Return whether the token may see a namespace."""
         return self.namespaces is None or namespace in self.namespaces
 
     def check(self, role: Role, namespace: str) -> None:
-        """Raise AccessError unless it allows a role in a namespace."""
-        # Of a namespace that is not its own, a token does not even learn that it exists.
+        """Raise AccessError unless the token has a role in a namespace."""
+        # A token does not even learn whether other namespaces exist.
         if not self.sees(namespace):
             raise AccessError(f"the token {self.name!r} does not see the namespace {namespace!r}")
         if not (self is EVERYONE or self.role.includes(role)):
@@ -99,20 +99,20 @@ class Token(BaseModel):
             )
 
     def check_unnamed(self) -> None:
-        """Raise AccessError for a token that acts as somebody: this is about all actors."""
+        """Raise AccessError for a token with an actor: this concerns all actors."""
         if self.actor is not None:
             raise AccessError(f"{self.name!r} acts as {self.actor!r}; it takes a token without one")
 
-    def actor_of(self, given: str | None) -> str | None:
-        """Return the actor to write down; raise AccessError for another's name."""
-        if self.actor is None or given in (None, self.actor):
-            return self.actor if given is None else given
+    def actor_of(self, requested: str | None) -> str | None:
+        """Return the actor of a request; raise AccessError if the token may not act as that."""
+        if self.actor is None or requested in (None, self.actor):
+            return requested or self.actor
         raise AccessError(
-            f"the token {self.name!r} acts as {self.actor!r}, not as {given!r}; leave actor out"
+            f"the token {self.name!r} acts as {self.actor!r}, not as {requested!r}; leave actor out"
         )
 
 
-#: Whoever asks, where no tokens are set: on the loopback address alone.
+#: The caller where no tokens are set, which only the loopback address allows.
 EVERYONE = Token(name="local", digest="0" * 64, role=Role.WRITE)
 
 
@@ -128,7 +128,7 @@ class Tokens:
     def find(self, authorization: str | None) -> Token | None:
         """Return the token of an ``Authorization`` header; EVERYONE if no tokens are set.
 
-        The secret is hashed before it is looked up, so the time this takes tells nothing of it.
+        The secret is hashed before the look-up, so timing reveals nothing about it.
         """
         if not self._by_digest:
             return EVERYONE
@@ -144,23 +144,28 @@ def token_of(secret: str, *, name: str = "token", **more: Any) -> Token:
     Raises
     ------
     ParameterError
-        If the secret is short, or a field is wrong.
+        If the secret is short, or a field is invalid.
     """
     if len(secret) < _MIN_SECRET:
         raise ParameterError(
-            f"the secret of token {name!r} has {len(secret)} characters, at least {_MIN_SECRET} "
-            "fit; `hebbgraph serve --new-token` prints one"
+            f"the secret of token {name!r} has {len(secret)} characters, not at least "
+            f"{_MIN_SECRET}; `hebbgraph serve --new-token` prints one"
         )
+    return _token(name=name, digest=digest_of(secret), **more)
+
+
+def _token(name: str, **fields: Any) -> Token:
+    """Return a token; raise ParameterError without quoting the invalid value."""
     try:
-        return Token(name=name, digest=digest_of(secret), **more)
+        return Token(name=name, **fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = ".".join(map(str, first["loc"]))
         raise ParameterError(f"token {name!r}: {field}: {first['msg']}") from None
 
 
 def read_tokens(file: Path) -> list[Token]:
-    """Read tokens from a TOML file: a table each, named like the token.
+    """Read tokens from a TOML file, a table for each.
 
     ::
 
@@ -186,15 +191,14 @@ def read_tokens(file: Path) -> list[Token]:
         secret = fields.pop("secret", None)
         if (secret is None) is ("digest" not in fields):
             raise ParameterError(f"{file}: token {name!r} takes either secret or digest")
-        if secret is not None:
-            tokens.append(token_of(str(secret), name=name, **fields))
-            continue
         try:
-            tokens.append(Token(name=name, **fields))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise ParameterError(f"{file}: token {name!r}: {field}: {first['msg']}") from None
+            tokens.append(
+                _token(name, **fields)
+                if secret is None
+                else token_of(str(secret), name=name, **fields)
+            )
+        except ParameterError as error:
+            raise ParameterError(f"{file}: {error}") from None
     if not tokens:
         raise ParameterError(f"{file} holds no token")
     if len({token.digest for token in tokens}) < len(tokens):

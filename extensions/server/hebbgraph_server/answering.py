@@ -1,7 +1,7 @@
-"""An answer by a language model from the passages of a recall, with citations.
+"""A language model answers from the passages of a recall, and cites them.
 
-Any server that speaks OpenAI's chat completions will do. The model is shown the passages under keys
-that no document can forge, and what its answer cites is read as everywhere else.
+Any server with OpenAI's chat completions will do. The model sees the passages under keys that no
+document can forge; its citations are read as in the adapters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,27 +21,26 @@ from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Chunk
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from hebbgraph_server.fields import Body
-from hebbgraph_server.problems import problem_of
+from hebbgraph_server.bodies import Body
 
-__all__ = ["Answer", "AnswerPart", "AnswerRequest", "Model", "as_it_comes"]
+__all__ = ["Answer", "AnswerPart", "AnswerRequest", "Model"]
 
 logger = logging.getLogger(__name__)
 
 _FORMATTER = Formatter(max_characters=4_000)
-#: Of what a model's server says when it refuses.
+#: Characters of the model server's error message that go to the log.
 _QUOTED = 300
 
 
 class AnswerRequest(Body):
-    """A recent recall, and how many of its passages the model is shown."""
+    """A recent recall, and the number of its passages that the model sees."""
 
     recall_id: str = Field(max_length=MAX_ID)
     k: int = Field(default=10, ge=1, le=50)
 
 
 class AnswerPart(Body):
-    """A line of a streamed answer, before the last: some more of the text."""
+    """The next part of a streamed answer's text."""
 
     text: str
 
@@ -49,8 +48,8 @@ class AnswerPart(Body):
 class Answer(BaseModel):
     """An answer by a model.
 
-    ``cited`` are the chunks that it cites, in its order, and ``shown`` those that it was shown.
-    Keys stand in its text in square brackets; ``keys`` tells which chunk each one means.
+    ``cited`` lists the chunks it cites, in its order, ``shown`` those that it was shown. The text
+    cites by keys in square brackets; ``keys`` maps each to its chunk.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,13 +67,13 @@ class Model:
     Parameters
     ----------
     url : str
-        Where the API begins, such as ``http://localhost:11434/v1``.
+        Base of the API, such as ``http://localhost:11434/v1``.
     name : str
         The model's name there.
     key : SecretStr, optional
         Sent as a bearer token.
     seconds : float
-        How long an answer may take.
+        Time limit of an answer.
     """
 
     url: str
@@ -95,21 +94,21 @@ class Model:
         self,
         question: str,
         chunks: Sequence[Chunk],
-        tell: Callable[[str], None] | None = None,
+        on_text: Callable[[str], object] | None = None,
     ) -> Answer:
-        """Answer a question from passages; ``tell`` is called with parts of the text as they come.
+        """Answer a question from passages; ``on_text`` is called with each part of the text.
 
         Raises
         ------
         ModelError
-            If the model cannot be reached, takes too long, refuses, or says nothing.
+            If the model cannot be reached, takes too long, refuses, or answers nothing.
         """
         rendered = _FORMATTER.render(chunks)
         messages = [
             {"role": "system", "content": CITATION_INSTRUCTION},
             {"role": "user", "content": f"{rendered.text}\n\nQuestion: {question}"},
         ]
-        text = await self._completed(messages, tell)
+        text = await self._completed(messages, on_text)
         cited = read_citations(text, rendered, question=question)
         return Answer(
             text=text,
@@ -119,7 +118,7 @@ class Model:
         )
 
     async def _completed(
-        self, messages: list[dict[str, str]], tell: Callable[[str], None] | None
+        self, messages: list[dict[str, str]], on_text: Callable[[str], object] | None
     ) -> str:
         headers = {"Authorization": f"Bearer {self.key.get_secret_value()}"} if self.key else {}
         body = {"model": self.name, "messages": messages}
@@ -131,10 +130,10 @@ class Model:
                     "POST",
                     f"{self.url.rstrip('/')}/chat/completions",
                     headers=headers,
-                    json=body if tell is None else {**body, "stream": True},
+                    json=body if on_text is None else {**body, "stream": True},
                 ) as response,
             ):
-                said = await self._read(response, tell)
+                text = await self._read(response, on_text)
         except TimeoutError:
             raise ModelError(
                 f"the model {self.name!r} gave no answer within {self.seconds:g} s; ask again, or "
@@ -150,59 +149,36 @@ class Model:
                 "the model's server did not answer as OpenAI's chat completions do; is the URL "
                 "that of the API, such as http://localhost:11434/v1?"
             ) from error
-        if not isinstance(said, str) or not said.strip():
-            raise ModelError(f"the model {self.name!r} answered without a word")
-        return said[:MAX_ANSWER_CHARACTERS]
+        if not isinstance(text, str) or not text.strip():
+            raise ModelError(f"the model {self.name!r} sent an empty answer")
+        return text[:MAX_ANSWER_CHARACTERS]
 
-    async def _read(self, response: httpx.Response, tell: Callable[[str], None] | None) -> Any:
-        """Return what the model said, whether its server streams or not."""
+    async def _read(self, response: httpx.Response, on_text: Callable[[str], object] | None) -> Any:
+        """Return the model's text, whether its server streams or not."""
         if response.status_code != httpx.codes.OK:
             await response.aread()
-            said_there = response.text  # which may quote the key: for the log alone
+            reason = response.text  # which may quote the key: for the log alone
             if self.key is not None:
-                said_there = said_there.replace(self.key.get_secret_value(), "***")
-            logger.warning("the model answered %d: %s", response.status_code, said_there[:_QUOTED])
+                reason = reason.replace(self.key.get_secret_value(), "***")
+            logger.warning("the model answered %d: %s", response.status_code, reason[:_QUOTED])
             raise ModelError(
                 f"the model's server answered {response.status_code}; the log of this server says "
                 "why"
             )
-        if tell is None or "text/event-stream" not in response.headers.get("content-type", ""):
+        if on_text is None or "text/event-stream" not in response.headers.get("content-type", ""):
             await response.aread()
             return response.json()["choices"][0]["message"]["content"]
-        said = ""
+        text = ""
         async for line in response.aiter_lines():
             if not line.startswith("data:"):  # a comment, or the name of an event
                 continue
             data = line.removeprefix("data:").strip()
-            if data == "[DONE]" or len(said) > MAX_ANSWER_CHARACTERS:
+            if data == "[DONE]" or len(text) > MAX_ANSWER_CHARACTERS:
                 break
             if not data:
                 continue
-            for choice in json.loads(data)["choices"][:1]:  # none with what it cost
+            for choice in json.loads(data)["choices"][:1]:  # empty in the line with the usage
                 if part := choice["delta"].get("content"):
-                    said += part
-                    tell(part)
-        return said
-
-
-async def as_it_comes(
-    answering: Callable[[Callable[[str], None]], Awaitable[Answer]],
-) -> AsyncIterator[bytes]:
-    """Yield the lines of a streamed answer; whoever leaves ends it."""
-    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    def tell(part: str) -> None:
-        lines.put_nowait(AnswerPart(text=part).model_dump_json().encode())
-
-    answer = asyncio.ensure_future(answering(tell))
-    answer.add_done_callback(lambda _: lines.put_nowait(None))
-    try:
-        while (line := await lines.get()) is not None:
-            yield line + b"\n"
-        try:
-            last = {"answer": answer.result().model_dump()}
-        except Exception as error:
-            last = {"problem": problem_of(error).model_dump()}
-        yield json.dumps(last).encode() + b"\n"
-    finally:
-        answer.cancel()
+                    text += part
+                    on_text(part)
+        return text

@@ -1,11 +1,10 @@
-"""The app: routes and page behind the guard."""
+"""The ASGI app: routes and page behind the guard."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import functools
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -58,16 +57,16 @@ def create_app(
     Parameters
     ----------
     index : HebbianIndex, IndexPool or Indexes
-        An open index is served alone; of a pool, all namespaces. Both stay open.
+        One open index, or all namespaces of a pool. The caller closes either.
     settings : ServerSettings, optional
     sessions : bool
-        Whether MCP keeps sessions in this process. False where several processes answer behind one
-        address: then, what the agents of one token cite counts as one actor's.
+        Whether MCP keeps sessions in this process. Choose False where several processes answer
+        behind one address; the agents of one token then count as one actor.
 
     Raises
     ------
     ParameterError
-        If it would listen to the network without a token.
+        If the app would listen to the network without a token.
     """
     settings = settings or ServerSettings()
     indexes = index if isinstance(index, Indexes) else Indexes(index)
@@ -81,7 +80,7 @@ def create_app(
     )
     metrics = Metrics()
     mcp = served_mcp(service)
-    # It passes our guard, which knows better which hosts and origins are right.
+    # Our guard has checked hosts and origins.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp_routes = mcp.streamable_http_app(
         streamable_http_path="/mcp",
@@ -91,7 +90,7 @@ def create_app(
     ).routes
 
     @contextlib.asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(metrics.watch())
         try:
             async with mcp.session_manager.run():
@@ -101,17 +100,17 @@ def create_app(
             await asyncio.to_thread(service.threads.close)
             await asyncio.to_thread(indexes.close)
 
-    takes = methods() | {_DOCUMENT: ("GET", "HEAD")}
+    paths = methods() | {_DOCUMENT: ("GET", "HEAD")}
     app = FastAPI(
         title="hebbgraph",
         version=__version__,
         description=_DESCRIPTION,
-        openapi_url=None,  # ours has more; FastAPI's pages would load scripts from elsewhere
-        lifespan=life,
+        openapi_url=None,  # ours has more; FastAPI's pages load scripts from other servers
+        lifespan=lifespan,
         exception_handlers=handlers(),
         middleware=[
-            Middleware(Observed, metrics=metrics, paths=[*takes, "/mcp", "/docs"]),
-            Middleware(Guard, settings=settings, methods=takes),
+            Middleware(Observed, metrics=metrics, paths=[*paths, "/mcp", "/docs"]),
+            Middleware(Guard, settings=settings, methods=paths),
             Middleware(Direct),
         ],
     )
@@ -127,16 +126,12 @@ def create_app(
 
 def _add_documentation(app: FastAPI) -> None:
     document = functools.cache(lambda: _document(app))
-    app.add_route(_DOCUMENT, lambda _: _json(json.dumps(document())), include_in_schema=False)
+    app.add_route(_DOCUMENT, lambda _: JSONResponse(document()), include_in_schema=False)
     app.add_route("/docs", lambda _: HTMLResponse(as_page(document())), include_in_schema=False)
 
 
-def _json(content: str) -> Response:
-    return Response(content, media_type="application/json")
-
-
 def _page() -> ASGIApp:
-    """Serve the files of the page, and nothing under the paths of the API."""
+    """Return an app for the files of the page that refuses unknown paths of the API."""
     files = StaticFiles(directory=PAGE, html=True)
 
     async def page(scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,7 +145,7 @@ def _page() -> ASGIApp:
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document, with the models of bodies that routes read themselves."""
+    """Return the OpenAPI document, with the models that FastAPI does not find itself."""
     document: dict[str, Any] = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
@@ -160,8 +155,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     components["schemas"] = models["$defs"] | components.get("schemas", {})
-    most = app.state.service.settings.max_k  # of this server; the models know those of any
-    components["schemas"]["RecallRequest"]["properties"]["k"]["maximum"] = most
+    max_k = app.state.service.settings.max_k
+    components["schemas"]["RecallRequest"]["properties"]["k"]["maximum"] = max_k
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}, {}]
     return document

@@ -1,24 +1,64 @@
-"""What requests and answers carry, under the names of the Python API.
+"""Bodies of requests and answers, with the names of the Python API.
 
-A request has the arguments of the method, an answer what it returns. Where that is no record, it
-has one field.
+A request has the method's arguments, an answer its return value; other values than records are
+wrapped in one field.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import base64
+from typing import Annotated, Any, Literal
 
-from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS, MAX_TAG
 from hebbgraph.records import (
+    Chunk,
     CorrectionKind,
     Feedback,
     ForgetPreview,
     Forgetting,
     Recall,
 )
-from pydantic import Field, SkipValidation
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    WithJsonSchema,
+)
 
-from hebbgraph_server.fields import Base64, Body, Given, Id, Ids, Tag, Turns, Where
+
+class Body(BaseModel):
+    """The arguments in a request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+#: The index itself checks and cleans chunks.
+Chunks = list[SkipValidation[Chunk | str]]
+
+Id = Annotated[str, Field(max_length=MAX_ID)]
+Tag = Annotated[str, Field(max_length=MAX_TAG)]
+Where = Annotated[
+    dict[str, Any] | None, Field(description="a metadata filter, such as {'lang': 'en'}")
+]
+Turns = Annotated[SkipValidation[list[str]], Field(description="earlier turns, oldest first")]
+#: The index itself checks ids; the size of the request limits their number.
+Ids = Annotated[SkipValidation[list[str]], Field(description="ids")]
+
+
+def _decoded(content: object) -> bytes:
+    """Decode base64, and refuse other characters, which pydantic's own type skips."""
+    if not isinstance(content, str):
+        raise ValueError("the bytes of a file are a string of base64")
+    return base64.b64decode(content, validate=True)
+
+
+Base64 = Annotated[
+    bytes,
+    BeforeValidator(_decoded),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
 
 
 class RecallRequest(Body):
@@ -49,7 +89,9 @@ class ReinforceRequest(Body):
     shown: Ids | None = None
     actor: Id | None = None
     trusted: bool = False
-    kind: str = Field(default="cited", max_length=64, description="what people did, if not cite")
+    kind: str = Field(
+        default="cited", max_length=64, description="what people did instead of citing"
+    )
 
 
 class FindFeedbackRequest(Body):
@@ -61,7 +103,7 @@ class FindFeedbackRequest(Body):
 class AddRequest(Body):
     """See ``HebbianIndex.add``."""
 
-    chunks: Given
+    chunks: Chunks
     on_error: Literal["raise", "skip"] = "raise"
     strict: bool = False
 
@@ -71,7 +113,7 @@ class PutDocumentRequest(Body):
 
     document_id: Id
     fingerprint: Id | None = None
-    chunks: Given
+    chunks: Chunks
 
 
 class CorrectTagsRequest(Body):
@@ -85,7 +127,7 @@ class CorrectTagsRequest(Body):
 
 
 class ForgetRequest(Body):
-    """See ``HebbianIndex.forget``; here a dry run unless told otherwise."""
+    """See ``HebbianIndex.forget``; here, ``dry_run`` is the default."""
 
     feedback: SkipValidation[str | list[str] | None] = None
     actor: Id | None = None
@@ -99,18 +141,18 @@ class ForgetRequest(Body):
 
 
 class PutFileRequest(Body):
-    """A file, to be converted and split as ``hebbgraph index`` does it."""
+    """A file to convert and split, as ``hebbgraph index`` does."""
 
     name: str = Field(
         min_length=1,
         max_length=MAX_ID,
-        description="becomes the id of the document; its suffix tells the format",
+        description="the document's id; its suffix is the format",
     )
     content: Base64 = Field(description="the bytes of the file, in base64")
 
 
 class Progress(Body):
-    """A line of a streamed answer, before the last."""
+    """Progress: a line of a streamed answer."""
 
     done: int
     total: int | None = None
@@ -123,9 +165,9 @@ class Namespaces(Body):
 
 
 class Forgotten(Body):
-    """How many records of feedback were removed or changed, or after a dry run, would be.
+    """The number of feedback records removed or changed, or a preview of them.
 
-    ``unknown`` are the ids that were given and are none of feedback.
+    ``unknown`` lists ids that name no feedback.
     """
 
     forgotten: int | None = None
@@ -134,7 +176,7 @@ class Forgotten(Body):
 
 
 class Forgettings(Body):
-    """What can be put back, the latest first."""
+    """Forgettings that can be undone, newest first."""
 
     forgotten: list[Forgetting]
 
@@ -146,7 +188,7 @@ class UndoForgetRequest(Body):
 
 
 class Restored(Body):
-    """How many records of feedback were put back."""
+    """The number of feedback records put back."""
 
     undone: int
 
@@ -167,7 +209,7 @@ class Properties(Body):
 
 
 class Health(Body):
-    """That the server answers."""
+    """The server is healthy."""
 
     status: Literal["ok"] = "ok"
     version: str

@@ -1,4 +1,4 @@
-"""An index that another process serves: the methods of HebbianIndex, over HTTP.
+"""HebbianClient: the methods of HebbianIndex over HTTP.
 
 ::
 
@@ -6,11 +6,12 @@
         recall = index.recall("Who built the Petrel?", k=5)
         index.reinforce(recall, cited=[recall.hits[0].chunk.id])
 
-It needs no more than the core. ``hebbgraph serve`` is the other end.
+It needs the core alone. ``hebbgraph serve`` runs the server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
@@ -48,26 +49,26 @@ logger = logging.getLogger(__name__)
 
 _Read: TypeAlias = Callable[[bytes], Any]
 
-#: Of the chunks of one request, about: the server parses that while others wait a few ms.
+#: Approximate size of the chunks of one request, which the server parses in a few ms.
 _PAGE_CHARACTERS = 250_000
 
 
 class HebbianClient(HebbianIndex):
-    """An index that ``hebbgraph serve`` holds open; it fits wherever a HebbianIndex does.
+    """An index that ``hebbgraph serve`` serves; it can replace a HebbianIndex, also in adapters.
 
-    Both adapters take it as they take an index. Methods have the same arguments, answers and
-    errors. What needs the index itself (``backup``, ``to_networkx``, ``parts``, a filter or
-    strategy of your own, a tagger or embedder) raises ParameterError.
+    Methods have the same arguments, return values and errors. Whatever needs the index in this
+    process raises ParameterError: ``backup``, ``to_networkx``, ``parts``, a custom filter,
+    strategy, tagger or embedder.
 
     Parameters
     ----------
     url : str
-        Where the server listens, such as ``"http://127.0.0.1:4321"``.
+        Of the server, such as ``"http://127.0.0.1:4321"``.
     token : str, optional
-        Of the server, if it has tokens.
+        Needed if the server has tokens.
     namespace : str
     timeout_seconds : float
-        How long the server may be silent.
+        Limit of each wait for the server.
 
     Notes
     -----
@@ -76,11 +77,11 @@ class HebbianClient(HebbianIndex):
     Raises
     ------
     AccessError
-        By methods, if the server refuses the token, or its role or namespace does not suffice.
+        From methods: the server refuses the token, or its role or namespace is not enough.
     ConnectionLostError
-        By methods, if the server cannot be reached or goes silent.
+        From methods: the server cannot be reached or stops answering.
     TooManyRequestsError
-        By methods, if the server still asks to wait after some waiting.
+        From methods: the server defers a request several times.
     """
 
     def __init__(
@@ -102,21 +103,15 @@ class HebbianClient(HebbianIndex):
 
     @functools.cached_property
     def settings(self) -> Settings:
-        """The settings that the server opened the index with.
-
-        Where one is a callable of the server's own, its default stands here.
-        """
-        told = self._ask("properties", None, _field("settings"))
-        known = {}
-        for name, value in told.items():
-            try:
-                known[name] = getattr(Settings.model_validate({name: value}), name)
-            except ValueError:
-                continue
-        return Settings().model_copy(update=known)
+        """The settings of the served index; the default where one is a callable of the server."""
+        settings = {}
+        for name, value in self._ask("properties", None, _field("settings")).items():
+            with contextlib.suppress(ValueError):
+                settings[name] = getattr(Settings.model_validate({name: value}), name)
+        return Settings().model_copy(update=settings)
 
     def keep_recalls(self) -> None:
-        """Do nothing: a server keeps the recalls that it answers with."""
+        """Do nothing: a server keeps its recalls."""
 
     @property
     def embeds(self) -> bool:
@@ -125,7 +120,7 @@ class HebbianClient(HebbianIndex):
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What the server found damaged since it opened the index, and rebuilt."""
+        """What the server has rebuilt since it opened the index, because it was damaged."""
         return tuple(self._ask("properties", None, _field("repairs")))
 
     def add(
@@ -140,8 +135,8 @@ class HebbianClient(HebbianIndex):
     ) -> AddReport:
         """Add chunks; a chunk whose id exists replaces the old one.
 
-        As :meth:`HebbianIndex.add`, without ``workers``. Chunks are checked here, and travel in
-        several requests, each committed by itself.
+        Like :meth:`HebbianIndex.add`, without ``workers``. Chunks are checked here and sent in
+        several requests, each a commit of its own.
         """
         from hebbgraph.ingest import progress
 
@@ -155,27 +150,27 @@ class HebbianClient(HebbianIndex):
         accepted: Iterable[Taken] = intake.take(chunks)
         total = None
         if isinstance(chunks, Sequence):
-            accepted = list(accepted)  # checked as a whole before anything is sent
+            accepted = list(accepted)  # check all before sending any
             total = len(accepted)
-        report, taken = AddReport(), 0
+        report, sent = AddReport(), 0
         started = time.perf_counter()
         with progress(show_progress, on_progress) as tell:
             for page in _pages(accepted):
-                body = {"chunks": [one.chunk.model_dump(mode="json") for one in page]}
+                body = {
+                    "chunks": [taken.chunk.model_dump(mode="json") for taken in page],
+                    "on_error": on_error,
+                    "strict": strict,
+                }
                 try:
-                    more: AddReport = self._ask(
-                        "add",
-                        body | {"on_error": on_error, "strict": strict},
-                        AddReport.model_validate_json,
-                    )
+                    page_report: AddReport = self._ask("add", body, AddReport.model_validate_json)
                 except HebbgraphError as error:
                     error.add_note(f"committed before, in chunks: {report.added + report.replaced}")
                     raise
-                report = _with_page(report, more, page)
-                taken += len(page)
-                tell(taken, total)
+                report = _merged(report, page_report, page)
+                sent += len(page)
+                tell(sent, total)
         intake.tell()
-        failed = sorted((*intake.failed, *report.failed), key=lambda one: one.position)
+        failed = sorted((*intake.failed, *report.failed), key=lambda failure: failure.position)
         return report.model_copy(
             update={
                 "cleaned": intake.cleaned,
@@ -185,13 +180,13 @@ class HebbianClient(HebbianIndex):
         )
 
     def _ask(self, name: str, body: Mapping[str, Any] | None, read: _Read) -> Any:
-        """Ask the server for what a method returns, and read it."""
+        """Call a method of the server; return its answer, parsed by ``read``."""
         if self._closed:
             raise ClosedIndexError(f"{self!r} is closed; make another one")
         return self._http.ask(name, body, namespace=self._namespace, read=read)
 
     def close(self) -> None:
-        """Close the connections; the index stays as it is."""
+        """Close the connections; the index stays open on the server."""
         self._closed = True
         self._http.close()
 
@@ -200,12 +195,12 @@ class HebbianClient(HebbianIndex):
 
 
 def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:
-    """Yield chunks in lists of about the size of a request, none empty."""
+    """Yield chunks in pages for one request each; no page is empty."""
     page: list[Taken] = []
     size = 0
-    for one in taken:
-        page.append(one)
-        size += len(one.chunk.text) + 200
+    for each in taken:
+        page.append(each)
+        size += len(each.chunk.text) + 200
         if size >= _PAGE_CHARACTERS:
             yield page
             page, size = [], 0
@@ -213,10 +208,11 @@ def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:
         yield page
 
 
-def _with_page(report: AddReport, more: AddReport, page: Sequence[Taken]) -> AddReport:
-    """Add what one request did; positions are those among all chunks."""
+def _merged(report: AddReport, more: AddReport, page: Sequence[Taken]) -> AddReport:
+    """Add one request's report to another; positions count all chunks."""
     failed = [
-        one.model_copy(update={"position": page[one.position].position}) for one in more.failed
+        failure.model_copy(update={"position": page[failure.position].position})
+        for failure in more.failed
     ]
     tagging = report.tagging if more.tagging is None else more.tagging
     if report.tagging is not None and more.tagging is not None:
@@ -237,14 +233,15 @@ def _field(name: str) -> _Read:
 
 
 def _forgotten(content: bytes) -> int | ForgetPreview:
-    told = json.loads(content)
-    if unknown := told.get("unknown"):
+    answer = json.loads(content)
+    if unknown := answer.get("unknown"):
         logger.warning("forget: no such feedback is known by %s", reprlib.repr(unknown))
-    forgotten: int = told["forgotten"]
-    return forgotten if told["preview"] is None else ForgetPreview.model_validate(told["preview"])
+    if answer["preview"] is not None:
+        return ForgetPreview.model_validate(answer["preview"])
+    return int(answer["forgotten"])
 
 
-#: They take the index itself, or files beside it. All other methods are asked of the server.
+#: Methods that need the index itself, or files beside it. The server answers all others.
 _NOT_SERVED = (
     "backup",
     "drop_namespace",
@@ -258,7 +255,7 @@ _OF_INSPECT = ("documents", "explain", "stats")
 
 
 def _reader(name: str) -> _Read:
-    """Return what a method makes of the server's answer: a record, or the value of one field."""
+    """Return a parser for a method's answer: a record, or the value of its one field."""
     if name == "forget":
         return _forgotten
     kind = returned_by(method_of(name))
@@ -270,40 +267,40 @@ def _reader(name: str) -> _Read:
     return lambda content: adapter.validate_python(next(iter(json.loads(content).values())))
 
 
-#: Where the server's default is more careful than the index's.
+#: Arguments whose defaults are more careful on the server.
 _ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
 
 
 def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method that sends its arguments, under their names, to the server."""
+    """Return a method that sends its arguments to the server, by name."""
     signature, read = inspect.signature(method), _reader(name)
     is_get = len(signature.parameters) == 1 and name not in ("compact", "make_namespace")
 
     @functools.wraps(method)
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(self, *args, **kwargs).arguments
-        if given.get("steps"):
+        arguments = signature.bind(self, *args, **kwargs).arguments
+        if arguments.get("steps"):
             raise ParameterError(
                 "steps are objects of this process, and a served index cannot run them; "
                 "leave them out, or open the index here"
             )
         body = _ALWAYS.get(name, {}) | {
             key: _plain(key, value)
-            for key, value in given.items()
-            if key != "self" and not _left_out(value, signature.parameters[key].default)
+            for key, value in arguments.items()
+            if key != "self" and not _is_default(value, signature.parameters[key].default)
         }
         return self._ask(name, None if is_get else body, read)
 
     return call
 
 
-def _left_out(value: Any, default: Any) -> bool:
-    """Tell whether an argument is its empty default: the server may know no such argument."""
+def _is_default(value: Any, default: Any) -> bool:
+    """Return whether to omit an argument: older servers may not know it."""
     return value == default and (default is None or default == () or isinstance(default, str))
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return an argument as JSON has it; raise ParameterError if it has no such form."""
+    """Return an argument as JSON; raise ParameterError if it cannot be."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Feedback | Forgetting):
@@ -312,24 +309,24 @@ def _plain(name: str, value: Any) -> Any:
         return value.model_dump(mode="json")
     if isinstance(value, datetime) and name in ("since", "until"):
         return value.timestamp()
-    if callable(getattr(value, "tolist", None)):  # of numpy
+    if callable(getattr(value, "tolist", None)):  # NumPy
         return value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | set | frozenset):
-        return [_plain(name, one) for one in value]
+        return [_plain(name, item) for item in value]
     try:
         return plain(value, name)
     except ValueError as error:
         raise ParameterError(
-            f"{name} travels to a server as JSON: {error}; or use the index itself"
+            f"{name} is sent to the server as JSON: {error}; or use the index itself"
         ) from error
 
 
 def _refusing(name: str) -> Callable[..., Any]:
-    """Make what stands for a method that takes the index itself."""
+    """Return a method that raises ParameterError."""
 
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise ParameterError(
-            f"{name} is not served; use HebbianIndex, or the command line, where the index lies"
+            f"{name} is not served; use HebbianIndex or the command line where the index is"
         )
 
     refuse.__name__, refuse.__doc__ = name, "Not served."
@@ -337,7 +334,7 @@ def _refusing(name: str) -> Callable[..., Any]:
 
 
 def _of_the_client(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method of a room of one of its client."""
+    """Return a method of ``client.tags`` and the like that calls one of the client."""
 
     @functools.wraps(call)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -347,35 +344,26 @@ def _of_the_client(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _served_room(room: str, kind: type) -> property:
-    """Return a room of a client: its methods are the client's, by their names over HTTP."""
-
-    def method(name: str) -> Callable[..., Any]:
-        by_name: Callable[..., Any] = getattr(HebbianClient, name)
-
-        @functools.wraps(by_name)
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return by_name(self.client, *args, **kwargs)
-
-        return call
+    """Return ``client.tags``, ``client.log`` and the like, whose methods call the client's."""
 
     def open_room(self: Any, client: HebbianClient) -> None:
         self.client = client
 
     members: dict[str, Any] = {"__init__": open_room, "__doc__": kind.__doc__}
-    for name, (of, new_name) in MOVED.items():
-        if of == room:
-            members |= {new_name: method(name), f"a{new_name}": method(f"a{name}")}
+    for name, (its_room, new_name) in MOVED.items():
+        if its_room == room:
+            members[new_name] = _of_the_client(getattr(HebbianClient, name))
+            members[f"a{new_name}"] = _of_the_client(getattr(HebbianClient, f"a{name}"))
     for name in _OF_INSPECT if room == "inspect" else ():
         members[name] = _of_the_client(_asking(name, getattr(kind, name)))
         members[f"a{name}"] = in_thread(members[name])
     if room == "tags":  # client.tags(...), as over HTTP
-        members["__call__"] = method("tags")
-    served = type(kind.__name__, (), members)
-    return property(served, doc=kind.__doc__)
+        members["__call__"] = _of_the_client(HebbianClient.tags)
+    return property(type(kind.__name__, (), members), doc=kind.__doc__)
 
 
 def _complete() -> None:
-    """Give HebbianClient whatever else a HebbianIndex has in public."""
+    """Give HebbianClient all other public members of HebbianIndex."""
     own = vars(HebbianClient)
     public: dict[str, Any] = {
         name: value
@@ -387,14 +375,14 @@ def _complete() -> None:
     for name, value in public.items():
         if name in own or name in twins:
             continue
-        made: Any = _refusing(name)
+        member: Any = _refusing(name)
         if isinstance(value, property):
-            made = property(made, doc="Not served.")
+            member = property(member, doc="Not served.")
         elif isinstance(value, classmethod | staticmethod):
-            made = staticmethod(made)
+            member = staticmethod(member)
         elif name not in _NOT_SERVED:
-            made = _asking(name, value)
-        setattr(HebbianClient, name, made)
+            member = _asking(name, value)
+        setattr(HebbianClient, name, member)
     for name in {*twins, *(f"a{name}" for name in MOVED)}:
         setattr(HebbianClient, name, in_thread(getattr(HebbianClient, name[1:])))
     for room, kind in ROOMS.items():

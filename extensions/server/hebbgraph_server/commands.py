@@ -281,5 +281,5 @@ def serve(
             settings,
             log_level=log_level,
             log_format=log_format.value,
-            tell=lambda url: err.print(f"serving {escape(place)} on {url}", soft_wrap=True),
+            on_start=lambda url: err.print(f"serving {escape(place)} on {url}", soft_wrap=True),
         )

@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page that people read: ``/docs``, without scripts or the network."""
+"""The OpenAPI document as a page (``/docs``) that needs no scripts and no network."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PAGE = """\
 </head><body><header class="rail"><a class="mark" href="/">hebbgraph</a>
 <nav aria-label="Routes">{links}</nav></header>
 <main class="api"><h1>API</h1>
-<p>{about} The same for programs: <a href="/v1/openapi.json">openapi.json</a>.</p>
+<p>{about} For programs: <a href="/v1/openapi.json">openapi.json</a>.</p>
 {routes}</main></body></html>
 """
 
 
 def as_page(document: Mapping[str, Any]) -> str:
-    """Return an OpenAPI document as HTML: each route with its role, and the fields it takes."""
+    """Return an OpenAPI document as HTML: each route with its role and fields."""
     schemas = document["components"]["schemas"]
     links, routes = "", ""
     for path, operations in document["paths"].items():

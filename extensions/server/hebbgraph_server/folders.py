@@ -1,4 +1,4 @@
-"""A folder on the server's machine that is read again."""
+"""Read the server's folder again."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["FolderReport", "read_folder"]
 
 
 class FolderReport(BaseModel):
-    """What reading a folder again changed, in documents."""
+    """Documents that reading a folder changed."""
 
     indexed: int
     unchanged: int
     removed: int
-    passages: int = Field(description="of the documents that were indexed")
-    failed: list[str] = Field(description="files that could not be read, and why")
+    passages: int = Field(description="of the indexed documents")
+    failed: list[str] = Field(description="unreadable files, with the reason")
 
 
 async def read_folder(visit: Visit) -> Response:
-    """Read the server's folder again: what changed is replaced, and what is gone, deleted.
+    """Read the server's folder again: replace what changed, delete what is gone.
 
-    With ``--base``, nothing is deleted: names that are relative may be those of files sent here.
+    With ``--base``, nothing is deleted, since uploaded files have relative names too.
     """
     folder = visit.service.settings.folder_of(visit.namespace)
     if folder is None:

@@ -1,8 +1,8 @@
-"""What every request passes before any route sees it: Host, Origin, token, names, sizes, rates.
+"""Checks every request before a route sees it: Host, Origin, token, names, sizes and rates.
 
-A web page that somebody visits can send requests to this machine. *DNS rebinding* makes its own
-name point here, which the Host header betrays. *Cross-site requests* carry the page's origin. Both
-are refused, so a server without tokens on the loopback address is closed to web pages.
+Any web page that a user visits can send requests to this machine: by *DNS rebinding*, which makes
+the page's own name point here and shows in the Host header, or across sites, which shows in the
+Origin header. The guard refuses both, so web pages cannot reach a server without tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hebbgraph_server.settings import ServerSettings
 
 __all__ = ["CONTENT_SECURITY_POLICY", "Guard", "Rate", "is_private"]
 
-#: The page loads its own files and speaks to its own server, nothing else.
+#: The page loads files from its own server and sends requests there alone.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -49,22 +49,22 @@ _PAGE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
 )
 _API_HEADERS = (*_PAGE_HEADERS, (b"cache-control", b"no-store"))
-#: What needs no token: whether it lives, and how to speak to it.
+#: Paths that need no token.
 _OPEN = frozenset({"/v1/health", "/v1/openapi.json"})
-#: Query parameters of the API and of MCP; everything else is in a body.
+#: Query parameters of the API and MCP; all else is in the body.
 _PARAMETERS = ("namespace",)
 _TABLES = "/v1/tables/"
-#: No header of ours exists.
+#: Prefixes of headers that look like ours; there are none.
 _OUR_HEADERS = ("hebbgraph", "x-hebbgraph")
-#: Callers whose rate is remembered.
+#: Callers whose rates are kept.
 _MAX_CALLERS = 10_000
 _BURST_SECONDS = 5.0
-#: Wrong tokens from one address: a burst of five, for no secret is guessed by honest typing.
+#: Wrong tokens from one address, in bursts of five.
 _WRONG_TOKENS_PER_MINUTE = 60.0
 
 
 class Rate:
-    """A token bucket for each caller: a steady rate, with bursts of five seconds' worth.
+    """A token bucket for each caller, with bursts of up to five seconds' worth.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Rate:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def allows(self, caller: str, now: float) -> bool:
-        """Take one request from a caller's allowance, if there is any left.
+        """Take one request from a caller's allowance; return whether there was one.
 
         Examples
         --------
@@ -98,14 +98,14 @@ class Rate:
 
 
 class Guard:
-    """ASGI middleware around all that is served.
+    """ASGI middleware around the whole app.
 
     Parameters
     ----------
     app : ASGI application
     settings : ServerSettings
     methods : mapping
-        The methods that each path takes.
+        The HTTP methods of each path.
     """
 
     def __init__(
@@ -130,25 +130,25 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _protected(send, private=is_private(scope["path"]))
-        refused = self._refusal(scope, Headers(scope=scope))
-        if refused is not None:
-            takes = self._methods.get(scope["path"], ())
-            allow = {"Allow": ", ".join(takes)} if refused.status == 405 else {}
-            await response(refused, allow)(scope, receive, answer)
+        send = _with_headers(send, _API_HEADERS if is_private(scope["path"]) else _PAGE_HEADERS)
+        refusal = self._refusal(scope, Headers(scope=scope))
+        if refusal is not None:
+            methods = self._methods.get(scope["path"], ())
+            allow = {"Allow": ", ".join(methods)} if refusal.status == 405 else {}
+            await response(refusal, allow)(scope, receive, send)
             return
-        await self._app(scope, self._bounded(receive), answer)
+        await self._app(scope, self._bounded(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
         host = headers.get("host", "")
-        if not self._knows(host):
+        if not self._is_own_name(host):
             return problem(
                 421,
                 "AccessError",
                 f"this server is not known as {host!r:.200}; start it with --allowed-host NAME "
                 "if that is its name",
             )
-        if not self._is_own_page(headers, host):
+        if not self._is_own_origin(headers, host):
             return problem(
                 403,
                 "AccessError",
@@ -160,9 +160,9 @@ class Guard:
         address = scope["client"][0] if scope.get("client") else ""
         if private and scope["path"] not in _OPEN:
             if caller is None:
-                return self._without_token("authorization" in headers, address)
+                return self._unauthorized("authorization" in headers, address)
             scope.setdefault("state", {})["caller"] = caller
-        # Tokens share an address behind a proxy, and without tokens all have the same name.
+        # Behind a proxy, tokens share an address; without tokens, callers share a name.
         name = f"token {caller.name}" if caller is not None and self._tokens else address
         if private and not self._rate.allows(name, time.monotonic()):
             return problem(
@@ -173,27 +173,27 @@ class Guard:
         if not private:
             return None
         return (
-            self._wrong_method(scope)
-            or _wrong_name(scope, headers)
-            or self._wrong_body(scope, headers)
+            self._check_method(scope)
+            or _check_names(scope, headers)
+            or self._check_body(scope, headers)
         )
 
-    def _without_token(self, guessed: bool, address: str) -> Problem:
-        if guessed and not self._wrong.allows(address, time.monotonic()):
-            return problem(429, "TooManyRequestsError", "many wrong tokens; wait a moment")
+    def _unauthorized(self, has_token: bool, address: str) -> Problem:
+        if has_token and not self._wrong.allows(address, time.monotonic()):
+            return problem(429, "TooManyRequestsError", "too many wrong tokens; wait a moment")
         return problem(
             401, "AccessError", "this takes a token, as the header `Authorization: Bearer TOKEN`"
         )
 
-    def _wrong_method(self, scope: Scope) -> Problem | None:
-        takes = self._methods.get(scope["path"])
-        if takes is None or scope["method"] in takes:
+    def _check_method(self, scope: Scope) -> Problem | None:
+        methods = self._methods.get(scope["path"])
+        if methods is None or scope["method"] in methods:
             return None
         return problem(
-            405, "NotFoundError", f"{scope['path']} takes {takes[0]}, got {scope['method']:.20}"
+            405, "NotFoundError", f"{scope['path']} takes {methods[0]}, got {scope['method']:.20}"
         )
 
-    def _wrong_body(self, scope: Scope, headers: Headers) -> Problem | None:
+    def _check_body(self, scope: Scope, headers: Headers) -> Problem | None:
         most = self._settings.max_body_bytes
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > most:
@@ -204,15 +204,15 @@ class Guard:
             )
         # A form can send plain text across sites, but not JSON.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        lines = kind == "application/x-ndjson" and scope["path"] == "/v1/import"
-        none = not kind and length == "0" and "transfer-encoding" not in headers
-        if scope["method"] == "POST" and kind != "application/json" and not (lines or none):
-            detail = f"a body is application/json, got {kind or 'none'!r:.80}"
-            return problem(415, "ParameterError", detail)
-        return None
+        is_import = kind == "application/x-ndjson" and scope["path"] == "/v1/import"
+        is_empty = not kind and length == "0" and "transfer-encoding" not in headers
+        if scope["method"] != "POST" or kind == "application/json" or is_import or is_empty:
+            return None
+        detail = f"a body is application/json, got {kind or 'none'!r:.80}"
+        return problem(415, "ParameterError", detail)
 
-    def _knows(self, host: str) -> bool:
-        """Tell whether it may be addressed so: rebinding takes a name, so addresses are fine."""
+    def _is_own_name(self, host: str) -> bool:
+        """Return whether a Host header names this server; rebinding cannot use an IP address."""
         name = _host_name(host)
         if name in self._names or name == self._settings.host.lower():
             return True
@@ -222,7 +222,7 @@ class Guard:
             return False
         return True
 
-    def _is_own_page(self, headers: Headers, host: str) -> bool:
+    def _is_own_origin(self, headers: Headers, host: str) -> bool:
         origin = headers.get("origin")
         if origin is not None:
             if origin in self._settings.allowed_origins:
@@ -233,14 +233,14 @@ class Guard:
         )
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Count a body as it arrives, and give up on one that is too large or too slow."""
-        taken = 0
+        """Stop reading a body that is too large or too slow."""
+        size = 0
         deadline: float | None = None
-        whole = False
+        is_complete = False
 
         async def bounded() -> Message:
-            nonlocal taken, deadline, whole
-            if whole:
+            nonlocal size, deadline, is_complete
+            if is_complete:
                 return await receive()  # waits for the client to leave
             now = time.monotonic()
             deadline = now + self._settings.body_seconds if deadline is None else deadline
@@ -251,25 +251,26 @@ class Guard:
                 raise HTTPException(
                     408, f"the body took longer than {self._settings.body_seconds:g} s to arrive"
                 ) from None
-            taken += len(message.get("body", b""))
-            whole = not message.get("more_body", False)
-            if taken > self._settings.max_body_bytes:
+            size += len(message.get("body", b""))
+            is_complete = not message.get("more_body", False)
+            if size > self._settings.max_body_bytes:
                 raise HTTPException(413, _most_bytes(self._settings.max_body_bytes))
             return message
 
         return bounded
 
 
-def _wrong_name(scope: Scope, headers: Headers) -> Problem | None:
-    """Refuse query parameters and headers that no route reads: a misspelt one changes nothing."""
-    asked = [name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), True)]
+def _check_names(scope: Scope, headers: Headers) -> Problem | None:
+    """Refuse query parameters and headers that no route reads, such as misspelt ones."""
+    parameters = [name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), True)]
     try:
-        if not scope["path"].startswith(_TABLES):  # they have their own, which they check
-            check_names(asked, _PARAMETERS, of=scope["path"][:200])
+        if not scope["path"].startswith(_TABLES):  # they check their own parameters
+            check_names(parameters, _PARAMETERS, of=scope["path"][:200])
     except ParameterError as error:
         return problem(422, "ParameterError", str(error))
-    if len(asked) > len(set(asked)):
-        return problem(422, "ParameterError", f"{asked[0]} is given more than once; give it once")
+    if len(parameters) > len(set(parameters)):
+        detail = f"{parameters[0]} is given more than once; give it once"
+        return problem(422, "ParameterError", detail)
     own = next((name for name in headers if name.startswith(_OUR_HEADERS)), None)
     if own is not None:
         return problem(
@@ -282,7 +283,7 @@ def _wrong_name(scope: Scope, headers: Headers) -> Problem | None:
 
 
 def is_private(path: str) -> bool:
-    """Tell the API from the files of the page."""
+    """Return whether a path belongs to the API or MCP, not to the page's files."""
     return path.startswith(("/v1", "/mcp"))
 
 
@@ -305,16 +306,15 @@ def _host_name(host: str) -> str:
         return ""
 
 
-def _protected(send: Send, *, private: bool) -> Send:
-    """Add the headers that keep a browser from more than it needs."""
-    more = _API_HEADERS if private else _PAGE_HEADERS
+def _with_headers(send: Send, defaults: tuple[tuple[bytes, bytes], ...]) -> Send:
+    """Add the security headers that a response does not set itself."""
 
-    async def protected(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
-            known = {name.lower() for name, _ in headers}
-            headers += [header for header in more if header[0] not in known]
+            names = {name.lower() for name, _ in headers}
+            headers += [header for header in defaults if header[0] not in names]
             message = {**message, "headers": headers}
         await send(message)
 
-    return protected
+    return send_with_headers

@@ -1,6 +1,6 @@
-"""HTTP to a hebbgraph server: JSON there and back, problems as the errors they were.
+"""Requests to a hebbgraph server: JSON both ways, problems raised as the original errors.
 
-The standard library's client, so that a client takes nothing but the core.
+This uses the standard library alone, so the client needs no more than the core.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["HttpClient"]
 
 _T = TypeVar("_T")
 
-#: How often a request is sent that the server puts off, and how long the client waits at most.
+#: Tries of a request that the server defers (429, 503), and the longest wait between them.
 _MAX_TRIES = 4
 _MAX_WAIT_SECONDS = 5.0
-#: Before a refused connection is tried again: twice this, then four and eight times.
+#: Wait before the retries of a refused connection: 2, 4 and 8 times this.
 _REFUSED_SECONDS = 0.1
-#: Errors of a connection that the server closed while it was idle.
+#: Errors when the server has closed an idle connection.
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
@@ -46,7 +46,7 @@ class _Answer(NamedTuple):
 
 
 class HttpClient:
-    """Connections to a server, as many as requests run at the same time.
+    """A pool of connections to a server, one for each concurrent request.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class HttpClient:
     Raises
     ------
     ParameterError
-        If ``url`` cannot be that of a server.
+        If ``url`` is no valid URL of a server.
     """
 
     def __init__(self, url: str, *, token: str | None, timeout_seconds: float) -> None:
@@ -68,7 +68,7 @@ class HttpClient:
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if token is not None:
             if not token.isascii() or not token.isprintable():
-                raise ParameterError("a token is printable ASCII")  # not repeated: it is a secret
+                raise ParameterError("a token is printable ASCII")  # do not quote the secret
             self._headers["Authorization"] = f"Bearer {token}"
         self._idle: deque[http.client.HTTPConnection] = deque()
         self._process = os.getpid()
@@ -81,18 +81,18 @@ class HttpClient:
         namespace: str,
         read: Callable[[bytes], _T],
     ) -> _T:
-        """Return what ``read`` makes of the server's answer: to a GET, or to a POST with a body.
+        """Send a GET, or a POST with a body, and return the answer, parsed by ``read``.
 
         Raises
         ------
         HebbgraphError
-            What the server raised.
+            The server's own error.
         ConnectionLostError
             If it cannot be reached.
         """
         content = None if body is None else json.dumps(body).encode()
         for tries in range(1, _MAX_TRIES + 1):
-            answer = self._answer(name, namespace, content)
+            answer = self._send(name, namespace, content)
             wait = answer.headers.get("Retry-After", "")
             if answer.status in (429, 503) and wait.isdecimal() and tries < _MAX_TRIES:
                 time.sleep(min(_MAX_WAIT_SECONDS, float(wait)))
@@ -105,8 +105,8 @@ class HttpClient:
         except (ValueError, TypeError, LookupError) as error:
             raise self._unexpected(answer) from error
 
-    def _answer(self, name: str, namespace: str, content: bytes | None) -> _Answer:
-        """Send a GET, or a POST with content, and read the answer, whatever it is."""
+    def _send(self, name: str, namespace: str, content: bytes | None) -> _Answer:
+        """Send a request once; retry refused and stale connections alone."""
         path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
         method = "GET" if content is None else "POST"
         refused = 0
@@ -120,7 +120,7 @@ class HttpClient:
                 connection.close()
                 limit = f"the server took longer than {self._timeout_seconds:g} s"
                 raise self._lost(limit) from error
-            except ConnectionRefusedError as error:  # it starts again, and has not seen this one
+            except ConnectionRefusedError as error:  # the server may be restarting
                 connection.close()
                 refused += 1
                 if refused == _MAX_TRIES:
@@ -131,15 +131,15 @@ class HttpClient:
                 connection.close()
                 if is_new or not isinstance(error, _STALE):
                     raise self._lost(error) from error
-                # The server closed it between two requests, so it has not seen this one.
+                # The server closed it between requests, so it has not seen this one.
                 self.close()
                 continue
             self._idle.append(connection)
             return answer
 
     def _idle_or_new(self) -> tuple[http.client.HTTPConnection, bool]:
-        """Take an idle connection, or make one; say whether it is new."""
-        if self._process != os.getpid():  # after a fork, the parent's connections are not ours
+        """Return a connection, and whether it is new."""
+        if self._process != os.getpid():  # after a fork, they are the parent's
             self._idle, self._process = deque(), os.getpid()
         try:
             return self._idle.pop(), False
@@ -168,14 +168,14 @@ class HttpClient:
         )
 
     def close(self) -> None:
-        """Close all idle connections; those in use return, and are closed by the next call."""
-        with contextlib.suppress(IndexError):  # other threads take some meanwhile
+        """Close all idle connections; the next call closes those in use now."""
+        with contextlib.suppress(IndexError):  # other threads may take some
             while True:
                 self._idle.pop().close()
 
 
 def _error(status: int, name: str, detail: str) -> HebbgraphError:
-    """Return the error that the server raised."""
+    """Return the server's error."""
     kind = getattr(hebbgraph.errors, name, None)
     if isinstance(kind, type) and issubclass(kind, HebbgraphError):
         return kind(detail)
@@ -186,7 +186,7 @@ def _error(status: int, name: str, detail: str) -> HebbgraphError:
 def _connector(
     url: str, timeout_seconds: float
 ) -> tuple[Callable[[], http.client.HTTPConnection], str]:
-    """Return what makes a connection to the server of a URL, and the path before ours."""
+    """Return a function that connects to the server of a URL, and the URL's path."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

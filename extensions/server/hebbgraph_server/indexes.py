@@ -1,4 +1,4 @@
-"""The namespaces that a server serves: those of a pool, or one open index."""
+"""The namespaces of a server: those of a pool, or one open index."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Indexes"]
 
 
 class Indexes:
-    """Lends the indexes of a pool, and creates no namespace unless it is written to.
+    """Lends indexes by namespace; creates a namespace only to write to it.
 
     Parameters
     ----------
     source : IndexPool or HebbianIndex
-        An open index is served alone. Either stays the caller's to close.
+        An open index is served alone. The caller closes either.
     first : str
-        The namespace of a pool that is opened at once, and stays open.
+        The namespace of a pool to open at once and keep open.
 
     Notes
     -----
@@ -35,7 +35,7 @@ class Indexes:
             if isinstance(source, IndexPool)
             else source
         )
-        self._known = {self._first.namespace}  # those seen to exist
+        self._known = {self._first.namespace}  # those that exist
 
     @contextmanager
     def borrowed(self, namespace: str, *, create: bool = False) -> Iterator[HebbianIndex]:
@@ -59,11 +59,11 @@ class Indexes:
             yield index
 
     def names(self) -> list[str]:
-        """Return the namespaces that it serves, sorted."""
+        """Return the names of all namespaces, sorted."""
         return [self._first.namespace] if self._pool is None else self._first.namespaces()
 
     def check_spare(self, namespace: str) -> None:
-        """Raise ParameterError if a namespace must stay: the server holds it open."""
+        """Raise ParameterError if the server keeps this namespace open."""
         if namespace == self._first.namespace:
             raise ParameterError(
                 f"{namespace!r} is open as long as this server runs; stop it, or start it with "
@@ -71,13 +71,13 @@ class Indexes:
             )
 
     def forget(self, namespace: str) -> None:
-        """Note that a namespace was deleted."""
+        """Record that a namespace was deleted."""
         self._known.discard(namespace)
 
     def check(self) -> None:
-        """Raise StorageError if the index does not answer."""
+        """Raise StorageError if the database cannot be read."""
         self._first.parts.truth.state()
 
     def close(self) -> None:
-        """Give back what is borrowed."""
+        """Return the first index to the pool."""
         self._open.close()

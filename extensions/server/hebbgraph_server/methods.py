@@ -1,4 +1,4 @@
-"""The methods that are served under their names: where each one is, and what it returns."""
+"""The methods that are served: the object that has each one, and its return type."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hebbgraph.records.explanations import Explanation
 __all__ = ["ROOMS", "home_of", "method_of", "returned_by"]
 
 ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Maintenance}
-#: Named where the index only refers to them, so that opening one does not load them.
+#: Types that the index names only in annotations, so that opening one does not load them.
 _LOADED_LATE: dict[str, Any] = {"Explanation": Explanation, "Stats": Stats}
 
 
 def home_of(name: str) -> tuple[str | None, str]:
-    """Return the room of a method, None for the index itself, and the method's name there."""
+    """Return the object that has a method (None for the index itself), and its name there."""
     if name in MOVED:
         return MOVED[name]
     return (None if hasattr(HebbianIndex, name) else "inspect"), name
@@ -31,8 +31,8 @@ def home_of(name: str) -> tuple[str | None, str]:
 def method_of(name: str) -> Callable[..., Any]:
     """Return the method that is served under a name."""
     room, own = home_of(name)
-    found: Callable[..., Any] = getattr(HebbianIndex if room is None else ROOMS[room], own)
-    return found
+    method: Callable[..., Any] = getattr(HebbianIndex if room is None else ROOMS[room], own)
+    return method
 
 
 def returned_by(method: Callable[..., Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Namespaces as a whole: deleted, exported, and imported somewhere else.
+"""Whole namespaces: delete, export and import them.
 
-What is exported are the requests that make it again, a line each: documents, chunks without one,
-lessons, corrections of tags.
+An export is a list of requests that make the namespace again, a line each: documents, chunks
+without one, lessons, tag corrections.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from hebbgraph_server import bodies
-from hebbgraph_server.fields import Body
+from hebbgraph_server.bodies import Body
 from hebbgraph_server.problems import Problem, problem_of
-from hebbgraph_server.visit import NDJSON, Visit
+from hebbgraph_server.streaming import NDJSON
+from hebbgraph_server.visit import Visit
 
 __all__ = [
     "DropRequest",
@@ -38,7 +39,7 @@ _PAGE = 1_000
 
 
 class DropRequest(Body):
-    """The name of the namespace once more, so that none is deleted by mistake."""
+    """The name of the namespace again, as confirmation."""
 
     name: str = Field(max_length=256)
 
@@ -50,32 +51,34 @@ class Dropped(BaseModel):
 
 
 class Line(Body):
-    """One line of an export: what makes a part of it again."""
+    """One line of an export, which makes a part of the namespace again."""
 
     put_document: bodies.PutDocumentRequest | None = None
     add: bodies.AddRequest | None = None
     feedback: dict[str, Any] | None = None
     correct_tags: bodies.CorrectTagsRequest | None = None
-    problem: Problem | None = Field(default=None, description="the export broke off; the last line")
+    problem: Problem | None = Field(
+        default=None, description="the last line of an incomplete export"
+    )
 
 
 class ImportRequest(Body):
-    """Lines of an export; any part of them, in their order."""
+    """Lines of an export, or a part of them, in order."""
 
     lines: list[Line]
 
 
 class Imported(BaseModel):
-    """What was not there before."""
+    """The number of chunks, lessons and corrections that were new."""
 
     chunks: int
     lessons: int
     corrections: int
-    skipped: list[str] = Field(default=[], description="chunks that say nothing, and were left out")
+    skipped: list[str] = Field(default=[], description="empty chunks, which were left out")
 
 
 async def drop_namespace(body: DropRequest, visit: Visit) -> Response:
-    """Delete the namespace with all that it holds, and erase it. There is no way back."""
+    """Delete the namespace and erase its content. This cannot be undone."""
     visit.caller.check_unnamed()
     if body.name != visit.namespace:
         raise ParameterError(
@@ -92,49 +95,50 @@ async def drop_namespace(body: DropRequest, visit: Visit) -> Response:
 
 
 async def export(visit: Visit) -> Response:
-    """Write all that makes the namespace again, a line of JSON each; ``import`` reads it.
+    """Export the namespace as JSON lines, which ``import`` reads.
 
-    Vectors, recent recalls and old versions of documents are not in it. If it breaks off, as when
-    the namespace is deleted meanwhile, its last line is the problem.
+    Vectors, recent recalls and old versions of documents are left out. If the export fails, for
+    instance because the namespace is deleted, its last line is the problem.
     """
     visit.caller.check_unnamed()
-    await visit.run(lambda index: index.holds([]))  # that there is such a namespace
-    return StreamingResponse(_whole(visit), media_type=NDJSON)
+    await visit.run(lambda index: index.holds([]))  # raises if there is no such namespace
+    return StreamingResponse(_lines_or_problem(visit), media_type=NDJSON)
 
 
-def _whole(visit: Visit) -> Iterator[bytes]:
-    """Yield the lines of an export, and the problem that ends it, if one does."""
+def _lines_or_problem(visit: Visit) -> Iterator[bytes]:
+    """Yield the lines of an export, and at the end the problem if it fails."""
     try:
-        yield from _exported(visit)
+        yield from _lines(visit)
         if visit.namespace not in visit.service.indexes.names():
             raise NamespaceNotFoundError(f"the namespace {visit.namespace!r} was deleted meanwhile")
     except Exception as error:
         yield _line("problem", problem_of(error).model_dump())
 
 
-def _exported(visit: Visit) -> Iterator[bytes]:
-    """Yield the lines; each is of the state when it is read."""
+def _lines(visit: Visit) -> Iterator[bytes]:
+    """Yield the lines of an export, each from the state at its time."""
     with visit.service.indexes.borrowed(visit.namespace) as index:
         documents: dict[str | None, list[str]] = {}
         for page in _pages(index.ids()):
             for chunk in index.get(page):
                 documents.setdefault(chunk.document_id, []).append(chunk.id)
-        prints = index.document_fingerprints()
+        fingerprints = index.document_fingerprints()
         for page in _pages(documents.pop(None, [])):
             chunks = [chunk.model_dump(mode="json") for chunk in index.get(page)]
             yield _line("add", {"chunks": chunks})
         for name, ids in documents.items():
             chunks = [chunk.model_dump(mode="json") for chunk in index.get(ids)]
-            told = {"document_id": name, "fingerprint": prints.get(name or ""), "chunks": chunks}
-            yield _line("put_document", told)
+            fingerprint = fingerprints.get(name or "")
+            body = {"document_id": name, "fingerprint": fingerprint, "chunks": chunks}
+            yield _line("put_document", body)
         with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
             index.log.export(log)
             log.seek(0)
             for lesson in log:
                 yield _line("feedback", json.loads(lesson))
-        for one in index.tags.corrections():
-            said = one.model_dump(include={"kind", "tags", "into", "actor"})
-            yield _line("correct_tags", said | {"chunks": list(one.chunks) or None})
+        for correction in index.tags.corrections():
+            body = correction.model_dump(include={"kind", "tags", "into", "actor"})
+            yield _line("correct_tags", body | {"chunks": list(correction.chunks) or None})
 
 
 def _pages(ids: list[str]) -> Iterator[list[str]]:
@@ -146,41 +150,41 @@ def _line(name: str, body: dict[str, Any]) -> bytes:
 
 
 async def import_lines(body: ImportRequest, visit: Visit) -> Response:
-    """Read lines of an export, in one request or several; what has the same id is replaced.
+    """Import lines of an export, in one request or several; the same id replaces.
 
-    The lines are a body of ``application/x-ndjson``, or in JSON the field ``lines``. Chunks that
-    say nothing, as earlier versions kept them, are left out and named.
+    The body is ``application/x-ndjson``, or JSON with the field ``lines``. Empty chunks, which
+    earlier versions kept, are left out and named.
     """
     visit.caller.check_unnamed()
     if (broken := next((line.problem for line in body.lines if line.problem), None)) is not None:
-        raise ParameterError(f"the export broke off, so export again: {broken.detail}")
+        raise ParameterError(f"the export is incomplete; export again: {broken.detail}")
 
     def work(index: HebbianIndex) -> Imported:
         index.make_namespace()
         intake = Intake(skip_empty=True)
         chunks = corrections = 0
         lessons: list[str] = []
-        known = {(one.kind, one.tags, one.into, one.chunks) for one in index.tags.corrections()}
+        known = {(c.kind, c.tags, c.into, c.chunks) for c in index.tags.corrections()}
         for at, line in enumerate(body.lines):
             visit.tell(at, len(body.lines))
             if (document := line.put_document) is not None:
-                made = [one.chunk for one in intake.take(document.chunks)]
+                accepted = [taken.chunk for taken in intake.take(document.chunks)]
                 name, fingerprint = document.document_id, document.fingerprint
-                chunks += index.put_document(name, fingerprint, made).added
+                chunks += index.put_document(name, fingerprint, accepted).added
             elif line.add is not None:
-                chunks += index.add([one.chunk for one in intake.take(line.add.chunks)]).added
+                chunks += index.add([taken.chunk for taken in intake.take(line.add.chunks)]).added
             elif line.feedback is not None:
                 lessons.append(json.dumps(line.feedback))
-            elif (one := line.correct_tags) is not None:
-                tags = (one.tags,) if isinstance(one.tags, str) else tuple(one.tags)
-                if (one.kind, tags, one.into, tuple(one.chunks or ())) not in known:
+            elif (new := line.correct_tags) is not None:
+                tags = (new.tags,) if isinstance(new.tags, str) else tuple(new.tags)
+                if (new.kind, tags, new.into, tuple(new.chunks or ())) not in known:
                     correct: Callable[..., Any] = index.tags.correct
-                    correct(one.kind, tags, into=one.into, chunks=one.chunks, actor=one.actor)
+                    correct(new.kind, tags, into=new.into, chunks=new.chunks, actor=new.actor)
                     corrections += 1
         taught = (
             index.log.import_(io.StringIO("\n".join(lessons)), origin="import") if lessons else 0
         )
-        skipped = [str(one.id) for one in intake.failed]
+        skipped = [str(failure.id) for failure in intake.failed]
         return Imported(chunks=chunks, lessons=taught, corrections=corrections, skipped=skipped)
 
     return await visit.answer(work, pool="long", create=True)

@@ -1,7 +1,7 @@
-"""Prometheus metrics, and a line of the log a request.
+"""Prometheus metrics, and one log line a request.
 
-Neither holds a question, a text, an id or a secret: routes, names of tokens, numbers. FastAPI
-itself makes OpenTelemetry spans, once an SDK is configured.
+They hold routes, token names and numbers: no question, text, id or secret. FastAPI makes
+OpenTelemetry spans of requests once an SDK is configured.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Metrics:
 
 
 async def metrics(request: Request) -> Response:
-    """Return the metrics as Prometheus reads them."""
+    """Return the metrics in Prometheus' format."""
     registry = request.app.state.metrics.registry
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
@@ -83,7 +83,7 @@ class Observed:
     app : ASGI application
     metrics : Metrics
     paths : collection of str
-        Those that are counted by themselves. Others may be made up, and count together.
+        Known paths, each with counts of its own. Other paths may be made up, and share one count.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
@@ -92,14 +92,14 @@ class Observed:
         self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note what became of it."""
+        """Pass a request on, and record its status and time."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         status = 500
         started = time.perf_counter()
 
-        async def noting(message: Message) -> None:
+        async def observe(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -107,7 +107,7 @@ class Observed:
 
         with self._metrics.running.track_inprogress():
             try:
-                await self._app(scope, receive, noting)
+                await self._app(scope, receive, observe)
             finally:
                 route = path if (path := scope["path"]) in self._paths else "other"
                 caller = scope.get("state", {}).get("caller")
@@ -116,6 +116,6 @@ class Observed:
                 self._metrics.requests.labels(route, str(status), token).inc()
                 self._metrics.seconds.labels(route).observe(took)
                 if logger.isEnabledFor(logging.INFO):
-                    told = {"route": route, "status": status, "token": token}
-                    told["milliseconds"] = round(1000 * took, 1)
-                    logger.info("request", extra={"fields": told})
+                    fields = {"route": route, "status": status, "token": token}
+                    fields["milliseconds"] = round(1000 * took, 1)
+                    logger.info("request", extra={"fields": fields})

@@ -1,7 +1,6 @@
-"""Errors as RFC 9457 problems: status, title, and our message as detail.
+"""Errors as RFC 9457 problems.
 
-``error`` names the exception, so that :class:`hebbgraph_server.client.HebbianClient` raises the
-same one.
+``error`` names the exception: :class:`hebbgraph_server.client.HebbianClient` raises the same one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 PROBLEM_JSON = "application/problem+json"
 
-#: The first that fits counts. All others are faults of the request.
+#: The first match counts; all other errors are faults of the request.
 _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (AccessError, 403),
     (NotFoundError, 404),
@@ -70,14 +69,14 @@ _KINDS = {
     bool: "true or false",
     type(None): "null",
 }
-#: What somebody has to mend: sent again in a moment, a request fails as before.
-_STAYS = frozenset({"DamagedIndexError"})
+#: Errors that a retry does not mend.
+_PERMANENT = frozenset({"DamagedIndexError"})
 
 
 class Problem(BaseModel):
-    """An error, as RFC 9457 has it."""
+    """An error, by RFC 9457."""
 
-    type: str = Field(description="urn:hebbgraph: and the name of the error")
+    type: str = Field(description="urn:hebbgraph: with the name of the error")
     title: str = Field(description="the status in words")
     status: int
     detail: str = Field(description="what arrived, what fits, what to do")
@@ -96,7 +95,7 @@ def problem(status: int, error: str, detail: str) -> Problem:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return the problem of an exception; of one that is not ours, only that it happened."""
+    """Return the problem of an exception; details of unknown exceptions go to the log alone."""
     if isinstance(error, HebbgraphError):
         status = next(status for kind, status in _STATUS if isinstance(error, kind))
         notes = getattr(error, "__notes__", ())
@@ -111,38 +110,38 @@ def problem_of(error: Exception) -> Problem:
 
 
 def _first_fault(error: RequestValidationError | ValidationError) -> str:
-    """Say what was wrong, without repeating what was sent: it may be long, or secret."""
+    """Describe the first fault without quoting text from the request, which may be secret."""
     first: Mapping[str, Any] = error.errors()[0]
     where = ".".join(map(str, first["loc"])) or "the request"
     if first["type"] == "missing":
         return f"{where} is missing; give it"
-    given = first["input"]
-    got = str(given) if type(given) in (int, float) else kind_of(given)
-    told = _OBJECT.sub("an object", first["msg"].removeprefix("Value error, "))
-    return f"{where}: {told[:1].lower()}{told[1:]}, got {got:.80}"
+    value = first["input"]
+    got = str(value) if type(value) in (int, float) else kind_of(value)
+    message = _OBJECT.sub("an object", first["msg"].removeprefix("Value error, "))
+    return f"{where}: {message[:1].lower()}{message[1:]}, got {got:.80}"
 
 
-def kind_of(given: object) -> str:
-    """Return what JSON calls a value."""
-    return _KINDS.get(type(given), "something else")
+def kind_of(value: object) -> str:
+    """Return the JSON type of a value, in words."""
+    return _KINDS.get(type(value), "something else")
 
 
-def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return a problem as a response."""
-    passes = found.status in (429, 503) and found.error not in _STAYS
-    more = {"Retry-After": str(_RETRY_SECONDS)} if passes else {}
-    if found.status == HTTPStatus.UNAUTHORIZED:
-        more["WWW-Authenticate"] = "Bearer"
+    is_temporary = problem.status in (429, 503) and problem.error not in _PERMANENT
+    own = {"Retry-After": str(_RETRY_SECONDS)} if is_temporary else {}
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        own["WWW-Authenticate"] = "Bearer"
     return JSONResponse(
-        found.model_dump(),
-        status_code=found.status,
-        headers={**more, **(headers or {})},
+        problem.model_dump(),
+        status_code=problem.status,
+        headers={**own, **(headers or {})},
         media_type=PROBLEM_JSON,
     )
 
 
 def answer_of(error: Exception) -> Response:
-    """Return what a request gets that ended with an exception."""
+    """Return the response to a request that raised an exception."""
     headers = error.headers if isinstance(error, HTTPException) else None
     return response(problem_of(error), headers)
 

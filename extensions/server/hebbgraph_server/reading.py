@@ -1,4 +1,4 @@
-"""Routes of the role ``read``: recall, explain, chunks, numbers."""
+"""Routes of the role ``read``: recalls, explanations, chunks, statistics."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Chunk
 from pydantic import BaseModel, Field
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from hebbgraph_server import bodies
 from hebbgraph_server.access import Role
-from hebbgraph_server.answering import Answer, AnswerRequest, as_it_comes
+from hebbgraph_server.answering import Answer, AnswerPart, AnswerRequest
 from hebbgraph_server.health import Examiner
 from hebbgraph_server.served import served
 from hebbgraph_server.spans import retrieval
+from hebbgraph_server.streaming import NDJSON, streamed
 from hebbgraph_server.tasks import TasksFound
-from hebbgraph_server.visit import NDJSON, Service, Visit, as_response
+from hebbgraph_server.visit import Service, Visit, as_response
 
 
 async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
@@ -37,71 +38,72 @@ async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
 async def answer(body: AnswerRequest, visit: Visit) -> Response:
     """Have a model answer the question of a recall from its passages, with citations.
 
-    With ``Accept: application/x-ndjson``, it is streamed: lines with parts of the text, then one
-    with the answer, or with the problem that ended it.
+    With ``Accept: application/x-ndjson``, the answer is streamed: a line for each part of the
+    text, then one with the answer or the problem.
     """
     if (model := visit.service.model) is None:
         raise ParameterError("no model answers here; start the server with --llm URL")
 
     def work(index: HebbianIndex) -> tuple[str, list[Chunk]]:
-        found = index.find_recall(body.recall_id)
-        if found is None:
+        recall = index.find_recall(body.recall_id)
+        if recall is None:
             raise NotFoundError(f"no recall {body.recall_id!r:.200} is kept; ask again")
-        asked = index.in_full(found.query, [turn.text for turn in found.history])
-        return asked, index.get([hit.chunk.id for hit in found.hits[: body.k]])
+        question = index.in_full(recall.query, [turn.text for turn in recall.history])
+        return question, index.get([hit.chunk.id for hit in recall.hits[: body.k]])
 
     question, chunks = await visit.run(work)
     if not chunks:
         raise ParameterError("the recall has no passages to answer from")
-    at_once = visit.service.answering
-    if at_once.locked():
+    slots = visit.service.answering
+    if slots.locked():
         raise TooManyRequestsError(
-            f"the model answers {visit.service.settings.answers_at_once} questions already, as "
-            "many as this server asks it at once; ask again in a moment"
+            f"the model is answering {visit.service.settings.answers_at_once} questions, the most "
+            "at a time; ask again in a moment"
         )
 
-    async def answering(tell: Callable[[str], None] | None) -> Answer:
-        async with at_once:
-            return await model.answer(question, chunks, tell)
+    async def ask(send: Callable[[BaseModel], object] | None) -> Answer:
+        async with slots:
+            on_text = None if send is None else lambda part: send(AnswerPart(text=part))
+            return await model.answer(question, chunks, on_text)
 
     if NDJSON in visit.accepts:
-        return StreamingResponse(as_it_comes(answering), media_type=NDJSON)
-    return as_response(await answering(None))
+        return streamed(ask, "answer", survives=False)
+    return as_response(await ask(None))
 
 
 async def tasks(visit: Visit) -> Response:
-    """List the tasks of a namespace: the token's own, or with the role write, all."""
-    whose = None if visit.caller.role is Role.WRITE else visit.caller.name
-    return as_response(TasksFound(tasks=visit.service.tasks.of(visit.namespace, whose)))
+    """List the tasks of a namespace: the token's own, or all for the role write."""
+    name = None if visit.caller.role is Role.WRITE else visit.caller.name
+    return as_response(TasksFound(tasks=visit.service.tasks.of(visit.namespace, name)))
 
 
 async def properties(visit: Visit) -> Response:
     """Return the properties of the index: settings, whether it embeds, what was repaired."""
 
-    def held(index: HebbianIndex) -> bodies.Properties:
+    def work(index: HebbianIndex) -> bodies.Properties:
         return bodies.Properties(
             namespace=index.namespace,
-            # A search or rule of one's own is a callable, which has a name at most.
+            # A custom search or rule is a callable, which JSON can only name.
             settings=index.settings.model_dump(mode="json", fallback=repr),
             embeds=index.embeds,
             repairs=list(index.repairs),
         )
 
-    return await visit.answer(held)
+    return await visit.answer(work)
 
 
 class Access(BaseModel):
-    """What the token of a request may do in a namespace, and as whom it acts."""
+    """What a token may do in a namespace, and as which actor."""
 
     role: Literal["read", "teach", "write"]
     actor: str | None = None
     answers: bool = Field(default=False, description="whether a model answers questions")
-    folder: bool = Field(default=False, description="whether there is a folder to read again")
-    learns: bool = Field(default=False, description="whether what people do here teaches")
+    folder: bool = Field(default=False, description="whether read_folder has a folder to read")
+    learns: bool = Field(default=False, description="whether opening and copying teach")
 
 
 async def access(visit: Visit) -> Response:
-    """Tell what the token may do here, and as whom it acts."""
+    """Return what the token may do here, and as which actor."""
     role = visit.caller.role.name.lower()
     settings = visit.service.settings
     return as_response(
@@ -118,13 +120,13 @@ async def access(visit: Visit) -> Response:
 async def namespaces(request: Request) -> Response:
     """Return the namespaces that the token sees."""
     service: Service = request.app.state.service
-    found = await service.threads.run("read", service.indexes.names)
+    names = await service.threads.run("read", service.indexes.names)
     sees = request.state.caller.sees
-    return as_response(bodies.Namespaces(namespaces=[name for name in found if sees(name)]))
+    return as_response(bodies.Namespaces(namespaces=[name for name in names if sees(name)]))
 
 
 async def health(request: Request) -> Response:
-    """Tell whether the index answers, and what it has to do without; takes no token."""
+    """Tell whether the index answers; takes no token."""
     examiner: Examiner = request.app.state.examiner
     return await examiner.answer()
 

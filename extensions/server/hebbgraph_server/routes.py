@@ -1,8 +1,7 @@
-"""All routes of the API, and the role that each one needs.
+"""All routes of the API, and the role that each needs.
 
-The path is the name of the method of ``HebbianIndex``, the body its arguments (``put_file`` takes a
-file instead of chunks). What takes none is a GET. A route that is not in this table does not exist;
-one without a role is open to all.
+The path is the name of a method of ``HebbianIndex``, the body its arguments; methods without
+arguments are a GET. Only the routes in this table exist. A route without a role is open to all.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from hebbgraph_server.answering import Answer, AnswerPart
 from hebbgraph_server.folders import FolderReport, read_folder
 from hebbgraph_server.observing import metrics
 from hebbgraph_server.problems import PROBLEM_JSON, Problem, answer_of
+from hebbgraph_server.streaming import NDJSON
 from hebbgraph_server.tasks import PREFER, Task, TasksFound
 from hebbgraph_server.threads import Pool
 from hebbgraph_server.visit import (
     DEFAULT_NAMESPACE,
     MAX_NAMESPACE,
-    NDJSON,
     Visit,
     as_response,
     body_of,
@@ -56,15 +55,15 @@ class Route:
     ----------
     method, path : str
     endpoint : coroutine function
-        Of the body, if it takes one, and the visit; without a role, of the request.
+        Takes the body, if there is one, and the visit; without a role, the request.
     answer : type, optional
-        The record that it answers with; None for plain text.
+        The record that it returns; None for plain text.
     role : Role, optional
-        None for what every valid token may ask, of no namespace.
+        None if every valid token may call it; then it belongs to no namespace.
     streams : type, optional
-        The lines of a streamed answer, if asked for.
+        The lines of a streamed answer.
     is_long : bool
-        Whether it may become a task; see :mod:`hebbgraph_server.tasks`.
+        Whether it can run as a task; see :mod:`hebbgraph_server.tasks`.
     """
 
     method: str
@@ -77,7 +76,7 @@ class Route:
 
     @property
     def takes(self) -> type[BaseModel] | None:
-        """The record in its body."""
+        """The record in the request's body."""
         return get_type_hints(self.endpoint).get("body")
 
 
@@ -89,10 +88,10 @@ def _of(
     method: str = "POST",
     **more: Any,
 ) -> Route:
-    """Return the route of an endpoint; where it tells what it answers with, that is left out."""
+    """Return the route of an endpoint; endpoints made by ``served`` know their answer."""
     endpoint = getattr(module, name)
-    answers = answer or get_type_hints(endpoint)["answer"]
-    return Route(method, f"/{name}", endpoint, answers, role, **more)
+    answer = answer or get_type_hints(endpoint)["answer"]
+    return Route(method, f"/{name}", endpoint, answer, role, **more)
 
 
 _read = functools.partial(_of, reading, Role.READ)
@@ -187,51 +186,51 @@ _PREFER = {
     "name": "Prefer",
     "in": "header",
     "required": False,
-    "description": "respond-async makes it a task; GET /v1/tasks says how it stands",
+    "description": "respond-async runs it as a task; GET /v1/tasks shows its progress",
     "schema": {"type": "string", "enum": [PREFER]},
 }
 
 
 def methods() -> dict[str, tuple[str, ...]]:
-    """Return the methods that each path takes."""
-    takes = {"GET": ("GET", "HEAD"), "POST": ("POST",)}
-    return {f"/v1{path}": takes[route.method] for route in ROUTES for path in _paths(route.path)}
+    """Return the HTTP methods of each path."""
+    allowed = {"GET": ("GET", "HEAD"), "POST": ("POST",)}
+    return {f"/v1{path}": allowed[route.method] for route in ROUTES for path in _paths(route.path)}
 
 
 def _paths(path: str) -> list[str]:
-    """Return all paths of a route."""
+    """Return all paths of a route: one for each table."""
     names = tables.NAMES if "{table}" in path else ("",)
     return [path.replace("{table}", name) for name in names]
 
 
 @functools.cache
 def router() -> APIRouter:
-    """Return the router of the table, which holds no state."""
-    made = APIRouter(prefix="/v1")
+    """Return FastAPI's router for the table; it holds no state."""
+    router = APIRouter(prefix="/v1")
     for route in ROUTES:
-        made.add_api_route(
+        router.add_api_route(
             route.path,
-            _answering(route),
+            _handler(route),
             methods=[route.method],
             operation_id=route.path.strip("/").replace("/", "_"),
             description=inspect.getdoc(route.endpoint),
             response_model=route.answer,
             response_class=_response_class(route),
-            responses=_PROBLEMS | _streamed(route),
+            responses=_PROBLEMS | _other_responses(route),
             tags=["any" if route.role is None else route.role.name.lower()],
-            openapi_extra=_asked(route),
+            openapi_extra=_parameters_and_body(route),
         )
-    return made
+    return router
 
 
 def _response_class(route: Route) -> type[Response]:
     return PlainTextResponse if route.answer is None else JSONResponse
 
 
-def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers a request of a route.
+def _handler(route: Route) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of a route.
 
-    FastAPI could find namespace, role and body by itself; that takes a millisecond a request.
+    FastAPI could find the namespace, role and body itself, but that takes a millisecond.
     """
     role, takes = route.role, route.takes
     if role is None:
@@ -240,31 +239,31 @@ def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
 
     async def answer(request: Request) -> Response:
         visit = visit_of(request, role)
-        given = () if takes is None else (await body_of(request, takes, visit, pool),)
+        body = () if takes is None else (await body_of(request, takes, visit, pool),)
         if route.is_long and PREFER in request.headers.get("prefer", ""):
-            return _begun(visit, request.url.path, route.endpoint, given)
-        found: Response = await route.endpoint(*given, visit)
-        return found
+            return _start_task(visit, request.url.path, route.endpoint, body)
+        response: Response = await route.endpoint(*body, visit)
+        return response
 
     answer.__name__ = route.endpoint.__name__
     return answer
 
 
-def _begun(visit: Visit, path: str, endpoint: Callable[..., Any], given: Any) -> Response:
-    """Start a task, and answer with its record."""
+def _start_task(visit: Visit, path: str, endpoint: Callable[..., Any], body: Any) -> Response:
+    """Start a task, and return its record."""
     task = visit.service.tasks.begin(path, visit.namespace, visit.caller.name)
     response = as_response(task)
-    visit.service.tasks.run(task, endpoint(*given, replace(visit, accepts="", task=task)))
+    visit.service.tasks.run(task, endpoint(*body, replace(visit, accepts="", task=task)))
     response.status_code = 202
     response.headers["Preference-Applied"] = PREFER
     return response
 
 
 class Direct:
-    """ASGI middleware that answers what is in the table without a search for the route.
+    """ASGI middleware that calls the routes of the table directly.
 
-    FastAPI's own way there takes longer than all else that serving adds to a recall. It is taken
-    where requests are traced, since FastAPI makes the spans.
+    FastAPI's routing takes longer than all else that serving adds to a recall. Traced requests go
+    through it, since it makes the spans.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -280,7 +279,7 @@ class Direct:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
         method = scope.get("method", "")
-        is_head = method == "HEAD"  # a GET to whoever watches; the server leaves out the body
+        is_head = method == "HEAD"  # handled as a GET; uvicorn drops the body
         route = self._routes.get(("GET" if is_head else method, scope.get("path", "")))
         if route is None or ("fastapi.telemetry" in scope and not is_head):
             await self._app(scope, receive, send)
@@ -293,36 +292,37 @@ class Direct:
         await response(scope, receive, send)
 
 
-def _asked(route: Route) -> dict[str, Any]:
-    """Describe what a request of a route says."""
-    told: dict[str, Any] = {}
-    if route.role is not None:
-        told["parameters"] = [_NAMESPACE]
-    if "{table}" in route.path:
-        told["parameters"] = [_NAMESPACE, _TABLE]
-    if route.is_long:
-        told["parameters"] = [*told["parameters"], _PREFER]
+def _parameters_and_body(route: Route) -> dict[str, Any]:
+    """Describe the parameters and body of a route for OpenAPI."""
+    parameters = {
+        "namespace": (_NAMESPACE, route.role is not None),
+        "table": (_TABLE, "{table}" in route.path),
+        "prefer": (_PREFER, route.is_long),
+    }
+    description: dict[str, Any] = {
+        "parameters": [parameter for parameter, is_taken in parameters.values() if is_taken]
+    }
     if route.takes is not None:
-        schema = {"$ref": f"#/components/schemas/{route.takes.__name__}"}
-        content = {"application/json": {"schema": schema}}
-        told["requestBody"] = {"required": True, "content": content}
-    return told
+        content = {"application/json": {"schema": _reference(route.takes)}}
+        description["requestBody"] = {"required": True, "content": content}
+    return description
 
 
-def _streamed(route: Route) -> dict[int | str, dict[str, Any]]:
-    """Describe the answers of a route that are not what it returns."""
-    more: dict[int | str, dict[str, Any]] = {}
+def _reference(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _other_responses(route: Route) -> dict[int | str, dict[str, Any]]:
+    """Describe tasks and streamed answers for OpenAPI."""
+    responses: dict[int | str, dict[str, Any]] = {}
     if route.is_long:
-        more[202] = {"model": Task, "description": "The task that it became"}
+        responses[202] = {"model": Task, "description": "The task that does it"}
     if route.streams is not None:
-        schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}
-        more[200] = {"content": {NDJSON: {"schema": schema}}}
-    return more
+        responses[200] = {"content": {NDJSON: {"schema": _reference(route.streams)}}}
+    return responses
 
 
 def own_schemas() -> list[type[BaseModel]]:
-    """Return the models that the document refers to besides those that FastAPI finds."""
-    found: list[type[BaseModel]] = [Problem]
-    for route in ROUTES:
-        found += [one for one in (route.takes, route.streams) if one is not None]
-    return found
+    """Return the models that the OpenAPI document needs beside those that FastAPI finds."""
+    models = [model for route in ROUTES for model in (route.takes, route.streams)]
+    return [Problem, *filter(None, models)]

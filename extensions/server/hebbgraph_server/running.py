@@ -1,4 +1,4 @@
-"""Runs a server in this process."""
+"""Run a server in this process."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from hebbgraph_server.settings import ServerSettings
 
 __all__ = ["JsonLines", "run"]
 
-#: How long a thread keeps the interpreter while the event loop waits for it. Python's own 5 ms
-#: would let every busy thread hold up all other requests by as much.
+#: How long a thread keeps the interpreter while others wait. With Python's default of 5 ms, each
+#: busy thread would delay all other requests by as much.
 _SWITCH_SECONDS = 0.0005
 
 
 class JsonLines(logging.Formatter):
-    """Writes each event as one line of JSON, whatever its message holds."""
+    """Formats each event as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record; ``fields`` of its own stand beside its message."""
+        """Return the line of a record, with its extra ``fields`` beside the message."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        told = {"time": at, "level": record.levelname.lower(), "logger": record.name}
-        told |= {"event": record.getMessage(), **getattr(record, "fields", {})}
+        event = {"time": at, "level": record.levelname.lower(), "logger": record.name}
+        event |= {"event": record.getMessage(), **getattr(record, "fields", {})}
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            event["exception"] = self.formatException(record.exc_info)
+        return json.dumps(event)
 
 
 class _Text(logging.Formatter):
-    """Writes an event as text, with the fields of its own."""
+    """Formats an event as text, with its extra ``fields``."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", {})
@@ -47,7 +47,7 @@ class _Text(logging.Formatter):
 
 
 def _log_config(level: str, form: Literal["text", "json"]) -> dict[str, Any]:
-    """Return how this process logs: to standard error, our loggers and uvicorn's alike."""
+    """Return the logging configuration: everything goes to standard error, uvicorn's log too."""
     line = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     formatter = {"()": JsonLines} if form == "json" else {"()": _Text, "format": line}
     handler = {"class": "logging.StreamHandler", "formatter": "line"}
@@ -63,17 +63,17 @@ def _log_config(level: str, form: Literal["text", "json"]) -> dict[str, Any]:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it listens, and where: port 0 is whichever is free."""
+    """Reports its URL once it listens; port 0 picks a free one."""
 
-    def __init__(self, config: uvicorn.Config, tell: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], None]) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._tell(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+            self._on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
 
 
 def run(
@@ -82,12 +82,11 @@ def run(
     *,
     log_level: str = "warning",
     log_format: Literal["text", "json"] = "text",
-    tell: Callable[[str], None] = lambda url: None,
+    on_start: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve until interrupted; ``tell`` is called with the URL once it listens."""
+    """Serve until interrupted; call ``on_start`` with the URL once the server listens."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # A full garbage collection stops all threads. What has been loaded by now stays, so it need
-    # not be looked through again.
+    # A full garbage collection stops all threads: exempt what is loaded by now.
     gc.collect()
     gc.freeze()
     config = uvicorn.Config(
@@ -95,15 +94,16 @@ def run(
         host=settings.host,
         port=settings.port,
         log_config=_log_config(log_level, log_format),
-        access_log=False,  # paths carry ids; what is asked is nobody's business
+        access_log=False,  # observing.py logs requests, without ids
         server_header=False,
         timeout_graceful_shutdown=10,
         limit_concurrency=1_000,
     )
-    server = _Server(config, tell)
-    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # which uvicorn raises, having logged
+    server = _Server(config, on_start)
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn has logged them
         server.run()
     if not server.started:
         raise StorageError(
-            f"cannot listen on {settings.host}, port {settings.port}; is it taken? --port 0 is any"
+            f"cannot listen on {settings.host}, port {settings.port}; is it taken? --port 0 takes "
+            "any that is free"
         )

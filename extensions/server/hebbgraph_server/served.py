@@ -1,4 +1,4 @@
-"""Routes that serve a method of the index as it is: body and answer follow from its signature."""
+"""Routes whose body and answer follow from the signature of a method of the index."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hebbgraph.records import AnswerRecord, Recall, TagCorrection
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
-from hebbgraph_server.fields import Body, Given, Id, Ids, Tag, Turns, Where
+from hebbgraph_server.bodies import Body, Chunks, Id, Ids, Tag, Turns, Where
 from hebbgraph_server.methods import home_of, method_of, returned_by
 from hebbgraph_server.threads import Pool
 from hebbgraph_server.visit import Visit
 
 __all__ = ["served"]
 
-#: What a body takes for an argument of this name.
+#: The type of an argument, by its name.
 _TYPES: dict[str, Any] = {
     "actor": Id | None,
     "chunk": Id | None,
     "chunk_id": Id,
-    "chunks": Given,
+    "chunks": Chunks,
     "containing": str,
     "conversation": Id,
     "correction": TagCorrection | Id,
@@ -54,11 +54,12 @@ _TYPES: dict[str, Any] = {
     "until": float | None,
     "where": Where,
 }
-_OTHERWISE: dict[tuple[str, str], Any] = {
+#: Exceptions, by method and argument.
+_OTHER_TYPES: dict[tuple[str, str], Any] = {
     ("delete", "ids"): Ids | None,
     ("lessons", "recall"): Id | None,
 }
-#: Where the default of the method, or no limit, would not do over HTTP.
+#: Arguments whose defaults or limits differ over HTTP.
 _FIELDS: dict[tuple[str, str], Any] = {
     ("documents", "containing"): Field("", max_length=MAX_ID),
     ("documents", "limit"): Field(100, ge=1, le=10_000),
@@ -72,7 +73,7 @@ _FIELDS: dict[tuple[str, str], Any] = {
 }
 
 
-#: Checks the arguments of a visit, and may change them.
+#: Checks the arguments of a request, and may change them.
 Check = Callable[[dict[str, Any], Visit], None]
 
 
@@ -84,53 +85,60 @@ def served(
     create: bool = False,
     check: Check = lambda arguments, visit: None,
 ) -> Callable[..., Awaitable[Response]]:
-    """Return the endpoint of a route that calls the method of its name.
+    """Return an endpoint that calls the method of this name.
 
     Parameters
     ----------
     name : str
     field : str, optional
-        Of the answer, if the method returns no record; true, if it returns nothing.
+        The field of the answer that holds the return value, if that is no record. Its value is
+        true if the method returns nothing.
     pool, create
         See :meth:`Visit.run`.
     check : callable, optional
     """
-    room, own = home_of(name)
+    room, method_name = home_of(name)
     method = method_of(name)
-    called = "".join(map(str.capitalize, name.split("_")))
+    title = "".join(map(str.capitalize, name.split("_")))
     returned: Any = returned_by(method)
     answers: type[BaseModel] = returned
     if field is not None:
         kind = {None: Literal[True], set[str]: list[str]}.get(returned, returned)
         kinds: dict[str, Any] = {field: (kind, ...)}
-        answers = create_model(f"{called}Answer", __doc__=f"What ``{name}`` returns.", **kinds)
+        answers = create_model(f"{title}Answer", __doc__=f"What ``{name}`` returns.", **kinds)
+    takes = _request(name, title, method)
 
-    async def endpoint(*given: Any) -> Response:
-        visit: Visit
-        *bodies, visit = given
+    async def endpoint(*body_and_visit: Any) -> Response:
+        *bodies, visit = body_and_visit
         arguments = {key: getattr(body, key) for body in bodies for key in takes.model_fields}
         check(arguments, visit)
 
         def work(index: HebbianIndex) -> BaseModel:
             home = index if room is None else getattr(index, room)
-            found = getattr(home, own)(**arguments)
+            value = getattr(home, method_name)(**arguments)
             if field is None:
-                return found  # type: ignore[no-any-return]
-            found = sorted(found) if isinstance(found, set) else found
-            value: Any = {field: True if returned is None else found}
-            return answers.model_construct(**value)  # ours: there is nothing to check
+                return value  # type: ignore[no-any-return]
+            if returned is None:
+                value = True
+            elif isinstance(value, set):
+                value = sorted(value)
+            return answers.model_construct(**{field: value})  # ours: needs no validation
 
         chosen = pool(arguments) if callable(pool) else pool
-        return await visit.answer(work, pool=chosen, create=create)
+        return await visit.answer(work, pool=chosen, create=create)  # type: ignore[no-any-return]
 
+    endpoint.__name__ = name
+    endpoint.__doc__ = (inspect.getdoc(method) or "").partition("\n\n")[0]
+    endpoint.__annotations__ = {"answer": answers} | ({"body": takes} if takes.model_fields else {})
+    return endpoint
+
+
+def _request(name: str, title: str, method: Callable[..., Any]) -> type[Body]:
+    """Return the model of a request: the method's arguments that can travel as JSON."""
     fields: dict[str, Any] = {}
     for key, parameter in inspect.signature(method).parameters.items():
         if key in _TYPES:
             default = ... if parameter.default is parameter.empty else parameter.default
-            kind = _OTHERWISE.get((name, key), _TYPES[key])
+            kind = _OTHER_TYPES.get((name, key), _TYPES[key])
             fields[key] = (kind, _FIELDS.get((name, key), default))
-    takes = create_model(f"{called}Request", __base__=Body, __doc__=f"See ``{name}``.", **fields)
-    endpoint.__name__ = name
-    endpoint.__doc__ = (inspect.getdoc(method) or "").partition("\n\n")[0]
-    endpoint.__annotations__ = {"answer": answers} | ({"body": takes} if fields else {})
-    return endpoint
+    return create_model(f"{title}Request", __base__=Body, __doc__=f"See ``{name}``.", **fields)

@@ -1,4 +1,4 @@
-"""Where a server listens, whom it answers, and its limits."""
+"""Settings of a server: address, tokens and limits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ DEFAULT_PORT = 4321
 
 
 class Folder(BaseModel):
-    """A folder on this machine that is read into a namespace, as ``hebbgraph index`` does it.
+    """A folder on this machine that the server reads into a namespace, as ``hebbgraph index`` does.
 
     Attributes
     ----------
     path : Path
     base : Path, optional
-        Documents are named by their paths relative to it; else by their whole paths.
+        Documents are named by their paths relative to it; by default, by absolute paths.
     namespace : str
-        No other namespace sees a file of it.
+        The only namespace that sees its files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,35 +43,34 @@ class ServerSettings(BaseModel):
     Attributes
     ----------
     host, port
-        Where it listens. Anywhere but on the loopback address takes tokens.
+        The address to listen on. All but the loopback address need tokens.
     tokens : tuple of Token
-        Without any, whoever reaches it may do everything.
+        Without any, all who reach the server may do everything.
     allowed_hosts : frozenset of str
-        Names by which clients may address it, besides ``localhost`` and IP addresses. Behind a
-        proxy, the public name.
+        Names of the server, besides ``localhost`` and IP addresses; behind a proxy, the public one.
     allowed_origins : frozenset of str
-        Web pages of other origins that may call it, such as ``https://wiki.example.org``.
+        Other origins whose web pages may send requests, such as ``https://wiki.example.org``.
     max_body_bytes : int
-        Size of one request.
+        Size of a request.
     body_seconds : float
-        How long the whole body of a request may take to arrive.
+        Time for the whole body of a request to arrive.
     requests_per_minute : float, optional
-        By one token (one address, where there are none); None for no limit.
+        For each token, or each address if there are none; None for no limit.
     max_k : int
-        Hits of one recall.
+        Hits of a recall.
     open_namespaces : int
-        Kept open at the same time; the one not used for longest is closed.
+        Namespaces kept open; the least recently used is closed.
     model : Model, optional
         Answers questions from passages; see ``hebbgraph serve --llm``.
     folder : Folder, optional
-        Files that ``read_folder`` reads again; see ``hebbgraph serve --folder``.
+        Files for ``read_folder``; see ``hebbgraph serve --folder``.
     learn_from_use : bool
-        Whether it teaches, a little, that an agent reads a chunk that it recalled, and that
-        somebody opens one on the page, or copies from it.
+        Whether a chunk gains a little when an agent reads on in it after a recall, or when
+        somebody opens it on the page or copies from it.
     answers_at_once : int
-        Questions that the model is asked at the same time; more are told to wait (429).
+        Concurrent requests to the model; further ones get 429.
     readers, writers : int
-        Threads that answer and that write.
+        Threads for recalls and for commits.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,28 +89,27 @@ class ServerSettings(BaseModel):
     folder: Folder | None = None
     learn_from_use: bool = False
     answers_at_once: int = Field(default=8, ge=1)
-    # More threads than processors would only make the event loop wait for the interpreter's lock.
+    # With more threads than processors, the event loop waits for the interpreter's lock.
     readers: int = Field(default_factory=lambda: max(2, os.cpu_count() or 1), ge=1)
     writers: int = Field(default=2, ge=1)
 
     def folder_of(self, namespace: str) -> Folder | None:
-        """Return the folder that is read into a namespace."""
-        mine = self.folder is not None and self.folder.namespace == namespace
-        return self.folder if mine else None
+        """Return the folder of a namespace, if it has one."""
+        return self.folder if self.folder and self.folder.namespace == namespace else None
 
     def check(self) -> None:
-        """Raise ParameterError if it would listen to the network without a token."""
+        """Raise ParameterError if the server would listen to the network without a token."""
         if self.model is not None:
             self.model.check()
         if not self.tokens and not is_loopback(self.host):
             raise ParameterError(
-                f"listening on {self.host} without a token would let everyone who reaches it read "
-                "and write; give --tokens FILE or set HEBBGRAPH_TOKEN, or listen on 127.0.0.1"
+                f"on {self.host} without a token, everyone who reaches the server could read and "
+                "write; give --tokens FILE or set HEBBGRAPH_TOKEN, or listen on 127.0.0.1"
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is this machine's own.
+    """Return whether an address is the loopback address.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""A recall as a span of OpenTelemetry, as its conventions for generative AI describe a retrieval.
+"""Recalls as OpenTelemetry spans, by its conventions for retrieval in generative AI.
 
-Each stage of the recall is a span in it: models, question, spread with search in it, rank, hits.
-
-By the API alone: without an SDK, a span costs a few microseconds and goes nowhere.
+Each stage is a child span: models, question, spread (with search in it), rank, hits, finish.
+This uses the API alone: without an SDK, a span costs a few microseconds and goes nowhere.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from opentelemetry import trace
 
 __all__ = ["retrieval"]
 
-#: The conventions are in development; these names are those of this version.
+#: The conventions are in development; this is the version whose names are used.
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
@@ -32,9 +31,9 @@ def _stage(name: str) -> AbstractContextManager[Any]:
 
 
 def retrieval(namespace: str, k: int, recalling: Callable[[], Recall]) -> Recall:
-    """Recall, in a span with the ids and scores of the hits.
+    """Recall within a span that holds the ids and scores of the hits.
 
-    The question is in it if the environment variable of the conventions asks for it.
+    It holds the question only if the conventions' environment variable asks for content.
     """
     attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "retrieval",
@@ -43,15 +42,15 @@ def retrieval(namespace: str, k: int, recalling: Callable[[], Recall]) -> Recall
         "gen_ai.request.top_k": k,
     }
     with _tracer.start_as_current_span(f"retrieval {namespace}", attributes=attributes) as span:
-        watched = WATCHER.set(_stage) if span.is_recording() else None
+        previous = WATCHER.set(_stage) if span.is_recording() else None
         try:
-            found = recalling()
+            recall = recalling()
         finally:
-            if watched is not None:
-                WATCHER.reset(watched)
+            if previous is not None:
+                WATCHER.reset(previous)
         if span.is_recording():
-            hits = [{"id": hit.chunk.id, "score": hit.score} for hit in found.hits]
+            hits = [{"id": hit.chunk.id, "score": hit.score} for hit in recall.hits]
             span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
             if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
-                span.set_attribute("gen_ai.retrieval.query.text", found.query)
-        return found
+                span.set_attribute("gen_ai.retrieval.query.text", recall.query)
+        return recall

@@ -1,6 +1,6 @@
-"""Each table of the page at an address of its own, as JSON and as CSV.
+"""The tables of the page as JSON and CSV, each at its own address.
 
-``GET /v1/tables/tags.csv?containing=bay`` has the rows of ``POST /v1/tags`` with these arguments.
+``GET /v1/tables/tags.csv?containing=bay`` returns the rows of ``POST /v1/tags`` with that argument.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = ["NAMES", "table"]
 
 @dataclass(frozen=True)
 class _Table:
-    """Where the rows of a table come from: a route, and what it answers with.
+    """The route that returns the rows of a table, and where in its answer they are.
 
-    ``row`` is the record of a row. ``fixed`` are arguments that a table chooses itself: reading one
-    changes nothing.
+    ``row`` is the record of a row, ``fixed`` arguments that keep the request from changing
+    anything.
     """
 
     endpoint: Callable[..., Awaitable[Response]]
@@ -69,75 +69,75 @@ _TABLES = {
     "tags": _Table(reading.tags, "tags", TagCount),
 }
 NAMES = tuple(f"{name}.{form}" for name in _TABLES for form in ("csv", "json"))
-#: A spreadsheet would run a cell that begins so.
+#: A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def table(visit: Visit) -> Response:
     """Return a table of the page, as JSON (a list of its rows) or CSV.
 
-    Its query parameters are the fields of the route that has the rows, such as ``containing`` for
-    ``tags.csv``; lists and objects are JSON. In CSV, a cell that a spreadsheet would take for a
-    formula begins with an apostrophe.
+    The query parameters are the fields of the route that returns the rows, such as ``containing``
+    for ``tags.csv``; lists and objects are JSON. In CSV, an apostrophe comes before a cell that a
+    spreadsheet would take for a formula.
     """
-    asked = visit.path.rpartition("/")[2]
-    if asked not in NAMES:
-        raise NotFoundError(f"there is no table {asked!r:.80}; there are {', '.join(NAMES)}")
-    name, _, form = asked.partition(".")
-    found = _TABLES[name]
-    visit.caller.check(found.role, visit.namespace)
-    takes = get_type_hints(found.endpoint).get("body")
-    known = [] if takes is None else [one for one in takes.model_fields if one not in found.fixed]
-    check_names(visit.query, ["namespace", *known], of=asked)
-    given = {key: _read(value) for key, value in visit.query.items() if key != "namespace"}
-    body = () if takes is None else (takes.model_validate({**given, **found.fixed}),)
-    told = json.loads(bytes((await found.endpoint(*body, visit)).body))
-    rows = told
-    for part in found.rows.split("."):
+    file_name = visit.path.rpartition("/")[2]
+    if file_name not in NAMES:
+        raise NotFoundError(f"there is no table {file_name!r:.80}; there are {', '.join(NAMES)}")
+    name, _, form = file_name.partition(".")
+    source = _TABLES[name]
+    visit.caller.check(source.role, visit.namespace)
+    takes = get_type_hints(source.endpoint).get("body")
+    fields = () if takes is None else takes.model_fields.keys() - source.fixed.keys()
+    check_names(visit.query, ["namespace", *sorted(fields)], of=file_name)
+    arguments = {key: _value(text) for key, text in visit.query.items() if key != "namespace"}
+    body = () if takes is None else (takes.model_validate({**arguments, **source.fixed}),)
+    answer = json.loads(bytes((await source.endpoint(*body, visit)).body))
+    rows = answer
+    for part in source.rows.split("."):
         rows = rows[part]
-    nodes = told.get("nodes", ())
-    for row in rows if found.rows == "events" else ():
-        row |= {end: nodes[row[end]]["value"] for end in ("source", "target")}
+    if source.rows == "events":
+        for row in rows:
+            row |= {end: answer["nodes"][row[end]]["value"] for end in ("source", "target")}
     if form == "json":
         return JSONResponse(rows)
-    headers = {"Content-Disposition": f'attachment; filename="{asked}"'}
-    return Response(_csv(rows, found.row), media_type="text/csv", headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    return Response(_csv(rows, source.row), media_type="text/csv", headers=headers)
 
 
-def _read(value: str) -> Any:
-    """Return the value of a query parameter; numbers and truth values are read by the route."""
+def _value(value: str) -> Any:
+    """Parse a query parameter; the route itself parses numbers and truth values."""
     try:
         return json.loads(value) if value.startswith(("[", "{")) else value
     except ValueError:
         return value
 
 
-def _csv(rows: list[dict[str, Any]], kind: type[BaseModel]) -> str:
+def _csv(rows: list[dict[str, Any]], record: type[BaseModel]) -> str:
     cells = [dict(_cells(row)) for row in rows]
-    written = io.StringIO()
-    columns = dict.fromkeys(key for row in cells for key in row) or _columns(kind)
-    writer = csv.DictWriter(written, list(columns))
+    text = io.StringIO()
+    columns = dict.fromkeys(key for row in cells for key in row) or _columns(record)
+    writer = csv.DictWriter(text, list(columns))
     writer.writeheader()
     writer.writerows(cells)
-    return written.getvalue()
+    return text.getvalue()
 
 
-def _columns(kind: type[BaseModel], above: str = "") -> Iterator[str]:
-    """Yield the names of the columns that every row of a record has."""
-    for name, about in kind.model_fields.items():
-        if isinstance(about.annotation, type) and issubclass(about.annotation, BaseModel):
-            yield from _columns(about.annotation, f"{above}{name}.")
-        elif get_origin(about.annotation) is not dict:
-            yield f"{above}{name}"
+def _columns(record: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield the columns that every row of a record has."""
+    for name, info in record.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _columns(info.annotation, f"{prefix}{name}.")
+        elif get_origin(info.annotation) is not dict:
+            yield f"{prefix}{name}"
 
 
-def _cells(row: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a row by the name of their column: ``chunk.title`` for what is nested."""
+def _cells(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield column and value of each cell of a row; nested fields are named ``chunk.title``."""
     for key, value in row.items():
         if isinstance(value, dict):
-            yield from _cells(value, f"{above}{key}.")
+            yield from _cells(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{above}{key}", json.dumps(value, ensure_ascii=False)
+            yield f"{prefix}{key}", json.dumps(value, ensure_ascii=False)
         else:
-            risky = isinstance(value, str) and value.startswith(_FORMULAS)
-            yield f"{above}{key}", f"'{value}" if risky else value
+            is_formula = isinstance(value, str) and value.startswith(_FORMULAS)
+            yield f"{prefix}{key}", f"'{value}" if is_formula else value

@@ -1,7 +1,7 @@
-"""Work that goes on after its request was answered: ``Prefer: respond-async`` (RFC 7240).
+"""Work that goes on behind the response: ``Prefer: respond-async`` (RFC 7240).
 
-The answer is 202 and a record of the task; ``GET /v1/tasks`` says how it stands. Tasks live as long
-as the server, which ends them before it ends itself.
+The response is 202 with a record of the task; ``GET /v1/tasks`` shows its progress. Tasks end with
+the server.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from hebbgraph_server.problems import Problem, problem_of
 __all__ = ["PREFER", "Task", "Tasks", "TasksFound"]
 
 PREFER = "respond-async"
-#: Of one token: none holds up another, nor pushes its tasks out of the list.
+#: Limits for each token, so that none blocks another or pushes its tasks out of the list.
 _MOST_KEPT = 100
 _MOST_RUNNING = 20
 
 
 class Task(BaseModel):
-    """Some work: what it is, how it stands, and what came of it."""
+    """A long request: its route, status and result."""
 
     id: str
-    path: str = Field(description="the route that was asked")
+    path: str = Field(description="the requested route")
     status: Literal["running", "done", "failed"] = "running"
-    done: int | None = Field(default=None, description="how much of it is done, if that is known")
+    done: int | None = Field(default=None, description="how much is done, if known")
     total: int | None = None
     started_at: float = Field(description="seconds since 1970")
     ended_at: float | None = None
-    answer: Any = Field(default=None, description="what the route answers with")
+    answer: Any = Field(default=None, description="the route's answer")
     problem: Problem | None = None
 
 
 class TasksFound(BaseModel):
-    """The tasks of a namespace that the token may see, the latest first."""
+    """The tasks of a namespace that the token may see, newest first."""
 
     tasks: list[Task]
 
 
 class Tasks:
-    """The tasks of one server; of those of each token that ended, the latest are kept."""
+    """The tasks of one server: those that run, and each token's latest that ended."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, tuple[Task, str, str]] = {}
-        self._running: set[asyncio.Task[None]] = set()  # the loop itself holds them weakly
+        self._tasks: dict[str, tuple[Task, str, str]] = {}  # id: task, namespace, token
+        self._running: set[asyncio.Task[None]] = set()  # asyncio keeps only weak references
 
     def begin(self, path: str, namespace: str, caller: str) -> Task:
         """Return the record of a new task.
@@ -60,24 +60,24 @@ class Tasks:
         Raises
         ------
         TooManyRequestsError
-            If so many of the caller are at work.
+            If the caller has too many running tasks.
         """
-        own = [one for one, _, who in self._tasks.values() if who == caller]
-        ended = [one for one in own if one.status != "running"]
-        if len(own) - len(ended) >= _MOST_RUNNING:
+        tasks = [task for task, _, owner in self._tasks.values() if owner == caller]
+        ended = [task for task in tasks if task.status != "running"]
+        if len(tasks) - len(ended) >= _MOST_RUNNING:
             raise TooManyRequestsError(
-                f"{_MOST_RUNNING} tasks of {caller!r} are at work, the most at once; wait for one"
+                f"{caller!r} may have {_MOST_RUNNING} tasks running; wait for one to end"
             )
-        for one in ended[: max(0, len(own) + 1 - _MOST_KEPT)]:
-            del self._tasks[one.id]
+        for oldest in ended[: max(0, len(tasks) + 1 - _MOST_KEPT)]:
+            del self._tasks[oldest.id]
         task = Task(id=uuid.uuid4().hex, path=path, started_at=time.time())
         self._tasks[task.id] = (task, namespace, caller)
         return task
 
     def run(self, task: Task, work: Awaitable[Response]) -> None:
-        """Do the work, and note what comes of it."""
+        """Do the work, and record its result."""
 
-        async def noting() -> None:
+        async def record() -> None:
             try:
                 response = await work
                 task.answer = json.loads(bytes(response.body))
@@ -90,15 +90,15 @@ class Tasks:
             finally:
                 task.ended_at = time.time()
 
-        running = asyncio.ensure_future(noting())
+        running = asyncio.ensure_future(record())
         self._running.add(running)
         running.add_done_callback(self._running.discard)
 
     def of(self, namespace: str, caller: str | None) -> list[Task]:
-        """Return the tasks of a namespace, those of one caller or all, the latest first."""
-        seen = [
+        """Return the tasks of a namespace, newest first: one caller's, or all."""
+        tasks = [
             task
-            for task, where, who in self._tasks.values()
-            if where == namespace and caller in (None, who)
+            for task, place, owner in self._tasks.values()
+            if place == namespace and caller in (None, owner)
         ]
-        return seen[::-1]
+        return tasks[::-1]

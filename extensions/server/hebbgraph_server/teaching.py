@@ -1,4 +1,4 @@
-"""Routes of the role ``teach``: what answers cited."""
+"""Routes of the role ``teach``: teach, list lessons, take them back."""
 
 from __future__ import annotations
 
@@ -37,24 +37,27 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
 
 
 def _check_vouching(visit: Visit, trusted: bool) -> None:
-    """Raise AccessError if an actor would vouch for its own lessons."""
+    """Raise AccessError if an actor vouches for its own lesson."""
     if trusted and (actor := visit.caller.actor) is not None:
         raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
 
 
 async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Response:
-    """Return the feedback with these ids, in the order of the log; of a token's actor, if any."""
-    own = visit.caller.actor
+    """Return the feedback with these ids, in the order of the log.
+
+    A token with an actor sees that actor's feedback alone.
+    """
+    actor = visit.caller.actor
 
     def work(index: HebbianIndex) -> bodies.Feedbacks:
-        found = index.find_feedback(body.ids)
-        return bodies.Feedbacks(feedback=[one for one in found if own in (None, one.actor)])
+        feedbacks = index.find_feedback(body.ids)
+        return bodies.Feedbacks(feedback=[f for f in feedbacks if actor in (None, f.actor)])
 
     return await visit.answer(work)
 
 
-def _whose(visit: Visit, actor: str | None, unnamed: bool) -> str | None:
-    """Return the actor that a request is about; raise AccessError for what is not the caller's."""
+def _permitted_actor(visit: Visit, actor: str | None, unnamed: bool) -> str | None:
+    """Return the actor that a request selects; raise AccessError if the token may not."""
     if unnamed and visit.caller.actor is not None:
         raise AccessError(
             f"the token {visit.caller.name!r} acts as {visit.caller.actor!r}; leave unnamed out"
@@ -63,14 +66,14 @@ def _whose(visit: Visit, actor: str | None, unnamed: bool) -> str | None:
 
 
 async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
-    """Tell what forgetting would change; with ``dry_run: false``, take feedback back.
+    """Preview what forgetting would change; with ``dry_run: false``, take feedback back.
 
-    A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
-    back feedback by its id, which whoever gave it knows; everything else takes ``write``.
+    A token with an actor takes back that actor's feedback. Other tokens of the role ``teach`` take
+    back feedback by its id alone; wider criteria need ``write``.
     """
-    named = ("feedback", "unnamed", "chunk", "since", "until", "everything")
-    criteria: dict[str, Any] = {name: getattr(body, name) for name in named}
-    criteria["actor"] = _whose(visit, body.actor, body.unnamed)
+    names = ("feedback", "unnamed", "chunk", "since", "until", "everything")
+    criteria: dict[str, Any] = {name: getattr(body, name) for name in names}
+    criteria["actor"] = _permitted_actor(visit, body.actor, body.unnamed)
     if visit.caller.actor is not None:
         criteria["everything"] = False  # of this actor
     wide = visit.caller.actor is None and body.feedback is None
@@ -89,39 +92,39 @@ async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
 
 
 def _unknown(index: HebbianIndex, feedback: object, actor: str | None) -> list[str]:
-    """Return which ids are of no feedback that this actor may know of."""
+    """Return the ids that name no feedback the actor may see."""
     ids = [feedback] if isinstance(feedback, str) else feedback
     if not isinstance(ids, list) or not ids:
         return []
-    known = {one.id for one in index.find_feedback(ids) if actor in (None, one.actor)}
-    return [one for one in ids if one not in known]
+    known = {f.id for f in index.find_feedback(ids) if actor in (None, f.actor)}
+    return [id for id in ids if id not in known]
 
 
-def _may_undo(visit: Visit, one: Forgetting) -> bool:
-    """Tell whether a caller may put something back: a token with an actor, what that one gave."""
-    own = visit.caller.actor
-    return own is None or set(one.actors) == {own}
+def _may_undo(visit: Visit, forgetting: Forgetting) -> bool:
+    """Return whether all that a forgetting took is the caller's to put back."""
+    actor = visit.caller.actor
+    return actor is None or set(forgetting.actors) == {actor}
 
 
 async def forgotten(visit: Visit) -> Response:
-    """List what was forgotten lately and can be put back."""
+    """List recent forgettings that can be undone."""
     if visit.caller.actor is None:
         visit.caller.check(Role.WRITE, visit.namespace)
     return await visit.answer(
         lambda index: bodies.Forgettings(
-            forgotten=[one for one in index.log.forgotten() if _may_undo(visit, one)]
+            forgotten=[each for each in index.log.forgotten() if _may_undo(visit, each)]
         )
     )
 
 
 async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
-    """Put back what one forgetting took."""
+    """Put back the feedback that one forgetting took."""
     if visit.caller.actor is None:
         visit.caller.check(Role.WRITE, visit.namespace)
 
     def work(index: HebbianIndex) -> bodies.Restored:
-        for one in index.log.forgotten():
-            if one.id == body.forgetting and not _may_undo(visit, one):
+        for forgetting in index.log.forgotten():
+            if forgetting.id == body.forgetting and not _may_undo(visit, forgetting):
                 raise AccessError("others taught some of this; it takes a token without an actor")
         return bodies.Restored(undone=index.log.undo_forget(body.forgetting))
 
@@ -134,19 +137,19 @@ lesson_report = served("lesson_report", pool="long")
 
 
 def _own_lessons(arguments: dict[str, Any], visit: Visit) -> None:
-    """Leave a token that acts as somebody its own; all others take the role ``write``."""
-    arguments["actor"] = _whose(visit, arguments["actor"], arguments["unnamed"])
+    """Restrict a token with an actor to its own lessons; other tokens need ``write``."""
+    arguments["actor"] = _permitted_actor(visit, arguments["actor"], arguments["unnamed"])
     if visit.caller.actor is None:
         visit.caller.check(Role.WRITE, visit.namespace)
 
 
 def _in_its_name(arguments: dict[str, Any], visit: Visit) -> None:
-    """Set the actors of an answer's lessons; nobody vouches for itself."""
-    given = []
+    """Set the actors of an answer's credits to those that the token may name."""
+    credits = []
     for credit in arguments["record"].credits:
         _check_vouching(visit, credit.trusted)
-        given.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
-    arguments["record"] = arguments["record"].model_copy(update={"credits": tuple(given)})
+        credits.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
+    arguments["record"] = arguments["record"].model_copy(update={"credits": tuple(credits)})
 
 
 lessons = served("lessons", "lessons", pool="long", check=_own_lessons)

@@ -1,4 +1,4 @@
-"""The index's blocking calls run in threads, so that the event loop never waits for them."""
+"""Threads for the index's blocking calls."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ __all__ = ["Pool", "Threads"]
 
 _T = TypeVar("_T")
 
-#: Recalls, commits, and what reads all of an index each have threads of their own: a queue of
-#: one never holds up another.
+#: Recalls, commits and scans of a whole index have separate threads, so none queues behind another.
 Pool: TypeAlias = Literal["read", "write", "long"]
 
 
@@ -36,13 +35,13 @@ class Threads:
         }
 
     async def run(self, pool: Pool, work: Callable[[], _T]) -> _T:
-        """Run a blocking call in a thread of a pool, and wait for what it returns."""
+        """Run a blocking call in a thread of a pool, and return its result."""
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
         context.run(CALLER.set, loop)  # an embedder's async methods run on this loop
         return await loop.run_in_executor(self._pools[pool], context.run, work)
 
     def close(self) -> None:
-        """Wait for what runs, and end all threads."""
+        """Wait for running calls, and end all threads."""
         for pool in self._pools.values():
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""One request: who asks, of which namespace, and in which thread the index answers."""
+"""One request: its token and namespace, and the thread in which the index answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError
@@ -21,16 +21,15 @@ from hebbgraph_server.answering import Model
 from hebbgraph_server.indexes import Indexes
 from hebbgraph_server.problems import kind_of
 from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.streaming import NDJSON
 from hebbgraph_server.tasks import Task, Tasks
 from hebbgraph_server.threads import Pool, Threads
 
 __all__ = [
     "DEFAULT_NAMESPACE",
     "MAX_NAMESPACE",
-    "NDJSON",
     "Service",
     "Visit",
-    "as_json",
     "as_response",
     "body_of",
     "visit_of",
@@ -39,11 +38,8 @@ __all__ = [
 DEFAULT_NAMESPACE = "default"
 MAX_NAMESPACE = 256
 
-#: Bytes of a body that is parsed in less time than a thread takes to wake up.
-_PARSED_AT_ONCE = 16_384
-
-#: Lines of JSON.
-NDJSON = "application/x-ndjson"
+#: A body of fewer bytes is parsed in less time than a thread takes to wake up.
+_PARSED_IN_LOOP = 16_384
 
 _T = TypeVar("_T")
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -51,7 +47,7 @@ _Body = TypeVar("_Body", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Service:
-    """What all requests share; ``answering`` counts what the model is asked at the same time."""
+    """The state that requests share; ``answering`` bounds concurrent requests to the model."""
 
     settings: ServerSettings
     indexes: Indexes
@@ -71,11 +67,11 @@ class Visit:
     caller : Token
     namespace : str
     accepts : str
-        The media types that the caller takes.
+        The media types that the client accepts.
     path, query
-        What was asked for, as far as it is not in a body.
+        Of the URL.
     task : Task, optional
-        The task that it became.
+        The task that runs it.
     """
 
     service: Service
@@ -87,7 +83,7 @@ class Visit:
     task: Task | None = None
 
     def tell(self, done: int, total: int | None) -> None:
-        """Note in the task, if it is one, how far it is."""
+        """Record progress in the task, if there is one."""
         if self.task is not None:
             self.task.done, self.task.total = done, total
 
@@ -103,10 +99,10 @@ class Visit:
         Raises
         ------
         NamespaceNotFoundError
-            If there is no such namespace, unless ``create``; it names those that the caller sees.
+            If there is no such namespace, unless ``create``; it lists those that the caller sees.
         """
 
-        def borrowing() -> _T:
+        def call() -> _T:
             indexes = self.service.indexes
             try:
                 with indexes.borrowed(self.namespace, create=create) as index:
@@ -115,7 +111,7 @@ class Visit:
                 visible = filter(self.caller.sees, indexes.names())
                 raise NamespaceNotFoundError.of(self.namespace, visible) from None
 
-        return await self.service.threads.run(pool, borrowing)
+        return await self.service.threads.run(pool, call)
 
     async def answer(
         self,
@@ -124,23 +120,13 @@ class Visit:
         pool: Pool = "read",
         create: bool = False,
     ) -> Response:
-        """The same, with the record that it returns as the response: written in the thread, too."""
-
-        def written(index: HebbianIndex) -> bytes:
-            return as_json(work(index))
-
-        content = await self.run(written, pool=pool, create=create)
-        return Response(content, media_type="application/json")
+        """Like :meth:`run`, but return the record as a response, serialised in the thread."""
+        return await self.run(lambda index: as_response(work(index)), pool=pool, create=create)
 
 
 def as_response(record: BaseModel) -> Response:
-    """Return a small record as a response."""
-    return Response(as_json(record), media_type="application/json")
-
-
-def as_json(record: BaseModel) -> bytes:
-    """Write a record as JSON."""
-    return record.model_dump_json().encode()
+    """Return a record as a response."""
+    return Response(record.model_dump_json().encode(), media_type="application/json")
 
 
 def visit_of(request: Request, role: Role) -> Visit:
@@ -149,9 +135,9 @@ def visit_of(request: Request, role: Role) -> Visit:
     Raises
     ------
     ParameterError
-        If its namespace has no name.
+        If the name of the namespace is empty or too long.
     AccessError
-        If its token does not allow the role there.
+        If the token lacks the role there.
     """
     namespace = request.query_params.get("namespace", DEFAULT_NAMESPACE)
     if not 1 <= len(namespace) <= MAX_NAMESPACE:
@@ -173,33 +159,32 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
     Raises
     ------
     ParameterError
-        If it is no object of JSON, or has a field that the route does not know.
+        If it is no JSON object, or has an unknown field.
     pydantic.ValidationError
-        If it is wrong.
+        If a field is invalid.
     """
     try:
         content = await request.body()
     except ClientDisconnect:
-        raise HTTPException(400, "the body broke off") from None
+        raise HTTPException(400, "the body is incomplete") from None
 
     def parse() -> _Body:
         try:
             if request.headers.get("content-type", "").startswith(NDJSON):
-                given = {
-                    "lines": [json.loads(line) for line in content.splitlines() if line.strip()]
-                }
+                lines = [json.loads(line) for line in content.splitlines() if line.strip()]
+                arguments: Any = {"lines": lines}
             else:
-                given = json.loads(content or b"{}")
+                arguments = json.loads(content or b"{}")
         except (ValueError, RecursionError) as error:  # also of a number with too many digits
             raise ParameterError(f"the body is no JSON: {error}") from error
-        takes = kind.model_fields
-        if not isinstance(given, dict):
+        fields = kind.model_fields
+        if not isinstance(arguments, dict):
             raise ParameterError(
-                f"the body is an object with {', '.join(takes)}; got {kind_of(given)}"
+                f"the body is an object with {', '.join(fields)}; got {kind_of(arguments)}"
             )
-        check_names(given, takes, of=request.url.path)
-        return kind.model_validate(given)
+        check_names(arguments, fields, of=request.url.path)
+        return kind.model_validate(arguments)
 
-    if len(content) <= _PARSED_AT_ONCE:
+    if len(content) <= _PARSED_IN_LOOP:
         return parse()
     return await visit.service.threads.run(pool, parse)

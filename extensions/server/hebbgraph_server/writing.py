@@ -1,86 +1,44 @@
-"""Routes of the role ``write``: chunks and documents, in and out."""
+"""Routes of the role ``write``: add, replace and delete chunks and documents."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from typing import Any
 
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import AddReport
 from hebbgraph_documents import chunks_of_bytes
-from starlette.responses import Response, StreamingResponse
+from pydantic import BaseModel
+from starlette.responses import Response
 
 from hebbgraph_server import bodies
-from hebbgraph_server.problems import problem_of
 from hebbgraph_server.served import served
-from hebbgraph_server.visit import NDJSON, Visit, as_json
-
-logger = logging.getLogger(__name__)
-
-#: The event loop itself holds tasks by weak references alone.
-_running: set[asyncio.Task[AddReport]] = set()
+from hebbgraph_server.streaming import NDJSON, streamed
+from hebbgraph_server.visit import Visit
 
 
 async def add(body: bodies.AddRequest, visit: Visit) -> Response:
     """Add chunks; a chunk whose id exists replaces the old one.
 
     With ``Accept: application/x-ndjson``, the answer is streamed: a line of progress after each
-    batch, then one with the report, or with the problem that ended it.
+    batch, then one with the report or the problem. It goes on if the client leaves.
     """
-    if NDJSON in visit.accepts:
-        return StreamingResponse(_told(*_started(body, visit)), media_type=NDJSON)
-    return await visit.answer(
-        lambda index: _add(index, body, on_progress=visit.tell), pool="write", create=True
-    )
 
+    def work(index: HebbianIndex, on_progress: Any) -> AddReport:
+        return index.add(
+            body.chunks, on_error=body.on_error, strict=body.strict, on_progress=on_progress
+        )
 
-def _add(index: HebbianIndex, body: bodies.AddRequest, **more: Any) -> AddReport:
-    return index.add(body.chunks, on_error=body.on_error, strict=body.strict, **more)
+    if NDJSON not in visit.accepts:
+        return await visit.answer(lambda index: work(index, visit.tell), pool="write", create=True)
 
+    async def add_chunks(send: Callable[[BaseModel], object]) -> AddReport:
+        def progress(done: int, total: int | None) -> None:
+            send(bodies.Progress(done=done, total=total))
 
-def _started(
-    body: bodies.AddRequest, visit: Visit
-) -> tuple[asyncio.Task[AddReport], asyncio.Queue[bytes | None]]:
-    """Start to add; return that, and the lines of progress, None at the end.
+        return await visit.run(lambda index: work(index, progress), pool="write", create=True)
 
-    It goes on if the client leaves, even before it has read the first line.
-    """
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    def tell(done: int, total: int | None) -> None:
-        line = as_json(bodies.Progress(done=done, total=total))
-        loop.call_soon_threadsafe(lines.put_nowait, line)
-
-    def work(index: HebbianIndex) -> AddReport:
-        return _add(index, body, on_progress=tell)
-
-    def end(adding: asyncio.Task[AddReport]) -> None:
-        _running.discard(adding)
-        if not adding.cancelled() and (error := adding.exception()) is not None:
-            logger.info("a streamed add ended: %s", type(error).__name__)
-        lines.put_nowait(None)
-
-    adding = asyncio.create_task(visit.run(work, pool="write", create=True))
-    _running.add(adding)
-    adding.add_done_callback(end)
-    return adding, lines
-
-
-async def _told(
-    adding: asyncio.Task[AddReport], lines: asyncio.Queue[bytes | None]
-) -> AsyncIterator[bytes]:
-    """Yield the lines of a streamed answer."""
-    while (line := await lines.get()) is not None:
-        yield line + b"\n"
-    try:
-        last = {"report": adding.result().model_dump()}
-    except Exception as error:
-        last = {"problem": problem_of(error).model_dump()}
-    yield json.dumps(last).encode() + b"\n"
+    return streamed(add_chunks, "report", survives=True)
 
 
 async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Response:
@@ -95,7 +53,7 @@ async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Respons
 async def put_file(body: bodies.PutFileRequest, visit: Visit) -> Response:
     """Convert a file (PDF, Word, HTML, Markdown, text), and replace the document of its name.
 
-    What cannot be read changes nothing. The server needs the extra ``documents`` for it.
+    A file that cannot be read changes nothing. The server needs the extra ``documents``.
     """
     fingerprint, chunks = await visit.service.threads.run(
         "long", lambda: chunks_of_bytes(body.content, name=body.name)
@@ -122,4 +80,6 @@ prune = served("prune", pool="long")
 doctor = served("doctor", pool="long")
 make_namespace = served("make_namespace", "made", pool="write", create=True)
 compact = served("compact", "compacted", pool="long")
-delete = served("delete", "deleted", pool=lambda given: "long" if given["erase"] else "write")
+delete = served(
+    "delete", "deleted", pool=lambda arguments: "long" if arguments["erase"] else "write"
+)

@@ -90,7 +90,7 @@ def test_what_goes_wrong_with_the_model_is_told(
     stub.status, stub.reply = 200, "<html>"
     assert "chat completions" in refused()
     stub.reply = json.dumps({"choices": [{"message": {"content": None}}]})
-    assert "without a word" in refused()
+    assert "sent an empty answer" in refused()
     stub.seconds = 1.0
     assert "within 0.5 s" in refused()
     stub.stop()

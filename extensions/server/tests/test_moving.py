@@ -85,7 +85,7 @@ def test_an_export_that_breaks_off_says_so(
     assert "deleted meanwhile" in last["problem"]["detail"] or "closed" in last["problem"]["detail"]
     told = api.post("/v1/import?namespace=new", content=exported.encode(), headers=LINES)
     assert (told.status_code, told.json()["error"]) == (422, "ParameterError")
-    assert "the export broke off" in told.json()["detail"]
+    assert "the export is incomplete" in told.json()["detail"]
     assert "new" not in api.get("/v1/namespaces").json()["namespaces"]
 
 

@@ -100,7 +100,7 @@ def test_whoever_finds_too_many_tasks_is_told_to_wait(
     begun = {"one": [begin("one", "compact").json()["id"]], "two": []}
     refused = begin("one", "doctor")
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert "of 'one' are at work" in refused.json()["detail"]
+    assert "'one' may have 1 tasks" in refused.json()["detail"]
     for number in range(3):  # no other token waits for it, nor pushes it out of the list
         begun["two"].append(begin("two", "doctor").json()["id"])
         for _ in range(500):

@@ -1,0 +1,68 @@
+"""Answers that are streamed: JSON lines while the work goes on, then its result or its problem."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.responses import StreamingResponse
+
+from hebbgraph_server.problems import problem_of
+
+__all__ = ["NDJSON", "streamed"]
+
+#: The media type of JSON lines.
+NDJSON = "application/x-ndjson"
+#: The event loop itself keeps only weak references to tasks.
+_running: set[asyncio.Future[Any]] = set()
+
+
+def streamed(
+    work: Callable[[Callable[[BaseModel], object]], Awaitable[BaseModel]],
+    name: str,
+    *,
+    survives: bool,
+) -> StreamingResponse:
+    """Start some work and stream what it reports.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a function that sends a line, from any thread.
+    name : str
+        The field of the last line that holds the result.
+    survives : bool
+        Whether the work goes on when the client leaves.
+    """
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[BaseModel | None] = asyncio.Queue()
+    task = asyncio.ensure_future(
+        work(lambda line: loop.call_soon_threadsafe(lines.put_nowait, line))
+    )
+    _running.add(task)
+
+    def end(task: asyncio.Future[BaseModel]) -> None:
+        _running.discard(task)
+        if not task.cancelled():
+            task.exception()  # or asyncio logs that nobody looked at it
+        lines.put_nowait(None)
+
+    task.add_done_callback(end)
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            while (line := await lines.get()) is not None:
+                yield line.model_dump_json().encode() + b"\n"
+            try:
+                last = {name: task.result().model_dump()}
+            except Exception as error:
+                last = {"problem": problem_of(error).model_dump()}
+            yield json.dumps(last).encode() + b"\n"
+        finally:
+            if not survives:
+                task.cancel()
+
+    return StreamingResponse(body(), media_type=NDJSON)
