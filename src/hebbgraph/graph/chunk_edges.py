@@ -26,10 +26,10 @@ class ChunkEdges(NamedTuple):
     ``similarity`` and ``overlap``, the two parts of the weight, lie in [0, 1].
     """
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    similarity: NDArray[np.float64]
-    overlap: NDArray[np.float64]
+    source: IntArray
+    target: IntArray
+    similarity: FloatArray
+    overlap: FloatArray
 
 
 def chunk_edges(
@@ -43,7 +43,7 @@ def chunk_edges(
     """Join chunks that share tags.
 
     The overlap of two chunks is the sum of ``log(1 + N / df)`` over their common tags,
-    divided by the smaller of the two chunks' own sums. Tags of more than ``max_df`` chunks
+    divided by the smaller of the two chunks' total sums. Tags of more than ``max_df`` chunks
     are ignored. Each of ``chunks`` keeps its ``nearest`` strongest edges.
 
     Parameters
@@ -59,8 +59,8 @@ def chunk_edges(
     --------
     >>> from hebbgraph.testing.array_view import ArrayView
     >>> view = ArrayView([[0, 1], [1], [2]])
-    >>> found = chunk_edges(view, np.arange(3), np.ones(3, bool), ColonyParameters())
-    >>> found.source.tolist(), found.target.tolist(), found.overlap.tolist()
+    >>> edges = chunk_edges(view, np.arange(3), np.ones(3, bool), ColonyParameters())
+    >>> edges.source.tolist(), edges.target.tolist(), edges.overlap.tolist()
     ([0], [1], [1.0])
     """
     parts = [
@@ -70,8 +70,8 @@ def chunk_edges(
     if not parts:
         nothing = np.empty(0, np.int64)
         return ChunkEdges(nothing, nothing, np.empty(0), np.empty(0))
-    one, other, cosine, overlap = (np.concatenate(column) for column in zip(*parts, strict=True))
-    source, target = np.minimum(one, other), np.maximum(one, other)
+    ends, others, cosine, overlap = (np.concatenate(column) for column in zip(*parts, strict=True))
+    source, target = np.minimum(ends, others), np.maximum(ends, others)
     _, first = np.unique(source * len(allowed) + target, return_index=True)
     return ChunkEdges(source[first], target[first], cosine[first], overlap[first])
 
@@ -82,29 +82,28 @@ def _block_edges(
     allowed: BoolArray,
     p: ColonyParameters,
     similarity: SimilarityOf | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     owner, tags, df = _tags_of(view, chunks, p.max_df)
     idf = np.log1p(view.n_chunks / np.maximum(df, 1))
-    place, others, _ = view.chunks_of(tags)
-    mine = chunks[owner[place]].astype(np.int64)
+    posting, others, _ = view.chunks_of(tags)
     others = others.astype(np.int64)
-    keep = allowed[others] & (others != mine)
-    at = owner[place[keep]]
-    keys, position = np.unique(at * len(allowed) + others[keep], return_inverse=True)
-    shared = np.bincount(position, idf[place[keep]], len(keys))
-    at, theirs = keys // len(allowed), keys % len(allowed)
-    ends, back = np.unique(theirs, return_inverse=True)
+    keep = allowed[others] & (others != chunks[owner[posting]])
+    posting = posting[keep]
+    keys, position = np.unique(owner[posting] * len(allowed) + others[keep], return_inverse=True)
+    shared = np.bincount(position, idf[posting], len(keys))
+    at, others = keys // len(allowed), keys % len(allowed)
+    distinct, inverse = np.unique(others, return_inverse=True)
     smaller = np.minimum(
-        np.bincount(owner, idf, len(chunks))[at], _idf_sums(view, ends, p.max_df)[back]
+        np.bincount(owner, idf, len(chunks))[at], _idf_sums(view, distinct, p.max_df)[inverse]
     )
     overlap = np.minimum(shared / np.where(smaller > 0, smaller, 1.0), 1.0)
-    mine = chunks[at].astype(np.int64)
-    cosine = np.zeros(len(at)) if similarity is None else np.asarray(similarity(mine, theirs))
+    ends = chunks[at].astype(np.int64)
+    cosine = np.zeros(len(at)) if similarity is None else np.asarray(similarity(ends, others))
     cosine = np.clip(cosine.astype(np.float64), 0.0, 1.0)
-    order = np.lexsort((theirs, -(ALPHA * cosine + BETA * overlap), at))
+    order = np.lexsort((others, -(ALPHA * cosine + BETA * overlap), at))
     rank = np.arange(len(order)) - np.searchsorted(at[order], at[order])
     best = order[rank < p.nearest]
-    return mine[best], theirs[best], cosine[best], overlap[best]
+    return ends[best], others[best], cosine[best], overlap[best]
 
 
 def _tags_of(

@@ -8,16 +8,16 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import IntArray, prefix_sums, row_positions
 
 __all__ = ["PackedStrings", "pack_strings"]
 
-#: Bytes that tell how frequent each one is.
+#: Number of bytes from which byte frequencies are estimated.
 _SAMPLED = 100_000
 
 
 def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Encode strings as UTF-8, end to end, and return where each begins.
+    """Encode strings as UTF-8, end to end, and return where each one begins.
 
     Returns
     -------
@@ -31,8 +31,7 @@ def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int
     (b'newyork', [0, 3, 3, 7])
     """
     encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    offsets = prefix_sums(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
@@ -81,42 +80,32 @@ class PackedStrings(Sequence[str]):
         self._added.append(key)
 
     def holding(self, text: str) -> NDArray[np.int64]:
-        """Return the numbers of the strings that hold a text, which is not empty; ascending.
+        """Return the numbers of the strings that contain a non-empty text, ascending.
 
         >>> PackedStrings(*pack_strings(["new", "york", "newark"])).holding("ew").tolist()
         [0, 2]
         """
         wanted = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         most = max(len(self._data) - len(wanted) + 1, 0)
-        often = np.bincount(self._data[:_SAMPLED], minlength=256)[wanted]
-        first, *others = np.argsort(often, kind="stable").tolist()  # the rarest byte leaves least
+        frequency = np.bincount(self._data[:_SAMPLED], minlength=256)[wanted]
+        first, *others = np.argsort(frequency, kind="stable").tolist()  # the rarest byte first
         at = np.flatnonzero(self._data[first : first + most] == wanted[first])
         for offset in others:
             at = at[self._data[at + offset] == wanted[offset]]
         numbers = np.searchsorted(self._offsets, at, side="right") - 1
         numbers = numbers[at + len(wanted) <= self._offsets[numbers + 1]]
-        new = np.diff(numbers, prepend=-1) > 0  # they ascend, and np.unique would sort them
+        new = np.diff(numbers, prepend=-1) > 0  # numbers ascend, so no np.unique
         added = [self._n_packed + n for n, key in enumerate(self._added) if text in key]
         return np.concatenate((numbers[new], np.array(added, np.int64)))
 
     def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the strings with these numbers (ascending), packed."""
         split = int(np.searchsorted(numbers, self._n_packed))
-        old, new = numbers[:split], numbers[split:]
-        counts = self._offsets[old + 1] - self._offsets[old]
-        inside = np.zeros(len(self._data) + 1, dtype=np.int8)
-        if split == self._n_packed:
-            kept = np.asarray(self._data)
-        else:
-            np.add.at(inside, self._offsets[old], 1)
-            np.subtract.at(inside, self._offsets[old + 1], 1)
-            kept = self._data[np.cumsum(inside[:-1], dtype=np.int8).astype(np.bool_)]
+        packed, added = numbers[:split], numbers[split:]
+        counts, at = row_positions(self._offsets, packed)
+        old = self._data if split == self._n_packed else self._data[at]
         data, offsets = pack_strings(
-            self._added[number - self._n_packed] for number in new.tolist()
+            self._added[number - self._n_packed] for number in added.tolist()
         )
-        starts = np.zeros(split + 1, dtype=np.int64)
-        np.cumsum(counts, out=starts[1:])
-        return (
-            np.concatenate((kept, data)),
-            np.concatenate((starts, starts[-1] + offsets[1:])),
-        )
+        starts = prefix_sums(counts)
+        return np.concatenate((old, data)), np.concatenate((starts, starts[-1] + offsets[1:]))

@@ -1,9 +1,8 @@
 """Links between chunks as tags: addresses, references to them, and edges by metadata.
 
-An address entitles its chunk, as a title does; a reference mentions the address. Both are keys
-in a space of their own: they begin with a mark that no phrase of a text begins with, so a text
-names an address only if it links to it. What follows the mark is the address in normal form, in
-which two spellings of one place are equal.
+An address entitles its chunk, as a title does; a reference mentions the address. Their keys begin
+with a mark that no phrase of a text begins with, so a text names an address only by linking to it.
+The rest of the key is the address in normal form, in which all spellings of one place are equal.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _FILE = re.compile(
     r"(?i)\.(?:adoc|c|cpp|css|csv|docx?|gif|go|h|html?|ipynb|java|jpe?g|js|json|md|markdown|pdf"
     r"|php|png|py|rb|rs|rst|sh|sql|svg|toml|ts|txt|xhtml|xml|ya?ml|com|dev|io|net|org)$"
 )
-#: What a text would write as it stands: words, or an identifier of several parts.
+#: Addresses that texts write as they stand: words, or an identifier of several parts.
 _WORDS = re.compile(r"\w[\w'&.+-]*+(?: [\w'&.,+()-]++)++")
 _SYMBOL = re.compile(r"(?=\w*[A-Za-z])\w+(?:(?:\.|::)\w+)*+(?:\(\))?")
 _PARTS = re.compile(r"\w_\w|[a-z0-9][A-Z]|\w(?:\.|::)\w|\(\)$")
@@ -53,9 +52,9 @@ _PARTS = re.compile(r"\w_\w|[a-z0-9][A-Z]|\w(?:\.|::)\w|\(\)$")
 def normal_address(address: str) -> str:
     """Return an address in normal form.
 
-    Case matters in paths and symbols, not in hosts, DOIs and wiki names. ``http`` equals
+    Case matters in paths and symbols, but not in hosts, DOIs and wiki names. ``http`` equals
     ``https``; default ports, dots in paths, trailing slashes, empty fragments, escapes and the
-    brackets of a message id make no difference.
+    brackets of a message id do not matter.
 
     Examples
     --------
@@ -90,10 +89,10 @@ def normal_address(address: str) -> str:
 
 
 def link_keys(addresses: Iterable[str]) -> list[str]:
-    """Return the keys of addresses: each of its own, and one for all places of its page.
+    """Return two keys per address: its own, and one for any place on its page.
 
-    An address is met by its own key first. By the other, a reference to an anchor that no
-    chunk has leads to the page, and a reference to a page to all its anchors.
+    By the second key, a reference to an anchor that no chunk has leads to the page, and a
+    reference to a page leads to all its anchors.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def _keys(address: str) -> Iterator[str]:
 
 
 def link_kind(key: str) -> LinkKind:
-    """Return what kind of link a key is, if any.
+    """Return the kind of a tag's key: a phrase, or a kind of link.
 
     >>> [link_kind(key).name for key in ("ice trade", "c#", "@a.md#x", "@a.md#", "=year:1871")]
     ['PHRASE', 'PHRASE', 'ADDRESS', 'PAGE', 'EDGE']
@@ -125,22 +124,22 @@ def link_kind(key: str) -> LinkKind:
 
 
 def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Return the keys by which a chunk is linked to others, by kind.
+    """Return the keys that link a chunk to others, by kind.
 
     ``address`` and ``reference`` are its links. An address that is a name in words (a wiki
-    name, or an identifier of several parts) is a ``title`` too, so that texts and questions
-    name it; a wiki name that it refers to is ``given`` to it as a tag.
+    name, or an identifier of several parts) is a ``title`` too, so that texts and questions can
+    name it; a wiki name that the chunk refers to is ``given`` to it as a tag.
 
     Parameters
     ----------
     chunk : Chunk
     edges : sequence of str
-        Metadata fields; each of their values is a ``reference`` that chunks share.
+        Metadata fields; chunks with the same value share a ``reference``.
 
     Raises
     ------
     InvalidChunkError
-        If such a field holds anything but text, numbers, or a list of these.
+        If such a field holds anything other than text, numbers, or a list of these.
 
     Examples
     --------
@@ -154,13 +153,14 @@ def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[s
     """
     if not (chunk.addresses or chunk.references or edges):
         return {}
-    found = {
-        "title": [key for one in chunk.addresses if (key := phrase_key(_in_words(one)))],
-        "given": [key for one in chunk.references if (key := phrase_key(_wiki_name(one)))],
+    candidates = {
+        "title": filter(None, map(phrase_key, map(_in_words, chunk.addresses))),
+        "given": filter(None, map(phrase_key, map(_wiki_name, chunk.references))),
         "address": link_keys(chunk.addresses),
         "reference": [*link_keys(chunk.references), *_edge_keys(chunk, edges)],
     }
-    return {kind: list(dict.fromkeys(keys)) for kind, keys in found.items() if keys}
+    distinct = {kind: list(dict.fromkeys(keys)) for kind, keys in candidates.items()}
+    return {kind: keys for kind, keys in distinct.items() if keys}
 
 
 def _wiki_name(address: str) -> str:
@@ -169,9 +169,9 @@ def _wiki_name(address: str) -> str:
 
 
 def _in_words(address: str) -> str:
-    """Return the name that an address is, or an empty string.
+    """Return an address that is a name as texts write it, else an empty string.
 
-    >>> [_in_words(one) for one in ("[[Ice_trade]]", "parse_config()", "os.path", "get", "a.md")]
+    >>> list(map(_in_words, ("[[Ice_trade]]", "parse_config()", "os.path", "get", "a.md")))
     ['Ice trade', 'parse_config', 'os.path', '', '']
     """
     if name := _wiki_name(address):
@@ -188,8 +188,8 @@ def _in_words(address: str) -> str:
 
 def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
     for field in fields:
-        held = chunk.metadata.get(field)
-        for value in held if isinstance(held, list) else [held]:
+        values = chunk.metadata.get(field)
+        for value in values if isinstance(values, list) else [values]:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -204,7 +204,7 @@ def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
 
 
 def tag_key(tag: str) -> str:
-    """Return the key of a tag as a path shows it; a link is its own key.
+    """Return the key of a tag that a path shows; a link is its own key.
 
     >>> tag_key("@a.md"), tag_key("The Ice Trade")
     ('@a.md', 'ice trade')
