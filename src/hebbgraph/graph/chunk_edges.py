@@ -28,8 +28,8 @@ class ChunkEdges(NamedTuple):
 
     source: IntArray
     target: IntArray
-    similarity: FloatArray
-    overlap: FloatArray
+    similarity: NDArray[np.float64]
+    overlap: NDArray[np.float64]
 
 
 def chunk_edges(
@@ -82,7 +82,7 @@ def _block_edges(
     allowed: BoolArray,
     p: ColonyParameters,
     similarity: SimilarityOf | None,
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+) -> tuple[IntArray, IntArray, NDArray[np.float64], NDArray[np.float64]]:
     owner, tags, df = _tags_of(view, chunks, p.max_df)
     idf = np.log1p(view.n_chunks / np.maximum(df, 1))
     posting, others, _ = view.chunks_of(tags)
