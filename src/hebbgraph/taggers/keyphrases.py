@@ -20,7 +20,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.diversity import marginal_relevance
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
-from hebbgraph.text import candidates, display, phrase_key, tokenize
+from hebbgraph.text import display, phrase_key, proposals, tokenize
 from hebbgraph.text.tokens import stop_words
 
 __all__ = ["KeyphraseTagger", "phrases_of"]
@@ -38,7 +38,7 @@ def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
     ['ida moss', 'yard', 'yard built boats']
     """
     stop = stop_words()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in _BREAK.split(chunk.text):
         run: list[str] = []
         for token in [*tokenize(part), ""]:
@@ -47,13 +47,13 @@ def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
                 continue
             for size in range(1, max_words + 1):
                 for at in range(len(run) - size + 1):
-                    found[phrase_key(" ".join(run[at : at + size]))] += 1
+                    counts[phrase_key(" ".join(run[at : at + size]))] += 1
             run = []
-    for candidate in candidates(chunk.text, chunk.title):
-        if candidate.kind in ("subject", "name", "capital", "opener", "acronym", "code"):
-            found[candidate.key] += 1
-    found.pop("", None)
-    ranked = sorted(found, key=lambda key: (-found[key], -key.count(" "), key))
+    by_kind = proposals(chunk.text, chunk.title)
+    for kind in ("subject", "name", "capital", "opener", "acronym", "code"):
+        counts.update(by_kind.get(kind, ()))
+    counts.pop("", None)
+    ranked = sorted(counts, key=lambda key: (-counts[key], -key.count(" "), key))
     return [display(key) for key in ranked[:_MAX_PHRASES]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice, repeat
+from itertools import islice
 from typing import NamedTuple
 
 from hebbgraph.text.characters import fold
@@ -26,33 +26,26 @@ Proposing terms for every chunk lowered recall@5 without an embedder from .91 to
 """
 
 MAX_NAMES = 1000
-"""Maximal number of names and codes per chunk, so that no huge listing floods the vocabulary."""
+"""Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary."""
 
-_LANGUAGE_SAMPLE_WORDS = 200  # a text's language is guessed from so many leading words
+_LANGUAGE_SAMPLE_WORDS = 200  # leading words from which the language is guessed
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 _SEVERAL_WORDS = re.compile("[^ ]+ ").match
 _LONG_WORDS = re.compile(r"\w{4,}")
-_STEM = 5  # characters; "Islamism" is told by "Islamic"
+_STEM = 5  # characters; "Islamic" matches "Islamism"
 _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
 _CODES = re.compile(r"\b(?=[A-Z]*\d)[A-Z\d]*[A-Z][A-Z\d]*\b")  # "X9", but no year
-_SHORT_NAMES = re.compile(r"\b[A-Z]{3,8}\b")
+_ACRONYMS = re.compile(r"\b[A-Z]{3,8}\b")
 _INITIALS = re.compile(r"\b[A-Z](?=[a-z])")
 _OPENING = 200  # characters
-
-
-class Candidate(NamedTuple):
-    """The key of a phrase that a chunk proposes, and the reason."""
-
-    key: str
-    kind: Kind
 
 
 def _title_keys(title: str) -> Iterator[str]:
     """Yield the keys of a title: whole, without parentheses, and up to the first comma.
 
-    "PEP 557: Data Classes" is named by both halves. Splitting every title at its colon lowered
+    Each half of "PEP 557: Data Classes" names it. Splitting every title at its colon lowered
     recall@5 on 2WikiMultiHopQA by .002, and raised it by .001 on news facts at most.
     """
     yield phrase_key(title)
@@ -66,41 +59,38 @@ def _title_keys(title: str) -> Iterator[str]:
         yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
-def _is_told(title: str, text: str) -> bool:
-    """Return whether a text may speak of its title, which it then does not contradict.
+def _title_fits(title: str, text: str) -> bool:
+    """Return whether a text may be about its title.
 
-    It may if it holds a long word of it (accents aside) or a code, or opens with what its letters
-    stand for. Titles without long words, or not in Latin script, cannot be told to be wrong.
+    It may if it contains a long word of the title (accents aside) or a code, or opens with words
+    whose initials spell the title. Titles without long words, or not in Latin script, always fit.
 
-    >>> [_is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
+    >>> [_title_fits("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]
-    >>> _is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
+    >>> _title_fits("NASA", "The National Aeronautics and Space Administration is an agency.")
     True
     """
     words = _LONG_WORDS.findall(title.lower())
     lower = text.lower()
-    if not words:
+    if not words or any(word[:_STEM] in lower for word in words):
         return True
-    for word in words:
-        if word[:_STEM] in lower:
-            return True
-    if not (title.isascii() and text.isascii()):  # else folding is lowering
+    if not (title.isascii() and text.isascii()):  # for ASCII, folding is lowering
         if _NOT_LATIN.search(title):
             return True
-        bare = fold(text)
-        if any(word[:_STEM] in bare for word in _LONG_WORDS.findall(fold(title))):
+        folded = fold(text)
+        if any(word[:_STEM] in folded for word in _LONG_WORDS.findall(fold(title))):
             return True
     codes = _CODES.findall(title)
     if codes and not set(codes).isdisjoint(_CODES.findall(text)):
         return True
-    short = _SHORT_NAMES.findall(title)
-    if not short:
+    acronyms = _ACRONYMS.findall(title)
+    if not acronyms:
         return False
     initials = "".join(_INITIALS.findall(text[:_OPENING]))
-    return any(word in initials for word in short)
+    return any(acronym in initials for acronym in acronyms)
 
 
-def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
+def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
     """Propose tags for one chunk, from the chunk alone.
 
     Parameters
@@ -112,12 +102,12 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
 
     Returns
     -------
-    list of Candidate
-        Each proposed key once, with the first reason that applies of title, subject,
-        acronym or code, name, capital, opener, term; then the given tags that are not
-        titles, whether the text proposes them or not. If an untitled chunk opens by
-        defining a name, that name is its subject and counts like a title. So it does if the text
-        holds no word of the title, which then counts like a given tag. A chunk with fewer
+    dict of kind to list of str
+        Distinct keys, each under the first kind that applies of title, subject,
+        acronym or code, name, capital, opener, term. Given tags that are not titles are listed
+        as ``given``, whether the text proposes them or not. If an untitled chunk opens by
+        defining a name, that name is its subject and counts like a title. The same holds if the
+        text contains no word of the title, which then counts like a given tag. A chunk with fewer
         than three names in its text, or in German, where all nouns are capitalised, proposes
         up to 24 salient terms; text in scripts without spaces, up to 64.
 
@@ -127,43 +117,49 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     chunk that mentions it, once it is a title or subject of one chunk or a candidate of
     two. A given tag belongs to this chunk only.
 
-    A title that the text contradicts is a heading far above, or a mistake. Believing it led to
+    A title that the text contradicts is a distant heading, or a mistake. Believing it led to
     the wrong chunk: with titles shuffled between the passages of HotpotQA, recall@5 without an
     embedder was .585, against .745 of BM25; without such titles it is .810.
 
     Examples
     --------
-    >>> [c.key for c in candidates("In 1979 Gábor led the Berlin Film Festival jury.")][:2]
-    ['gabor', 'berlin film festival']
-    >>> candidates("The Petrel (launched 1871) is a barque.")[0]
-    Candidate(key='petrel', kind='subject')
-    >>> candidates("", title="Angi Vera (film)")
-    [Candidate(key='angi vera film', kind='title'), Candidate(key='angi vera', kind='title')]
-    """
-    found, given = _proposed(text, title, tags)
-    # Candidate._make, without a Python call per candidate.
-    proposed = list(map(tuple.__new__, repeat(Candidate), found.items()))
-    return proposed + [Candidate(key, "given") for key in given]
-
-
-def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Return the keys of :func:`candidates` grouped by kind.
-
-    Examples
-    --------
+    >>> found = proposals("In 1979 Gábor led the Berlin Film Festival jury.")
+    >>> found["capital"], found["name"]
+    (['gabor'], ['berlin film festival'])
+    >>> proposals("The Petrel (launched 1871) is a barque.")["subject"]
+    ['petrel']
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    found, given = _proposed(text, title, tags)
-    kinds: dict[str, list[str]] = {}
-    for key, kind in found.items():
-        if kind in kinds:
-            kinds[kind].append(key)
+    kinds, given = _proposed(text, title, tags)
+    by_kind: dict[str, list[str]] = {}
+    for key, kind in kinds.items():
+        if kind in by_kind:
+            by_kind[kind].append(key)
         else:
-            kinds[kind] = [key]
+            by_kind[kind] = [key]
     if given:
-        kinds["given"] = given
-    return kinds
+        by_kind["given"] = given
+    return by_kind
+
+
+class Candidate(NamedTuple):
+    """The key of a phrase that a chunk proposes, and the reason."""
+
+    key: str
+    kind: Kind
+
+
+def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
+    """Return the :func:`proposals` of one chunk in their order: titles first, given tags last.
+
+    Examples
+    --------
+    >>> candidates("In 1979 Gábor led the Berlin Film Festival jury.")[0]
+    Candidate(key='gabor', kind='capital')
+    """
+    kinds, given = _proposed(text, title, tags)
+    return [Candidate(*pair) for pair in kinds.items()] + [Candidate(key, "given") for key in given]
 
 
 def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
@@ -178,30 +174,31 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
             shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
-    in_text = len(names) - ("" in names)
-    if title and not is_headline((titled := shape_text(title, language)).shape):
-        add_names(names, titled, language)
-    found, given = _entitled(text, title, tags, names, shaped, language)
-    more = dict(islice(names.items(), MAX_NAMES)) if len(names) > MAX_NAMES else names
-    found = {**found, **more, **found}  # existing keys keep their place and kind
+    n_names_in_text = len(names) - ("" in names)
+    if title and not is_headline((shaped_title := shape_text(title, language)).shape):
+        add_names(names, shaped_title, language)
+    titles, given = _titles_and_given(text, title, tags, names, shaped, language)
+    if len(names) > MAX_NAMES:
+        names = dict(islice(names.items(), MAX_NAMES))
+    kinds = {**titles, **names, **titles}  # titles keep their position and kind
     if "u" in shaped.shape:
         for name in unspaced_names(text):
-            found.setdefault(phrase_key(name), "name")
+            kinds.setdefault(phrase_key(name), "name")
         for term in unspaced_terms(text):
-            found.setdefault(UNIT_KEYS[term], "term")
-    if in_text < FEW_NAMES or language == "german":
+            kinds.setdefault(UNIT_KEYS[term], "term")
+    if n_names_in_text < FEW_NAMES or language == "german":
         known = "" if language == "english" and not is_english(shaped.units) else language
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
-            # What a chunk is about, it names again: one mention of one word says little.
+            # A chunk repeats what it is about; one mention of one word says little.
             kind: Kind = "term"
             if " " not in term and known == "english":
                 kind = "mention" if count == 1 else "noun"
-            found.setdefault(UNIT_KEYS[term], kind)
-    found.pop("", None)
-    return found, given
+            kinds.setdefault(UNIT_KEYS[term], kind)
+    kinds.pop("", None)
+    return kinds, given
 
 
-def _entitled(
+def _titles_and_given(
     text: str,
     title: str,
     tags: Iterable[str],
@@ -211,12 +208,12 @@ def _entitled(
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
     titles = dict.fromkeys(_title_keys(title)) if title else {}
-    defined = [] if title and _is_told(title, text) else subjects(shaped, language)
+    defined = [] if title and _title_fits(title, text) else subjects(shaped, language)
     if title and all(names.get(name, "opener") == "opener" for name in defined):
-        defined = []  # of which a title says more
-    found: dict[str, Kind] = {} if defined else dict.fromkeys(titles, "title")
-    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
+        defined = []  # the title says more than a word that only opens the text
+    kinds: dict[str, Kind] = {} if defined else dict.fromkeys(titles, "title")
+    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in kinds]
     if defined:
-        found.update(dict.fromkeys(defined, "subject"))
+        kinds.update(dict.fromkeys(defined, "subject"))
         given += [key for key in titles if key and key not in defined and key not in given]
-    return found, given
+    return kinds, given
