@@ -7,23 +7,23 @@ Data flows through the room in this order:
 ``stopwords``        function words by language, as plain data
 ``words``            caches, counts and tables of words
 ``stemming``         one token to its lexical terms
-``artefacts``        links, paths, file names, markup, hashes: no words
+``artefacts``        links, paths, file names, markup and hashes, which are not words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
-``query``            a question to the terms that lexical search looks for
+``query``            a question to the terms of lexical search
 ``time_words``       the time that a question asks about
-``syllables``        Vietnamese, which is written in syllables with spaces
-``languages``        which language a text is in
-``shapes``           words to a string of one character each: the text's shape
+``syllables``        Vietnamese, which puts spaces between syllables
+``languages``        the language of a text
+``shapes``           a text to its shape: one character per word
 ``names``            names and codes, read off the shape
 ``definitions``      whether a text opens by defining a name
-``salience``         salient terms, where capitals say nothing
-``candidates``       pass 1: all of the above as the tag candidates of one chunk
+``salience``         salient terms, where capitals do not mark names
+``candidates``       pass 1: the tag candidates of one chunk, from all of the above
 ``hashing``          keyed hashes of tokens and phrases
 ``reader``           many texts at once to token hashes and lexical terms
 ==================== ================================================================
 
-Pass 2 matches the vocabulary of the whole corpus against every text. It needs the
-corpus, so it lives in :mod:`hebbgraph.graph.phrases`.
+Pass 2 matches the vocabulary of the whole corpus against every text; see
+:mod:`hebbgraph.graph.matching`.
 """
 
 from __future__ import annotations

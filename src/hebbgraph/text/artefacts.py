@@ -1,4 +1,4 @@
-"""What stands in texts without being read: links, paths, file names, markup, hashes, literals."""
+"""Parts of texts that are not words: links, paths, file names, markup, hashes, literals."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _LITERAL = re.compile(
     r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*|u(?:\+|(?=[a-f]*\d))[0-9a-f]{4,6}"
     r"|(?-i:[a-z][0-9])"  # x1
 )
-#: Methods of whatever object has them.
+#: Calls of methods that many types have.
 _CALL = re.compile(
     r"[\w.]+\.(?:add|append|clear|clone|close|copy|decode|encode|endswith|extend|find|flush|format"
     r"|get|insert|items|iter|join|keys|len|lower|map|next|pop|push|push_str|put|read|readline|remove"
     r"|replace|seek|set|sort|split|l?r?strip|startswith|to_string|unwrap|update|upper|values|write)"
 )
 _MARKS = frozenset("/\\@=<&:.")
-_LONGEST = 500  # characters; the patterns are quadratic in what is no link
+_LONGEST = 500  # characters; the patterns take quadratic time on words without links
 _TURN = re.compile(r"(?i)[a-z](?=\d)|\d(?=[a-z])")
 _MANY_TURNS = 5
 _MANY_DIGITS = 8
 
 
 def without_links(word: str) -> str:
-    """Return a word with a bar in place of each link, path or piece of markup.
+    """Replace each link, path or piece of markup in a word by a bar.
 
     Examples
     --------

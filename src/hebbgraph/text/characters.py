@@ -21,8 +21,8 @@ _PUNCTUATION = {
     **dict.fromkeys("‐‑", "-"),
     "\u200b": " ",  # the zero-width space separates words in Thai and Khmer
 }
-# Marks that writers add or omit at will. Vowel signs of Indic scripts and Thai, and kana
-# voicing, are not optional: dropping them would change words.
+# Marks that writers may omit. Vowel signs of Indic scripts and Thai, and kana voicing, are not
+# among them: dropping those would change words.
 _OPTIONAL_MARKS = (
     (0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F),
     (0xFE20, 0xFE2F), (0xE0100, 0xE01EF), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A),
@@ -56,7 +56,7 @@ class _Table(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         folded = _fold_character(chr(code))
-        if code <= 0xFFFF:  # bounds the table; the rarer planes are not cached
+        if code <= 0xFFFF:  # bounds the table: the rarer planes are not cached
             self[code] = folded
         return folded
 
@@ -104,9 +104,9 @@ _LONGEST_WORD = 4096
 
 
 def bounded_words(text: str) -> list[str]:
-    """Split a text at whitespace, and cut what has none for thousands of characters.
+    """Split a text at whitespace, and cut words of more than 4,096 characters.
 
-    On such a run, patterns that keep their place at each character run out of memory.
+    On longer words, patterns that store a position per character run out of memory.
 
     >>> bounded_words("owls hunt"), list(map(len, bounded_words(5000 * "木")))
     (['owls', 'hunt'], [4096, 904])
@@ -121,8 +121,8 @@ def bounded_words(text: str) -> list[str]:
 
 # -- scripts without spaces ---------------------------------------------------------
 
-# The inside of a character class. The length mark and the ideographic iteration marks
-# are listed one by one because they belong to no script, or to several.
+# The inside of a character class. The length mark and the iteration marks are listed one by one,
+# since they belong to no script, or to several.
 UNSPACED = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}"
     r"\p{Script=Khmer}\p{Script=Myanmar}ー々〆〇"

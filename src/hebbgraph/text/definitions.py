@@ -1,10 +1,9 @@
 """Detect texts that open by defining a name, which is then their subject.
 
-"The Petrel (launched 1871) is a barque": many untitled texts say in their first sentence
-what a title would have said. Only definitions count: a form of *to be* followed by an
-article. A name that merely opens a text ("Meta said on Tuesday", "Meta is planning") is
-an actor in it. Treating such names as titles too lost .04 recall@5 on untitled news;
-definitions alone lose nothing.
+"The Petrel (launched 1871) is a barque": the first sentence of many untitled texts says what a
+title would say. Only definitions count: a form of *to be* followed by an article. A name that
+merely opens a text ("Meta said on Tuesday", "Meta is planning") is an actor in it. Treating such
+names as titles too lost .04 recall@5 on untitled news; definitions alone lose nothing.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import tokenize
 
-__all__ = ["definition_after", "name_start", "subjects"]
+__all__ = ["subjects"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
 _PLURAL = frozenset(tokenize(stopwords.PLURAL_COPULAS))
 _AND = frozenset(stopwords.CONJUNCTIONS.split())
 _PREPOSITIONS = frozenset(tokenize(stopwords.PREPOSITIONS))
-_READ = 40  # units; between name and verb may stand other names, dates and places
+_READ = 40  # units; other names, dates and places may separate name and verb
 _LONGEST = 8  # words of a name that are not all capitalised: "Escape from the Dark"
-#: Three capitalised words or more, then dates or the like in brackets.
+#: A full name: three or more capitalised words, then brackets with numbers.
 _IN_FULL = re.compile(r"C{3,5}(?=[^(.]{0,6}\([^)]*n)")
 #: A nickname in quotes, and the family name: 'Ada M. "Petrel" Renn (born 1871)'.
 _NICKNAME = re.compile(r"C[CT]{0,2}\|(C)\|(C{1,2})(?=\([^)]*n)")
@@ -37,47 +36,24 @@ _KNOWN_WITHIN = 6  # units
 _SUFFIXES = frozenset(("jr", "sr"))
 
 
-def name_start(shaped: ShapedText, language: str) -> int:
-    """Return the position where a leading name starts, after quotes, brackets and article.
-
-    Examples
-    --------
-    >>> from hebbgraph.text.shapes import shape_text
-    >>> name_start(shape_text("“The Petrel” is a barque.", "english"), "english")
-    2
-    """
+def _name_start(shaped: ShapedText, language: str) -> int:
+    """Return the position where a leading name starts, after quotes, brackets and article."""
     units, shape = shaped
     at = len(shape) - len(shape.lstrip("|("))
     return at + (at < len(units) and units[at] in _ARTICLES.get(language, ()))
 
 
-def definition_after(shaped: ShapedText, stop: int, language: str) -> int | None:
-    """Return where the first sentence says what the name that ends at ``stop`` is; None if not.
+def _defining_verb(shaped: ShapedText, stop: int, language: str) -> int | None:
+    """Return the position of the verb that defines the leading name, which ends at ``stop``.
 
-    Parameters
-    ----------
-    shaped : ShapedText
-        A text that starts with the name.
-    stop : int
-        Position of the unit after the name.
-    language : str
-        Languages missing from :data:`hebbgraph.text.stopwords.COPULAS` never match.
+    None if the first sentence does not define it: there is no form of *to be* before an article
+    outside brackets, or the subject is plural. Languages missing from
+    :data:`hebbgraph.text.stopwords.COPULAS` define nothing.
 
-    Returns
-    -------
-    int, optional
-        The position of the verb. What stands in brackets is passed over, full stops too.
-
-    Examples
-    --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> definition_after(shape_text("Petrel (c. 1871) is a barque.", "english"), 1, "english")
+    >>> _defining_verb(shape_text("Petrel (c. 1871) is a barque.", "english"), 1, "english")
     6
-    >>> definition_after(shape_text("Petrel is sinking. It was a ship.", "english"), 1, "english")
-
-    Of two names that are something together, neither is defined:
-
-    >>> definition_after(shape_text("Moss and Renn were the first.", "english"), 1, "english")
+    >>> _defining_verb(shape_text("Moss and Renn were the first.", "english"), 1, "english")
     """
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())
     units, shape = shaped
@@ -90,15 +66,15 @@ def definition_after(shaped: ShapedText, stop: int, language: str) -> int | None
         elif shape[at] == ".":
             return None
         elif units[at] in copulas:
-            together = units[stop] in _AND and units[at] in _PLURAL
-            return at if units[at + 1] in articles and not together else None
+            is_plural = units[stop] in _AND and units[at] in _PLURAL
+            return at if units[at + 1] in articles and not is_plural else None
     return None
 
 
 def subjects(shaped: ShapedText, language: str) -> list[str]:
-    """Return the keys of the name that a text opens by defining; none if it does not.
+    """Return the keys of the name that a text opens by defining; empty if it does not.
 
-    A text calls its subject by its full name, and other texts and questions by a shorter one.
+    A text uses the full name of its subject; other texts and questions use shorter names.
 
     Parameters
     ----------
@@ -108,10 +84,11 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
     Returns
     -------
     list of str
-        The capitalised words that come first, and all up to the verb, a bracket or a comma if
-        more words follow; that alone if the capitalised one is single. Of a person, whom
-        numbers in brackets tell ("Ada Moss Renn (born 1871)"), also the first and last name, and
-        a nickname in quotes with the last. Then what the sentence says it is known as.
+        The leading capitalised words. If the name goes on in other words, everything up to the
+        verb, a bracket or a comma is a key too, or the only one after a single capitalised word.
+        For a person, recognised by numbers in brackets ("Ada Moss Renn (born 1871)"), also first
+        and last name, and a nickname in quotes with the last name. Then any name that the
+        sentence gives after "known as".
 
     Examples
     --------
@@ -124,10 +101,10 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
     ['ada moss renn', 'ada renn', 'petrel']
     """
     units, shape = shaped
-    first = name_start(shaped, language)
+    first = _name_start(shaped, language)
     span = NAME_SPAN.match(shape, first)
     after = first if span is None else span.end()
-    verb = definition_after(shaped, after, language)
+    verb = _defining_verb(shaped, after, language)
     if verb is None:
         return []
 
@@ -138,25 +115,25 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
     if span is None:  # "Never Cry Wolf"
         whole = _ALL_CAPITALS.fullmatch(shape, first, stop)
         return [] if whole is None else [key(first, stop)]
-    found = [key(first, after)]
+    keys = [key(first, after)]
     if _goes_on(shaped, after, stop) and stop - first <= _LONGEST:
         longer = key(first, stop)
-        found = [longer] if " " not in found[0] else [found[0], longer]
+        keys = [longer] if " " not in keys[0] else [keys[0], longer]
     elif _IN_FULL.match(shape, first) and len(units[first]) > 1:
         last = after - 1
         last -= units[last] in _SUFFIXES
-        found.append(UNIT_KEYS[f"{units[first]} {units[last]}"])
+        keys.append(UNIT_KEYS[f"{units[first]} {units[last]}"])
     elif nicknamed := _NICKNAME.match(shape, first):
         family = " ".join(units[nicknamed.start(2) : nicknamed.end(2)])
-        called = units[first], units[nicknamed.start(1)]
-        found += (UNIT_KEYS[f"{given} {family}"] for given in called)
+        given_names = units[first], units[nicknamed.start(1)]
+        keys += (UNIT_KEYS[f"{given} {family}"] for given in given_names)
     if "known" in units[stop:verb]:
-        found += _known_as(shaped, units.index("known", stop), verb)
-    return [key for key in dict.fromkeys(found) if key]
+        keys += _known_as(shaped, units.index("known", stop), verb)
+    return [key for key in dict.fromkeys(keys) if key]
 
 
 def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:
-    """Return what something is "known as", or "by the stage name"."""
+    """Return the key of the name after "known as" or "known by the stage name"."""
     units, shape = shaped
     for at in range(known + 1, min(known + _KNOWN_WITHIN, stop - 1)):
         if units[at] in _AS:
@@ -167,7 +144,7 @@ def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:
 
 
 def _goes_on(shaped: ShapedText, start: int, stop: int) -> bool:
-    """Return whether a name may go on over these units: no clause, and nothing cut off."""
+    """Return whether a name may continue over these units: they form no clause and end whole."""
     units, shape = shaped
     return (
         start < stop

@@ -1,9 +1,8 @@
 """Rolling hashes of phrases, to look up many token spans at once.
 
-A phrase is hashed token by token, so the hash of a span extends to the next longer one.
-Tokens are hashed with a key that each graph draws at random, so nobody can craft texts
-whose phrases collide; among a million phrases, two collide by chance with a probability
-of 3e-8.
+A phrase is hashed token by token, so the hash of a span yields that of the next longer span.
+Tokens are hashed with a random key per graph, so nobody can craft texts whose phrases collide;
+the probability that any two of a million phrases collide by chance is 3e-8.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class PhraseHasher:
 
     def __init__(self, salt: bytes) -> None:
         self.salt = salt
-        self._of = WordCache(self._hash)
+        self._hash_of = WordCache(self._hash)
 
     def _hash(self, token: str) -> bytes:
         data = token.encode("utf-8", "surrogatepass")
@@ -53,7 +52,8 @@ class PhraseHasher:
 
     def hash_tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
         """Return the hash of each token, which is also that of the one-token phrase."""
-        return _numbers(b"".join(map(self._of.__getitem__, tokens)))
+        hashes = b"".join(map(self._hash_of.__getitem__, tokens))
+        return np.frombuffer(hashes, dtype="<u8").astype(np.uint64, copy=False)
 
     @staticmethod
     def extend(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -69,7 +69,7 @@ class PhraseHasher:
         return longer
 
     def hash_phrase(self, key: str) -> int:
-        """Return the hash of one phrase key; for so few numbers, numpy takes ten times as long."""
+        """Return the hash of one phrase key, in a tenth of the time of :meth:`hash_phrases`."""
         multiplier, shift = int(_MULTIPLIER), int(_SHIFT)
         first, *others = self.hash_tokens(key.split(" ")).tolist()
         for following in others:
@@ -93,8 +93,7 @@ class PhraseHasher:
             Index in ``hashes`` of each whole phrase.
         """
         if not keys:
-            nothing = np.empty(0, np.int64)
-            return np.empty(0, np.uint64), nothing
+            return np.empty(0, np.uint64), np.empty(0, np.int64)
         lengths = np.fromiter((key.count(" ") + 1 for key in keys), np.int64, len(keys))
         ends = np.cumsum(lengths)
         hashes = self.hash_tokens(" ".join(keys).split(" ")).copy()
@@ -103,7 +102,3 @@ class PhraseHasher:
             at, left = at[longer] + 1, left[longer] - 1
             hashes[at] = self.extend(hashes[at - 1], hashes[at])
         return hashes, ends - 1
-
-
-def _numbers(hashes: bytes) -> NDArray[np.uint64]:
-    return np.frombuffer(hashes, dtype="<u8").astype(np.uint64, copy=False)

@@ -1,4 +1,4 @@
-"""Which language a text is in: by its script, and in Latin script by its function words."""
+"""Detect the language of a text: by its script, and in Latin script by its function words."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SCRIPTS = {
 }
 _LETTERS = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
 _LATIN = ("english", "german", "french", "spanish", "italian", "portuguese")
-#: Marks that one language alone has.
+#: Marks that only one language has.
 _MARKS = {"¿": "spanish", "¡": "spanish", "ß": "german"}
-_LEAST = 1.0  # the weight of function words from which on they tell a language
+_LEAST = 1.0  # least total weight of function words that identifies a language
 
 
 def language_of(text: str) -> str:
@@ -68,12 +68,12 @@ def language_of(text: str) -> str:
 
 @cache
 def _markers() -> dict[str, tuple[tuple[str, float], ...]]:
-    """Map each function word to the languages that have it; each gets its share."""
-    found: dict[str, list[str]] = {}
+    """Map each function word to the languages that have it, each with an equal share of 1."""
+    languages_of: dict[str, list[str]] = {}
     for language in _LATIN:
         for word in dict.fromkeys(tokenize(STOP_WORDS[language])):
-            found.setdefault(word, []).append(language)
+            languages_of.setdefault(word, []).append(language)
     return {
         word: tuple((language, 1.0 / len(languages)) for language in languages)
-        for word, languages in found.items()
+        for word, languages in languages_of.items()
     }

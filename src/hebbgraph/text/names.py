@@ -28,9 +28,9 @@ Kind = Literal[
     "noun",
     "mention",
 ]
-"""Why a phrase was proposed. A capital is a name of one word with one; an opener only opens
-sentences, or may be a verb ("Installing"). A noun is a term of one word, a mention one that is
-named once."""
+"""Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
+start of sentences, or may be a verb ("Installing"). A *noun* is a term of one word, a *mention* a
+noun that occurs once."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
@@ -46,15 +46,15 @@ NAME_SPAN = re.compile(
 )
 """A possible name: capitalised words, their connectors, and a number before or after."""
 
-#: Marks after which, as at the start of a text, any word may be capitalised; and the one after
-#: which it is: a bullet, a quote or a bracket may stand between.
+#: Marks after which any word may be capitalised, and the mark after which the first word is, even
+#: if a bullet, a quote or a bracket comes between.
 _SENTENCE_STARTS, _SENTENCE_END = ".|(", "."
 
 _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
 _SHOUTED = re.compile("A{4}|^A{2,}$")
 
-#: The kinds that say less for a name than each one.
+#: For each kind, the kinds that are weaker evidence of a name.
 _WEAKER: dict[Kind, tuple[Kind, ...]] = {
     "opener": (),
     "capital": ("opener",),
@@ -63,13 +63,13 @@ _WEAKER: dict[Kind, tuple[Kind, ...]] = {
     "code": ("opener", "capital"),
 }
 UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
-"""The key of a unit, or of several joined by spaces."""
+"""Maps a unit, or several joined by spaces, to its key."""
 
 _Part = tuple[int, int]
 
 
 def _variants(shape: str) -> Iterator[_Part]:
-    """Yield the parts of a capitalised span: the whole, and without doubtful ends."""
+    """Yield a capitalised span, and the span without doubtful ends."""
     words = len(shape) - shape.count("p")
     if words > _LONGEST_NAME or _SHOUTED.search(shape):
         for part in _PART.finditer(shape):  # a headline: split at connectors
@@ -102,13 +102,13 @@ def _english_parts(span: str) -> tuple[_Part, ...] | None:
 def _other_parts(span: str) -> tuple[_Part, ...] | None:
     """Return the names in a span of another language; None for a single word.
 
-    Connectors ("von") may lie outside a name there, so the parts between them count too.
+    There, connectors ("von") may lie outside a name, so the parts between them count too.
     """
     parts = _english_parts(span)
     if parts is None or "k" not in span:
         return parts
-    found = (part.span() for part in _PART.finditer(span))
-    return parts + tuple((start, stop) for start, stop in found if stop - start > 1)
+    between = (part.span() for part in _PART.finditer(span))
+    return parts + tuple((start, stop) for start, stop in between if stop - start > 1)
 
 
 # Spans have few distinct shapes.
@@ -118,7 +118,7 @@ _IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
 def is_headline(shape: str) -> bool:
-    """Return whether a title is long and most words have capitals, so that they mark no names."""
+    """Return whether a title is long and mostly capitalised, so capitals do not mark names."""
     if len(shape) <= _LONGEST_NAME:
         return False
     capitals = shape.count("C") + shape.count("A")
@@ -126,7 +126,7 @@ def is_headline(shape: str) -> bool:
 
 
 def _kind(shape: str, key: str) -> Kind:
-    """Return the kind of a name with this shape, the whole of a longer span or a part of it.
+    """Return the kind of a name with this shape.
 
     >>> _kind("CC", "world cup"), _kind("C", "season")  # of "Season 2"
     ('name', 'capital')
@@ -149,8 +149,8 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
     Parameters
     ----------
     names : dict
-        Maps keys to kinds; existing keys keep theirs. The empty key stands for phrases
-        that cannot be tags.
+        Maps keys to kinds; updated in place. Existing keys keep their kind unless the new one
+        is stronger evidence. The empty key stands for phrases that cannot be tags.
     shaped : ShapedText
     language : str
     """
@@ -172,8 +172,7 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         unit = units[start]
         key = UNIT_KEYS[unit]
         kind = _kind(span[0], key)
-        # A single capitalised word says little in German, or at a sentence start; a syllable is
-        # no word.
+        # A single capitalised word says little in German, and a syllable is not a word.
         if span[0] == "C" and (
             language == "german" or (language == SYLLABIC and is_syllable(unit))
         ):
@@ -192,6 +191,6 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
 
 
 def _add(names: dict[str, Kind], key: str, kind: Kind) -> None:
-    """Add one name; the strongest evidence for it counts."""
+    """Add one name; its strongest kind wins."""
     if names.setdefault(key, kind) in _WEAKER[kind]:
         names[key] = kind

@@ -1,4 +1,4 @@
-"""A query to the terms that lexical search looks for."""
+"""A query to the terms of lexical search."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 
 
-# Narrower than the tagger's list: "first", "used" or "without" never make a name, but in a
-# query they carry meaning (on six data sets, dropping them costs up to .01 R@5).
+# Narrower than the tagger's list: "first", "used" or "without" are never names, but carry meaning
+# in a query (on six data sets, dropping them costs up to .01 R@5).
 _ENGLISH = """
     a about above after again against all am an and any are aren't as at be because been
     before being below between both but by can can't cannot did didn't do does doesn't doing
@@ -38,10 +38,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
-    r"""Return what of a question is searched for, and a note if that is not all of it.
+    r"""Return the searchable part of a question, and a note if that is not all of it.
 
-    Somebody who pastes a log asks before or after it, so the beginning and the end are kept. Half
-    of an emoji, which models and terminals send, becomes a space.
+    People who paste a log ask before or after it, so the beginning and the end are kept. Half
+    an emoji, which some models and terminals send, becomes a space.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def usable_question(text: str) -> tuple[str, str | None]:
 def function_words(language: str) -> frozenset[str]:
     """Return the tokens that lexical search ignores in a query.
 
-    These are the function words of English, of all other scripts, and of ``language``.
+    They are the function words of English, of other scripts, and of ``language``.
     """
     words = [_ENGLISH, *(STOP_WORDS[name] for name in _OTHER_SCRIPTS)]
     if language != "english" and language in STOP_WORDS:
@@ -75,7 +75,7 @@ def function_words(language: str) -> frozenset[str]:
 
 
 def is_code(term: str) -> bool:
-    """Return whether a term can only be meant literally, as the number of an error or part is.
+    """Return whether a term can only be meant literally, like an error code or part number.
 
     >>> [term for term in ("e0384", "gpt-3.5", "from_documents", "1984", "5g") if is_code(term)]
     ['e0384', 'gpt-3.5']
@@ -88,9 +88,9 @@ def query_terms(
 ) -> dict[str, float]:
     """Return the terms of a query and their weights, without function words.
 
-    A term that comes back in another sentence says what the question is about, and weighs
+    A term that recurs in another sentence says what the question is about, and weighs
     more. Within a sentence, repetition is mostly grammar ("the age of A or the age of B").
-    A term that stands n times, in s sentences, weighs ``sqrt(n * s)``.
+    A term that occurs n times, in s sentences, weighs ``sqrt(n * s)``.
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ def query_terms(
     language : str
         Language of the stemmer.
     tokens : list of str, optional
-        Of the query, if they are at hand.
+        The tokens of the query, if already known.
     limit : int
-        Return at most this many terms, the first ones.
+        Maximal number of terms; the first ones are kept.
 
     Returns
     -------
     dict of str to float, at least 1, in the order of the query
-        If the query holds nothing but function words, these. Where words are written in
-        syllables, :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
+        If the query has only function words, these are the terms. For Vietnamese,
+        :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
     Examples
     --------
@@ -117,20 +117,20 @@ def query_terms(
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    passed_over = function_words(language)
+    ignored = function_words(language)
     parts = _SENTENCE_END.split(query)
     if len(parts) == 1:
-        spoken = [tokenize(query) if tokens is None else tokens]
+        sentences = [tokenize(query) if tokens is None else tokens]
     else:
-        spoken = [tokenize(sentence) for sentence in parts]
-    times: Counter[str] = Counter()
-    sentences: Counter[str] = Counter()
-    content = [[token for token in tokens if token not in passed_over] for tokens in spoken]
-    for tokens in content if any(content) else spoken:
+        sentences = [tokenize(sentence) for sentence in parts]
+    counts: Counter[str] = Counter()
+    sentence_counts: Counter[str] = Counter()
+    content = [[token for token in tokens if token not in ignored] for tokens in sentences]
+    for tokens in content if any(content) else sentences:
         terms = lexical_terms(tokens, language)
-        times.update(terms)
-        sentences.update(set(terms))
-    weights = {term: math.sqrt(n * sentences[term]) for term, n in times.items()}
+        counts.update(terms)
+        sentence_counts.update(set(terms))
+    weights = {term: math.sqrt(n * sentence_counts[term]) for term, n in counts.items()}
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
     return dict(islice(weights.items(), limit))

@@ -1,4 +1,4 @@
-"""Tokenise many texts at once, with one dictionary lookup per word and no token objects."""
+"""Tokenise many texts at once: each distinct word is analysed once, and no token is an object."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hebbgraph.text.words import Interner, WordCounts, WordTable, split_page
 __all__ = ["TextReader", "TokenizedTexts"]
 
 
-_KEPT_SHARE = 2  # forgetting keeps at most this fraction (one in two) of the capacity
-_TOKENS_OF_A_WORD = 4  # expected upper mean; without spaces, a whole text is one word
+_KEPT_SHARE = 2  # forgetting keeps at most one in two of the capacity
+_TOKENS_OF_A_WORD = 4  # high mean; in scripts without spaces, a whole text is one word
 
 
 class TokenizedTexts(NamedTuple):
@@ -58,8 +58,8 @@ class _Words(Interner):
 
     def __init__(self, size: int = 0) -> None:
         super().__init__()
-        #: For each fresh word, whether it is a single simple token.
-        self.usual: list[bool] = []
+        #: For each fresh word, whether it equals its only token.
+        self.is_simple: list[bool] = []
         self._size = size
 
     def __missing__(self, word: str) -> int:
@@ -67,7 +67,7 @@ class _Words(Interner):
         if token is not None and token != word:
             return self[token]
         self.fresh.append(word)
-        self.usual.append(token is not None)
+        self.is_simple.append(token is not None)
         self._size += 1
         return self.setdefault(word, self._size - 1)
 
@@ -75,8 +75,8 @@ class _Words(Interner):
 def text_terms(texts: Sequence[str], language: str) -> list[str]:
     """Return the terms of the texts of a chunk.
 
-    They are those of :func:`~hebbgraph.text.tokens.lexical_terms`, and where words are written in
-    syllables, after all of these, :func:`~hebbgraph.text.syllables.syllabic_terms`.
+    These are the :func:`~hebbgraph.text.tokens.lexical_terms`, and for Vietnamese, after them,
+    the :func:`~hebbgraph.text.syllables.syllabic_terms`.
 
     Examples
     --------
@@ -91,9 +91,8 @@ def text_terms(texts: Sequence[str], language: str) -> list[str]:
 class TextReader:
     """Turns texts into token hashes and lexical terms.
 
-    Results equal those of :func:`~hebbgraph.text.tokens.tokenize` and :func:`text_terms`. Each
-    word is analysed once, its tokens and terms are kept in arrays, and texts are then assembled
-    without Python objects for tokens.
+    Results equal those of :func:`~hebbgraph.text.tokens.tokenize` and :func:`text_terms`. The
+    tokens and terms of each word are cached in arrays, and texts are assembled from these.
 
     Parameters
     ----------
@@ -101,14 +100,14 @@ class TextReader:
     language : str
         See :func:`~hebbgraph.text.tokens.lexical_terms`.
     capacity : int
-        Beyond this many words (or the same volume in tokens), the next call forgets the
+        Beyond this many words (or the same volume of tokens), the next call forgets the
         words that occurred once and keeps the most frequent of the others.
 
     Examples
     --------
     >>> reader = TextReader(PhraseHasher(b"any"), "english")
-    >>> read = reader.read([("Synapse", "Synapses learn.")])
-    >>> read.terms, read.lengths.tolist()
+    >>> texts = reader.read([("Synapse", "Synapses learn.")])
+    >>> texts.terms, texts.lengths.tolist()
     (['synaps synaps learn'], [1, 2])
     """
 
@@ -130,17 +129,17 @@ class TextReader:
 
     def _forget(self, most: int = 0) -> None:
         """Keep the ``most`` most frequent words that occurred more than once; forget the rest."""
-        kept = self._counts.most_frequent(most)
+        frequent = self._counts.most_frequent(most)
         renumbered = np.full(len(self._context_dependent), -1, dtype=np.int64)
-        renumbered[kept] = np.arange(len(kept))
-        words, places = list(self._words), renumbered[list(self._words.values())]
+        renumbered[frequent] = np.arange(len(frequent))
+        words, numbers = list(self._words), renumbered[list(self._words.values())]
         self._table.clear()
-        self._words = _Words(len(kept))
-        for at in np.flatnonzero(places >= 0).tolist():
-            self._words[words[at]] = int(places[at])
-        self._tokens = self._tokens.take(kept)
-        self._terms = self._terms.take(kept)
-        self._context_dependent = GrowableArray(np.bool_, self._context_dependent.view[kept])
+        self._words = _Words(len(frequent))
+        for at in np.flatnonzero(numbers >= 0).tolist():
+            self._words[words[at]] = int(numbers[at])
+        self._tokens = self._tokens.take(frequent)
+        self._terms = self._terms.take(frequent)
+        self._context_dependent = GrowableArray(np.bool_, self._context_dependent.view[frequent])
         self._counts = WordCounts()
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> TokenizedTexts:
@@ -153,12 +152,12 @@ class TextReader:
         page = split_page([text for texts in chunks for text in texts])
         numbers = self._table.number(page)
         if self._words.fresh:
-            self._learn(self._words.fresh, self._words.usual)
-            self._words.fresh, self._words.usual = [], []
+            self._learn(self._words.fresh, self._words.is_simple)
+            self._words.fresh, self._words.is_simple = [], []
         self._counts.add(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.positions(numbers)
-        bounds = prefix_sums(np.diff(page.ends, prepend=-1))  # what ends a text is no token
+        bounds = prefix_sums(np.diff(page.ends, prepend=-1))
         lengths = np.diff(prefix_sums(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
         return TokenizedTexts(
@@ -169,25 +168,26 @@ class TextReader:
             self._joined(chunks, numbers, last_words) if terms else [],
         )
 
-    def _learn(self, words: Sequence[str], usual: Sequence[bool]) -> None:
+    def _learn(self, words: Sequence[str], is_simple: Sequence[bool]) -> None:
+        """Cache the tokens and terms of new words."""
         tokens = [
-            [word] if is_usual else tokenize_word(word)
-            for word, is_usual in zip(words, usual, strict=True)
+            [word] if simple else tokenize_word(word)
+            for word, simple in zip(words, is_simple, strict=True)
         ]
         self._tokens.extend(
             list(map(len, tokens)), self._hasher.hash_tokens(chain.from_iterable(tokens))
         )
         dependent = [
-            not is_usual and (any(map(is_unspaced, some)) or has_syllabic_letter(word))
-            for word, some, is_usual in zip(words, tokens, usual, strict=True)
+            not simple and (any(map(is_unspaced, parts)) or has_syllabic_letter(word))
+            for word, parts, simple in zip(words, tokens, is_simple, strict=True)
         ]
         # A simple token has exactly one term, so one call returns them all.
-        its_term = iter(simple_terms(list(compress(words, usual)), self._language))
+        simple_term = iter(simple_terms(list(compress(words, is_simple)), self._language))
         # Each term ends with a space, so words can be concatenated. Texts with words whose
         # terms depend on context are read as a whole.
         terms = [
-            f"{next(its_term)} ".encode() if is_usual else b"" if whole else self._encoded(some)
-            for some, is_usual, whole in zip(tokens, usual, dependent, strict=True)
+            f"{next(simple_term)} ".encode() if simple else b"" if whole else self._encoded(parts)
+            for parts, simple, whole in zip(tokens, is_simple, dependent, strict=True)
         ]
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
         self._context_dependent.extend(dependent)
@@ -198,16 +198,16 @@ class TextReader:
     def _joined(
         self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
     ) -> list[str]:
-        counts, places = self._terms.positions(numbers)
-        data = self._terms.values[places].tobytes()
+        counts, at = self._terms.positions(numbers)
+        data = self._terms.values[at].tobytes()
         ends = prefix_sums(counts)[last_words].tolist()
         terms = [
             data[start:stop].rstrip().decode()
             for start, stop in zip([0, *ends], ends, strict=False)
         ]
         dependent = np.flatnonzero(self._context_dependent.view[numbers])
-        # In unspaced scripts bigrams span the whitespace between words, and whether marks count
-        # is seen by the whole text, so redo those texts.
-        for at in np.unique(np.searchsorted(last_words, dependent, "right")).tolist():
-            terms[at] = " ".join(text_terms(chunks[at], self._language))
+        # In unspaced scripts bigrams span the whitespace between words, and whether a text is
+        # Vietnamese shows only in the whole text, so redo those chunks.
+        for chunk in np.unique(np.searchsorted(last_words, dependent, "right")).tolist():
+            terms[chunk] = " ".join(text_terms(chunks[chunk], self._language))
         return terms

@@ -31,9 +31,9 @@ __all__ = [
 
 MAX_TERMS = 24
 MAX_UNSPACED_TERMS = 64
-_READ_WORDS = 2000  # per chunk; bounds the cost, more words would only change the ranking
+_READ_WORDS = 2000  # per chunk; bounds the cost
 
-_LONGEST_FUNCTION_WORD = 3  # letters, in languages that we do not know
+_LONGEST_FUNCTION_WORD = 3  # letters, in unknown languages
 
 VERBAL = ("ing", "ed")
 """Endings of words that may be verbs."""
@@ -127,12 +127,12 @@ def spaced_terms(
             if language == "english":
                 terms.update(_noun_phrases(run, before))
                 continue
-            kept = run if language else list(filterfalse(_may_be_function_word, run))
+            words = run if language else list(filterfalse(_may_be_function_word, run))
             if language == SYLLABIC:
-                terms.update(filterfalse(is_syllable, kept))
+                terms.update(filterfalse(is_syllable, words))
             elif language != "german":
-                terms.update(kept)
-            terms.update(map(" ".join, pairwise(kept)))
+                terms.update(words)
+            terms.update(map(" ".join, pairwise(words)))
         if language == "german":
             capital = map("l".__ne__, match[0])
             terms.update(compress(units[start:stop], capital))
@@ -165,7 +165,7 @@ def _may_be_function_word(word: str) -> bool:
 
 
 def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
-    """Yield the last pair and word of a run, if what stands before it announces a noun."""
+    """Yield the last pair and the last word of a run, if the word before it announces a noun."""
     last = run[-1]
     if before not in _DETERMINERS and (before not in _PREPOSITIONS or last.endswith(VERBAL)):
         return
@@ -196,7 +196,7 @@ _CHARACTER = regex.compile(r"[^·・]\p{M}*")
 
 
 def _beyond_ascii(text: str) -> str:
-    """Drop ASCII words: no segment crosses whitespace, and scanning them is slow."""
+    """Drop ASCII words, which hold no segment and are slow to scan."""
     return " ".join([word for word in bounded_words(text) if not word.isascii()])
 
 
@@ -217,7 +217,7 @@ def unspaced_names(text: str) -> Iterator[str]:
         if match["kana"] and len(match[0]) > 1:
             yield match[0]
         elif match["name"]:
-            # Only a second chunk can tell where the last part ends, so propose every
+            # Only a second chunk can show where the last part ends, so propose every
             # length; the longest match wins.
             start = max(match[0].rfind("·"), match[0].rfind("・")) + 1
             for stop in range(len(match[0]), start + 1, -1):
@@ -279,8 +279,8 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
             edge.add(key)
             if stop - start > longest:
                 counts[key] += 1
-    kept = [key for key, count in counts.items() if count > 1 or key in edge]
+    terms = [key for key, count in counts.items() if count > 1 or key in edge]
     # Prefer long keys (n characters make a key of length 2n - 1); edges count double.
     # The sort is stable, so ties keep text order.
-    kept.sort(key=lambda key: counts[key] * (1 + len(key)) * (1 + (key in edge)), reverse=True)
-    return kept[:limit]
+    terms.sort(key=lambda key: counts[key] * (1 + len(key)) * (1 + (key in edge)), reverse=True)
+    return terms[:limit]

@@ -1,4 +1,4 @@
-"""The shape of a text: one character per word that tells what kind of word it is.
+"""The shape of a text: one character per word for the kind of the word.
 
 ``"He met Ada Lovelace, author of ERR-12."`` has the shape ``SlCC|lkX.``. Names, codes and
 runs of content words are then short regular expressions over that string, at the cost
@@ -44,7 +44,7 @@ _LABELS = frozenset(tokenize(stopwords.LABELS))
 _ARTICLES = frozenset(("the", "a", "an"))
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-# Function words that tell languages in Latin script apart.
+# Function words that distinguish languages in Latin script.
 _MARKERS = {
     "german": frozenset(tokenize("der die das und ist nicht mit eine von den im zu sich auf für")),
     "french": frozenset(tokenize("le les des est dans une et du pour qui au sur par aux cette")),
@@ -55,11 +55,11 @@ _MARKERS = {
 _ENGLISH_MARKERS = frozenset(
     tokenize("the of and to is was that for with by from were are this it")
 )
-_MIN_MARKERS = 3  # a text with so many distinct markers is English
+_MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
 
-# More words that no other language in Latin script writes: instructions and dialogues address
-# somebody and hold few of the markers.
+# More words of English alone: instructions and dialogues address somebody and hold few of the
+# markers.
 _ALSO_ENGLISH = frozenset(
     tokenize("you your what when which would should their there they how if who while")
 )
@@ -78,7 +78,7 @@ _INNER_BREAK = re.compile(
 _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
-_RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")  # says nothing of what it receives
+_RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
@@ -102,7 +102,7 @@ def _lower_shapes(stops: frozenset[str]) -> dict[str, str]:
 
 
 def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
-    """Map capitalised words that are no evidence of a name to their shape."""
+    """Map capitalised words that are not evidence of a name to their shape."""
     return (
         dict.fromkeys(stops, "S")
         | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
@@ -156,7 +156,7 @@ class _SyllabicClassifier(_Classifier):
     """Classifies syllables with their tone marks: "có" is a function word, "cò" an egret."""
 
     def plain(self, core: str, unit: str) -> str:
-        """Classify a syllable; words of other languages ("la", "van", "do") are none here."""
+        """Classify a syllable; stop words of other languages ("la", "van", "do") do not apply."""
         stops = is_function_syllable(core)
         if core.islower():
             return "s" if stops or len(unit) == 1 else "l"
@@ -218,12 +218,12 @@ def _general(word: str, classify: _Classifier) -> _WordShape:
         if position % 2:
             mark(piece)
             continue
-        found = _CORE.search(piece)
-        if found is None:
+        match = _CORE.search(piece)
+        if match is None:
             mark(piece)
             continue
-        core, after = found[0], piece[found.end() :]
-        mark(piece[: found.start()])
+        core, after = match[0], piece[match.end() :]
+        mark(piece[: match.start()])
         runs = [core] if core.isascii() else _UNSPACED_RUN.split(core)
         for number, run in enumerate(runs):
             if number % 2:
@@ -299,10 +299,10 @@ _ANALYSERS: dict[str, _WordAnalyser] = {}
 
 
 def is_english(units: list[str]) -> bool:
-    """Return whether a text, if short, has a function word of English, or else several."""
+    """Return whether a text has function words of English: one if short, else up to three."""
     enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    found = _ENGLISH_MARKERS.intersection(units) | _ALSO_ENGLISH.intersection(units)
-    return len(found) >= enough
+    markers = _ENGLISH_MARKERS.intersection(units) | _ALSO_ENGLISH.intersection(units)
+    return len(markers) >= enough
 
 
 def dominant_language(tokens: list[str]) -> str:

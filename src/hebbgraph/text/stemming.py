@@ -1,4 +1,4 @@
-"""Stemming: one token to its terms in the lexical index."""
+"""Stemming: a token to its terms in the lexical index."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ class TermStemmer:
         names: dict[str, str] = {}
         if language != "none":
             names = dict(_SCRIPT_STEMMERS)
-            own = _SCRIPT_OF.get(language)
-            names[own or "latin"] = language
+            names[_SCRIPT_OF.get(language, "latin")] = language
             names.setdefault("latin", "english")
-        # Snowball stemmers reuse one buffer, hence the lock. We cache, so theirs is off.
+        # Snowball stemmers reuse one buffer, hence the lock. Callers cache, so their cache is off.
         self._stemmers: dict[str, Any] = {
             script: Stemmer.Stemmer(name, 0) for script, name in names.items()
         }
@@ -68,7 +67,7 @@ class TermStemmer:
                 with self._lock:
                     return self._stemmers[script].stemWord(word) or word
         if "\u0900" <= word[0] <= "\u097f" and "devanagari" in self._stemmers:
-            with self._lock:  # vowel signs are marks, so such words are not isalpha()
+            with self._lock:  # vowel signs are marks, for which isalpha() is False
                 return self._stemmers["devanagari"].stemWord(word) or word
         return word
 

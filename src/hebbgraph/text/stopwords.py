@@ -1,9 +1,8 @@
 """Function words by language, as plain data.
 
-Each language is one string in ordinary spelling; :mod:`hebbgraph.text.tokens` runs it
-through the tokenizer, so the words equal the tokens of running text. A few adverbs that
-often open sentences ("however", "later") are included: there, their capital does not
-mark a name.
+Each language is one string in ordinary spelling; :mod:`hebbgraph.text.tokens` tokenizes it, so
+the words equal the tokens of running text. The lists include a few adverbs that often open
+sentences ("however", "later"), where their capital does not mark a name.
 """
 
 from __future__ import annotations

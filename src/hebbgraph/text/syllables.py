@@ -1,9 +1,9 @@
-"""Vietnamese: words in Latin script that are written in syllables with spaces.
+"""Vietnamese: Latin script with spaces between syllables instead of words.
 
-A syllable is no word there, and without its tone marks, which :func:`~.characters.fold` drops, it
-is a dozen different ones: "ban" is a board, a friend, a table and to sell. So no syllable is
-proposed as a tag alone; names of several syllables, pairs of syllables and foreign words are. And
-lexical search also looks for syllables with their marks and for pairs of them.
+A syllable is not a word, and without its tone marks, which :func:`~.characters.fold` drops, it
+stands for a dozen others: "ban" is a board, a friend, a table and to sell. So a single syllable is
+never proposed as a tag; names of several syllables, pairs of syllables and foreign words are.
+Lexical search also indexes syllables with their marks, and pairs of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SYLLABIC = "vietnamese"
 _SAMPLE = 1500  # characters
 #: Letters of no other language in wide use; Yoruba and Igbo share those with a dot below.
 _LETTER = re.compile("[ơưảẻỉỏủỷấầẩẫậắằẳẵặếềểễệốồổỗộớờởỡợứừửữự]", re.IGNORECASE)
-#: These letters, or what they are composed of.
+#: These letters, composed or decomposed.
 _MAY_HOLD_LETTER = re.compile("[\u01a0-\u1eff]")
 _WORDS_PER_LETTER = 12
 #: A syllable without its marks: at most one consonant or group before and after its vowels.
@@ -52,7 +52,7 @@ _FUNCTION_SYLLABLES = frozenset(_WORDS.split())
 
 
 def is_syllabic(text: str) -> bool:
-    """Return whether a text is written in syllables with spaces.
+    """Return whether a text is Vietnamese.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def is_syllabic(text: str) -> bool:
     if text.isascii() or not _MAY_HOLD_LETTER.search(text, 0, _SAMPLE):
         return False
     sample = unicodedata.normalize("NFC", text[:_SAMPLE])
-    found = len(_LETTER.findall(sample))
-    return found * _WORDS_PER_LETTER >= 1 + sample.count(" ") and found > 0
+    n_letters = len(_LETTER.findall(sample))
+    return n_letters * _WORDS_PER_LETTER >= 1 + sample.count(" ") and n_letters > 0
 
 
 def has_syllabic_letter(word: str) -> bool:
@@ -72,11 +72,11 @@ def has_syllabic_letter(word: str) -> bool:
 
 
 def syllabic_terms(text: str) -> list[str]:
-    """Return the syllables of a text that bear marks, and pairs of syllables, in lower case.
+    """Return the syllables of a text that bear marks, and all pairs of syllables, in lower case.
 
-    Most words are two syllables. Function words are left out, and in pairs. A text has none if
-    more than a quarter of its words are no syllables: it is in another language, and names things
-    in this one.
+    Most words have two syllables. Function words are left out, also of pairs. The result is empty
+    if more than a quarter of the words are not syllables: the text is in another language and
+    only mentions Vietnamese names.
 
     Examples
     --------
@@ -88,9 +88,11 @@ def syllabic_terms(text: str) -> list[str]:
     words = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
     if _MOST_OTHERS * sum(not is_syllable(_bare(word)) for word in words) > len(words):
         return []
-    said = [None if is_function_syllable(word) else word[:_LONGEST] for word in words]
-    marked = [word for word in said if word and not word.isascii()]
-    return marked + [f"{one}_{other}" for one, other in pairwise(said) if one and other]
+    content = [None if is_function_syllable(word) else word[:_LONGEST] for word in words]
+    marked = [word for word in content if word and not word.isascii()]
+    return marked + [
+        f"{word}_{following}" for word, following in pairwise(content) if word and following
+    ]
 
 
 @lru_cache(maxsize=1 << 14)

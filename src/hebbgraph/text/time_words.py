@@ -1,7 +1,7 @@
 """The time that a question asks about: a year, a date, before, after, first, latest.
 
-Read by rule, in English, German, French, Spanish, Italian, Portuguese and Dutch. What is not
-certain is not read: "first" alone is no time ("first aid"), "originally" is.
+Rules cover English, German, French, Spanish, Italian, Portuguese and Dutch. Only certain
+expressions count: "originally" is a time, "first" alone is not ("first aid").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Relation: TypeAlias = Literal["in", "before", "after", "first", "latest"]
 
 
 class AskedTime(NamedTuple):
-    """What a question asks about: a relation, and the period that it is to, if it names one.
+    """The time a question asks about: a relation, and the period it refers to, if it names one.
 
     ``start`` and ``stop`` are microseconds since 1970; ``stop`` is exclusive.
     """
@@ -46,7 +46,7 @@ _MONTH = {name: at for at, names in enumerate(_MONTHS, 1) for name in names.spli
 _MONTH_NAME = "|".join(sorted(_MONTH, key=len, reverse=True))
 _YEAR = r"(?P<{}>1\d{{3}}|20\d{{2}}|21\d{{2}})"
 _DAY = r"(?P<{}>[0-3]?\d)(?:st|nd|rd|th|\.|er|º|°)?"
-#: Before a year that ends in 0, these name ten years; "1990s" and "1990er" do by themselves.
+#: Before a year that ends in 0, these name a decade; "1990s" and "1990er" need none.
 _DECADE = "années|annees|años|anos|anni|jaren|jahre"
 _OF = r"\s+(?:of\s+|de\s+|d')?"
 _DATE = re.compile(
@@ -104,7 +104,7 @@ _TO_EVENT: tuple[tuple[Relation, re.Pattern[str]], ...] = (
 
 
 def asked_time(question: str) -> AskedTime | None:
-    """Return the time that a question asks about, if it does.
+    """Return the time that a question asks about, or None.
 
     Examples
     --------
@@ -116,14 +116,13 @@ def asked_time(question: str) -> AskedTime | None:
     AskedTime(relation='first', start=None, stop=None)
     >>> asked_time("Where is the first aid box?")
     """
-    periods = [(found.start(), period) for found in _DATE.finditer(question) if (
-        period := _period(found)
-    )]  # fmt: skip
+    dates = ((match.start(), _period(match)) for match in _DATE.finditer(question))
+    periods = [(at, period) for at, period in dates if period is not None]
     if periods:
         at, (start, stop) = periods[0]
         ahead = question[:at]
         if _TO_PERIOD["since"].search(ahead):
-            return None  # what holds now began before or after: nothing to prefer
+            return None  # "since" holds before and after that time: nothing to prefer
         for relation in ("before", "after"):
             if _TO_PERIOD[relation].search(ahead):
                 return AskedTime("before" if relation == "before" else "after", start, stop)
@@ -135,25 +134,25 @@ def asked_time(question: str) -> AskedTime | None:
 
 
 def said_dates(question: str) -> list[str]:
-    """Return the dates and years of a question, as it writes them.
+    """Return the dates and years in a question, as written.
 
     Examples
     --------
     >>> said_dates("Who was warden between May 1970 and 1972?")
     ['May 1970', '1972']
     """
-    return [found[0] for found in _DATE.finditer(question) if _period(found)]
+    return [match[0] for match in _DATE.finditer(question) if _period(match)]
 
 
-def _period(found: re.Match[str]) -> tuple[int, int] | None:
-    """Return the first instant of a period, and the first after it; None if it is no date."""
-    kind = next(at for at in "123456" if found[f"y{at}"])
-    year, month, day = int(found[f"y{kind}"]), 0, 0
-    ten_years = kind == "6" or (found["decade"] is not None and year % 10 == 0)
+def _period(match: re.Match[str]) -> tuple[int, int] | None:
+    """Return the first instant of a period and the first one after it; None for invalid dates."""
+    kind = next(number for number in "123456" if match[f"y{number}"])
+    year, month, day = int(match[f"y{kind}"]), 0, 0
+    is_decade = kind == "6" or (match["decade"] is not None and year % 10 == 0)
     if kind not in "56":
-        held = found[f"m{kind}"]
-        month = int(held) if held.isdigit() else _MONTH[held.casefold()]
-        day = int(found[f"d{kind}"] or 0) if kind in "123" else 0
+        month_text = match[f"m{kind}"]
+        month = int(month_text) if month_text.isdigit() else _MONTH[month_text.casefold()]
+        day = int(match[f"d{kind}"] or 0) if kind in "123" else 0
     try:
         start = datetime(year, month or 1, day or 1, tzinfo=UTC)
         if day:
@@ -161,7 +160,7 @@ def _period(found: re.Match[str]) -> tuple[int, int] | None:
         if month:
             stop = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
         else:
-            stop = datetime(year + (10 if ten_years else 1), 1, 1, tzinfo=UTC)
+            stop = datetime(year + (10 if is_decade else 1), 1, 1, tzinfo=UTC)
     except ValueError:
         return None
     return microseconds(start), microseconds(stop)

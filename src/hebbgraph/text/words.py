@@ -1,8 +1,8 @@
 """Words repeat, so each is analysed once: a cache, an interner, a table, and word counts.
 
-A text of a hundred words costs a hundred strings and as many lookups in a dictionary, most of the
-time of reading it. In :class:`WordTable` the words of a page of texts are places in one array of
-bytes, each with a key of 64 bits, and the keys are looked up all at once.
+Creating a string per word and looking it up in a dictionary takes most of the time of reading a
+text. :class:`WordTable` avoids both: words are positions in one array of bytes, each with a key of
+64 bits, and the keys of a page of texts are looked up all at once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ MAX_CACHED_CHARACTERS = 64
 class WordCache(dict[str, _Value], Generic[_Value]):
     """Bounded cache of a pure function of a string.
 
-    Look values up with ``cache[word]``: a hit is one dictionary lookup and runs no
-    Python code. The cache keeps two generations. When the younger one is full it
-    becomes the older one, which is still searched, and the previous older one is
-    dropped; words in use are copied forward.
+    Use ``cache[word]``: a hit is one dictionary lookup and runs no Python code. The cache has two
+    generations. When the younger one is full, it replaces the older one, which is still searched;
+    words in use are copied forward.
 
     Parameters
     ----------
@@ -128,10 +127,10 @@ class WordCounts:
 # -- many texts at once --------------------------------------------------------------------
 
 END = "\n"
-"""The word that ends each text; no other word equals it."""
+"""The word that ends each text; unequal to all other words."""
 
-_LANE = 8  # bytes that are looked at together
-_EXACT = _LANE - 1  # words up to so many bytes are their own key
+_LANE = 8  # bytes that are read together
+_EXACT = _LANE - 1  # words of up to this many bytes are their own key
 _LONGEST = 64  # bytes; longer words have no key
 _SPACES = np.isin(np.arange(256), list(b"\t\v\f\r\x1c\x1d\x1e\x1f "))
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -139,7 +138,7 @@ _MASKS = np.array([(1 << 8 * n) - 1 for n in range(_LANE + 1)], np.uint64)
 _LENGTH_BITS = np.uint64(56)
 _HALF = np.uint64(32)
 _THIRD = np.uint64(29)
-#: Drawn by each process, so nobody can write words whose keys collide.
+#: Random per process, so nobody can craft words whose keys collide.
 _FIRST, _SECOND, _SLOT = (
     np.uint64(int.from_bytes(os.urandom(8), "little") | 1 << 63 | 1) for _ in range(3)
 )
@@ -160,7 +159,7 @@ class PageWords(NamedTuple):
         Equal words have equal keys, different ones different keys; 0 for words of more than 64
         bytes.
     ends : ndarray of int64, shape (n_texts,)
-        Which of the words are :data:`END`.
+        The positions of the words :data:`END`.
     """
 
     data: bytes
@@ -212,7 +211,7 @@ def _plain(text: str) -> str:
 
 def _keys(data: bytes, starts: IntArray, lengths: IntArray) -> NDArray[np.uint64]:
     """Return the key of each word."""
-    # Eight bytes from every place on, as one number.
+    # The eight bytes from each position on, as one number.
     lanes: NDArray[np.uint64] = np.ndarray(len(data) - _LANE + 1, "<u8", data, strides=(1,))
     keys = lanes[starts] & _MASKS[np.minimum(lengths, _LANE)]
     keys |= np.where(lengths <= _EXACT, lengths, 0).astype(np.uint64) << _LENGTH_BITS
@@ -221,19 +220,19 @@ def _keys(data: bytes, starts: IntArray, lengths: IntArray) -> NDArray[np.uint64
         starts, left = starts[at], lengths[at]
         hashed = _mixed(keys[at] + left.astype(np.uint64) * _SECOND)
         longer = np.flatnonzero(left > _LANE)
-        place = _LANE
+        offset = _LANE
         while len(longer):
-            held = np.minimum(left[longer] - place, _LANE)
-            more = lanes[starts[longer] + place] & _MASKS[held]
-            hashed[longer] = _mixed(hashed[longer] + more)
-            place += _LANE
-            longer = longer[left[longer] > place] if place < _LONGEST else longer[:0]
+            size = np.minimum(left[longer] - offset, _LANE)
+            following = lanes[starts[longer] + offset] & _MASKS[size]
+            hashed[longer] = _mixed(hashed[longer] + following)
+            offset += _LANE
+            longer = longer[left[longer] > offset] if offset < _LONGEST else longer[:0]
         keys[at] = np.where(left > _LONGEST, _NO_KEY, hashed | np.uint64(1))
     return keys
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of which every bit depends on every bit of the given ones."""
+    """Hash numbers: every bit of the result depends on every bit of the input."""
     values = (values ^ (values >> _HALF)) * _FIRST  # wraps around
     values = (values ^ (values >> _THIRD)) * _SECOND
     mixed: NDArray[np.uint64] = values ^ (values >> _HALF)
@@ -241,12 +240,12 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class WordTable:
-    """Numbers of words by their keys: a hash table in two arrays.
+    """Maps the keys of words to numbers: a hash table in two arrays.
 
     Parameters
     ----------
     resolve : callable
-        Returns the numbers of words that the table does not hold.
+        Returns the numbers of words that are new to the table.
 
     Examples
     --------
@@ -288,12 +287,11 @@ class WordTable:
             keys, first, which = np.unique(
                 page.keys[unknown], return_index=True, return_inverse=True
             )
-            order = np.argsort(first)  # as they are met
-            words = page.words(unknown[first[order]])
-            found = np.empty(len(keys), np.int64)
-            found[order] = self._resolve(words)
-            self._insert(keys, found)
-            numbers[unknown] = found[which]
+            order = np.argsort(first)  # in text order
+            resolved = np.empty(len(keys), np.int64)
+            resolved[order] = self._resolve(page.words(unknown[first[order]]))
+            self._insert(keys, resolved)
+            numbers[unknown] = resolved[which]
         return numbers
 
     def _slots(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -303,35 +301,34 @@ class WordTable:
         """Return the number of each key, or -1."""
         last = len(self._keys) - 1
         slots = self._slots(keys)
-        held = self._keys[slots]
+        stored = self._keys[slots]
         numbers = self._numbers[slots].astype(np.int64)
         has_key = keys != _NO_KEY
-        same = (held == keys) & has_key
+        same = (stored == keys) & has_key
         numbers[~same] = -1
-        at = np.flatnonzero(~same & (held != _NO_KEY) & has_key)
+        at = np.flatnonzero(~same & (stored != _NO_KEY) & has_key)
         while len(at):
             slots[at] = (slots[at] + 1) & last
-            held = self._keys[slots[at]]
-            same = held == keys[at]
+            stored = self._keys[slots[at]]
+            same = stored == keys[at]
             numbers[at[same]] = self._numbers[slots[at[same]]]
-            at = at[~same & (held != _NO_KEY)]
+            at = at[~same & (stored != _NO_KEY)]
         return numbers
 
     def _insert(self, keys: NDArray[np.uint64], numbers: NDArray[np.int64]) -> None:
-        """Add keys that are different and not held."""
+        """Add distinct keys that the table lacks."""
         self._size += len(keys)
         if self._size * _SLOTS_OF_A_WORD > len(self._keys):
-            there = self._keys != _NO_KEY
-            keys = np.concatenate((self._keys[there], keys))
-            numbers = np.concatenate((self._numbers[there], numbers))
+            used = self._keys != _NO_KEY
+            keys = np.concatenate((self._keys[used], keys))
+            numbers = np.concatenate((self._numbers[used], numbers))
             self._make(1 << (self._size * _SLOTS_OF_A_WORD).bit_length())
         last = len(self._keys) - 1
         slots, left = self._slots(keys), np.arange(len(keys))
         while len(left):
             free = self._keys[slots[left]] == _NO_KEY
-            self._keys[slots[left[free]]] = keys[left[free]]  # of several, one stays
+            self._keys[slots[left[free]]] = keys[left[free]]  # if several collide, one stays
             placed = self._keys[slots[left]] == keys[left]
-            here = left[placed]
-            self._numbers[slots[here]] = numbers[here]
+            self._numbers[slots[left[placed]]] = numbers[left[placed]]
             left = left[~placed]
             slots[left] = (slots[left] + 1) & last
