@@ -1,6 +1,6 @@
-"""Taggers that use a model; their tags add to those found without one.
+"""Taggers that use a model; their tags are added to those found without one.
 
-A tagger is any callable from a chunk to tags (:class:`hebbgraph.protocols.Tagger`). These
+A tagger is any callable from a chunk to tags (:class:`hebbgraph.protocols.Tagger`). These taggers
 import their library on construction:
 
 ==================== ====================================== ==================

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hebbgraph.calling import call_with_timeout
-from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.parameters import check_positive, check_range
 from hebbgraph.models import model_name, wrap_model
 from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, parse_concepts
 from hebbgraph.taggers.prompt import cue_prompt
@@ -17,7 +17,7 @@ class LLMCues:
     """Asks a language model for the concepts of a question. Optional.
 
     Pass it as ``HebbianIndex.open(..., cue_model=LLMCues(model))``. It is called once per
-    recall, outside of any lock, and only known tags are taken from its answer. If the
+    recall, outside of any lock, and only known tags of its answer count. If the
     call fails or times out, the recall uses the cues that the question names, and says so
     in its notes.
 
@@ -35,15 +35,12 @@ class LLMCues:
     """
 
     def __init__(self, model: Any, *, max_cues: int = 8, timeout_seconds: float = 20.0) -> None:
-        if max_cues < 1 or timeout_seconds <= 0:
-            raise ParameterError(
-                "max_cues must be at least 1 and timeout_seconds positive, "
-                f"got {max_cues!r} and {timeout_seconds!r}"
-            )
         self._ask = wrap_model(model)
         self.model_name = model_name(model)
         self.max_cues = max_cues
         self.timeout_seconds = timeout_seconds
+        check_range(self, ("max_cues",), 1)
+        check_positive(self, ("timeout_seconds",))
 
     def __call__(self, query: str, /) -> list[str]:
         """Return the concepts of a question.
@@ -55,5 +52,5 @@ class LLMCues:
         """
         prompt = cue_prompt(query, count=self.max_cues)
         answer = call_with_timeout(self.timeout_seconds, lambda: self._ask(prompt))
-        concepts = [one for one in parse_concepts(answer.text) if len(one) <= MAX_TAG_CHARACTERS]
-        return concepts[: self.max_cues]
+        concepts = parse_concepts(answer.text)
+        return [name for name in concepts if len(name) <= MAX_TAG_CHARACTERS][: self.max_cues]

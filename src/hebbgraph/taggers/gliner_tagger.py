@@ -56,8 +56,8 @@ class GlinerTagger:
 
     def __call__(self, chunk: Chunk, /) -> tuple[str, ...]:
         """Tag one chunk."""
-        found = self.model.predict_entities(chunk.text, self.labels, threshold=self.threshold)
-        best = sorted(found, key=lambda entity: -float(entity["score"]))
+        entities = self.model.predict_entities(chunk.text, self.labels, threshold=self.threshold)
+        best = sorted(entities, key=lambda entity: -float(entity["score"]))
         phrases = (entity["text"] for entity in best)
         return clean_tags(phrases, self.tags_per_chunk, lambda tag: True)
 

@@ -1,7 +1,7 @@
 """Tags from an embedder: phrases of a chunk that are close to it and unlike each other.
 
-KeyBERT's method [1]_ with the embedder of the index. Implemented here in a few lines,
-since the library depends on scikit-learn and loads a model of its own.
+KeyBERT's method [1]_ with the embedder of the index, implemented here because the library depends
+on scikit-learn and loads a model of its own.
 
 References
 ----------
@@ -16,8 +16,8 @@ from collections import Counter
 import numpy as np
 
 from hebbgraph.embedders import embed_passages, embedder_name
-from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.diversity import marginal_relevance
+from hebbgraph.formulas.parameters import check_range
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text import display, phrase_key, proposals, tokenize
@@ -65,7 +65,7 @@ class KeyphraseTagger:
     embedder : Embedder
     tags_per_chunk : int, at least 1
     diversity : float, in [0, 1]
-        0: the closest phrases, however alike; see
+        0 chooses the closest phrases, however alike; see
         :func:`~hebbgraph.formulas.diversity.marginal_relevance`.
     max_words : int, at least 1
 
@@ -88,15 +88,12 @@ class KeyphraseTagger:
         diversity: float = 0.3,
         max_words: int = 3,
     ) -> None:
-        if tags_per_chunk < 1 or max_words < 1 or not 0 <= diversity <= 1:
-            raise ParameterError(
-                "tags_per_chunk and max_words must be at least 1 and diversity in [0, 1], got "
-                f"{tags_per_chunk!r}, {max_words!r} and {diversity!r}"
-            )
         self.embedder = embedder
         self.tags_per_chunk = tags_per_chunk
         self.diversity = diversity
         self.max_words = max_words
+        check_range(self, ("tags_per_chunk", "max_words"), 1)
+        check_range(self, ("diversity",), 0, 1)
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Parse a language model's answers: untrusted data, validated, and checked against the text."""
+"""Parse a language model's answers: untrusted data, validated and checked against the text."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _NO_PHRASE = re.compile(
 
 
 class GarbledAnswerError(ValueError):
-    """An answer does not have the requested form; the model is asked again."""
+    """An answer lacks the requested form; the model is asked again."""
 
 
 def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
     """Parse the tags of each passage.
 
     Passages are validated one by one. A passage that is malformed, has an unknown number,
-    or occurs twice with different tags is omitted, so it will be asked about again.
+    or occurs twice with different tags is omitted, so that the model is asked about it again.
 
     Parameters
     ----------
@@ -69,19 +69,19 @@ def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
     >>> parse_tags('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
     {0: ['a']}
     """
-    found: dict[int, list[str]] = {}
+    tags_of: dict[int, list[str]] = {}
     contradicted = set()
-    for passage in _listed_under("passages", answer):
+    for passage in _list_under("passages", answer):
         if not isinstance(passage, dict):
             continue
-        given, number = passage.get("tags"), str(passage.get("number")).removesuffix(".0")
-        if not isinstance(given, list) or not number.isdecimal() or len(number) > _DIGITS:
+        values, number = passage.get("tags"), str(passage.get("number")).removesuffix(".0")
+        if not isinstance(values, list) or not number.isdecimal() or len(number) > _DIGITS:
             continue
         position = int(number) - 1
-        tags = [tag for tag in given[:_READ] if isinstance(tag, str)]
-        if 0 <= position < n_passages and found.setdefault(position, tags) != tags:
+        tags = [tag for tag in values[:_READ] if isinstance(tag, str)]
+        if 0 <= position < n_passages and tags_of.setdefault(position, tags) != tags:
             contradicted.add(position)
-    return {at: tags for at, tags in found.items() if at not in contradicted}
+    return {at: tags for at, tags in tags_of.items() if at not in contradicted}
 
 
 def parse_concepts(answer: str) -> list[str]:
@@ -92,15 +92,15 @@ def parse_concepts(answer: str) -> list[str]:
     >>> parse_concepts('{"concepts": ["Ida Moss", null]}')
     ['Ida Moss']
     """
-    concepts = _listed_under("concepts", answer)
+    concepts = _list_under("concepts", answer)
     return [concept for concept in concepts[:_READ] if isinstance(concept, str)]
 
 
 def parse_phrases(answer: str) -> list[str]:
-    r"""Parse phrases from an answer of any form, as models give it to a prompt of one's own.
+    r"""Parse phrases from an answer of any form, such as models give to a custom prompt.
 
-    JSON, in a code fence or not; bullets, numbers, one a line or separated by commas. Prefaces,
-    explanations behind a phrase, apologies and whole sentences are no phrases.
+    Reads JSON, in a code fence or not; bullets, numbered lists, lines, and commas. Skips prefaces,
+    explanations after a phrase, apologies and whole sentences.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def parse_phrases(answer: str) -> list[str]:
     """
     answer = answer[:MAX_ANSWER_CHARACTERS]
     for value in _json_values(answer, "[{"):
-        if phrases := [one for one in _strings(value) if _is_phrase(one)]:
+        if phrases := list(filter(_is_phrase, _strings(value))):
             return phrases[:_READ]
     lines = [_LISTED.sub("", line).strip() for line in answer.splitlines()]
     lines = [
@@ -134,23 +134,23 @@ def parse_phrases(answer: str) -> list[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the strings of a list, or those of the lists in an object; of an object its name."""
+    """Yield the strings in a list or in the lists of an object; of a listed object, its first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            if isinstance(one, dict):
-                yield from [held for held in one.values() if isinstance(held, str)][:1]
+        for item in value:
+            if isinstance(item, dict):
+                yield from [part for part in item.values() if isinstance(part, str)][:1]
             else:
-                yield from _strings(one)
+                yield from _strings(item)
     elif isinstance(value, dict):
-        for one in value.values():
-            if isinstance(one, list):
-                yield from _strings(one)
+        for part in value.values():
+            if isinstance(part, list):
+                yield from _strings(part)
 
 
 def _is_phrase(text: str) -> bool:
-    """Tell a phrase from a sentence, a preface or an apology."""
+    """Return whether a text is a phrase rather than a sentence, a preface or an apology."""
     return (
         0 < len(text) <= MAX_TAG_CHARACTERS
         and len(text.split()) <= MAX_TAG_WORDS
@@ -160,15 +160,15 @@ def _is_phrase(text: str) -> bool:
     )
 
 
-def _listed_under(name: str, answer: str) -> list[Any]:
-    """Return the list under a name of the first object that has one."""
+def _list_under(name: str, answer: str) -> list[Any]:
+    """Return the list under a name in the first object that has one."""
     if len(answer) > MAX_ANSWER_CHARACTERS:
         raise GarbledAnswerError(
             f"the answer has {len(answer)} characters, at most {MAX_ANSWER_CHARACTERS}"
         )
     for value in _json_values(answer):
-        if isinstance(value, dict) and isinstance(listed := value.get(name), list):
-            return listed
+        if isinstance(value, dict) and isinstance(values := value.get(name), list):
+            return values
     raise GarbledAnswerError("the answer contains no JSON of the requested form")
 
 
@@ -182,7 +182,7 @@ def _json_values(text: str, starts: str = "{") -> Iterator[Any]:
 
 
 def occurs_in(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
-    """Return a predicate: does a phrase occur in the chunk's title or text, up to inflection?
+    """Return a predicate: whether a phrase occurs in the chunk's title or text, up to inflection.
 
     Examples
     --------
@@ -213,13 +213,13 @@ def clean_tags(tags: Iterable[str], count: int, accepts: Callable[[str], bool]) 
     >>> clean_tags(["The  Ice\x00 Trade", "ice trade", "x" * 500, "?"], 5, lambda tag: True)
     ('ice trade',)
     """
-    kept: dict[str, None] = {}
+    clean: dict[str, None] = {}
     for tag in tags:
         if len(tag) > MAX_TAG_CHARACTERS:
             continue
         key = phrase_key("".join(char if char.isprintable() else " " for char in tag))
         if key and key.count(" ") < MAX_TAG_WORDS and accepts(key):
-            kept[display(key)] = None
-        if len(kept) == count:
+            clean[display(key)] = None
+        if len(clean) == count:
             break
-    return tuple(kept)
+    return tuple(clean)

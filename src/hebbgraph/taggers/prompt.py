@@ -10,7 +10,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["PROMPT_VERSION", "cue_prompt", "tag_prompt"]
 
-#: Increase when the wording changes, so that stored answers to the old one are not reused.
+#: Increase it when the wording changes, so that answers to the old prompt are not reused.
 PROMPT_VERSION = 1
 
 _TAGS = """\
