@@ -15,7 +15,7 @@ from langchain_hebbgraph.tracing import Prompt, Trace
 
 __all__ = ["ANSWER_ID", "annotations_of", "exchange_of", "reply_to"]
 
-#: The key in a call's metadata (or ``configurable``) under which callers name an answer.
+#: The key in a call's metadata or ``configurable`` under which callers name an answer.
 ANSWER_ID = "answer_id"
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
@@ -28,7 +28,6 @@ _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_
 
 def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
     """Convert a complete trace."""
-    thread = trace.metadata.get("thread_id")
     return Exchange(
         recalls=list(trace.recalls.values()),
         replies=[
@@ -43,7 +42,7 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
         foreign=list(_foreign(trace)),
         actor=actor,
         trusted=trusted,
-        conversation=None if thread is None else str(thread),
+        conversation=trace.thread,
         ids=[
             *_given_id(trace),
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
@@ -79,7 +78,7 @@ def _reply(prompt: Prompt, answer: Generation, tools: set[str]) -> Reply:
 
 def _given_id(trace: Trace) -> list[str]:
     """Return the id that the caller gave to the answer, if any."""
-    id_ = trace.metadata.get(ANSWER_ID)
+    id_ = trace.request.get(ANSWER_ID)
     return [str(id_)] if id_ is not None and str(id_).strip() else []
 
 

@@ -47,9 +47,9 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     A chunk is cited if the answer contains the key or the id that the model was shown for it
     (:mod:`hebbgraph.citations`): in its text, in a structured answer or as a native citation.
     Chunks that a reranker or a token limit kept from the model were not shown. An answer that
-    cites nothing teaches nothing. Runs with the same ``metadata["thread_id"]``, which LangGraph
-    sets from the configuration, are turns of one conversation: an answer may cite what an earlier
-    turn has found.
+    cites nothing teaches nothing. Runs with the same ``thread_id``, in ``configurable`` or
+    ``metadata``, are turns of one conversation: an answer may cite what an earlier turn has
+    found.
 
     While a chain runs, the learner only collects references. It reads and learns in a background
     thread once the run has ended. It never raises into a chain: errors are logged.
@@ -65,9 +65,9 @@ class CitationLearner(FrameworkLearner, TracingHandler):
 
     Notes
     -----
-    :meth:`feedback` and :meth:`undo` name an answer by the id that the call gave it,
-    ``{"metadata": {"answer_id": ...}}``; by the id of the root run, the model call or the
-    retriever's run; or by ``message.id``.
+    :meth:`feedback` and :meth:`undo` name an answer by the ``answer_id`` in the ``metadata`` or
+    ``configurable`` of its call; by the id of the root run, the model call or the retriever's run;
+    or by ``message.id``.
 
     Examples
     --------
@@ -134,22 +134,22 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     # -- learning ---------------------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
-        thread = trace.metadata.get("thread_id")
         recalls = list(trace.recalls.values())
-        if thread is not None:
-            self._learner.conversations.note(str(thread), recalls)
-        if recalls or (thread is not None and trace.calls):
+        if trace.thread is not None:
+            self._learner.conversations.note(trace.thread, recalls)
+        if recalls or (trace.thread is not None and trace.calls):
             self._learner.submit(partial(self._read, trace), background=self.background)
         elif trace.calls:
             self._learner.missed(Reason.NOTHING_RECALLED)
 
     def _read(self, trace: Trace) -> Exchange:
-        metadata = {**trace.context, **trace.metadata}
-        if (thread := trace.metadata.get("thread_id")) is not None:
+        if trace.thread is not None:
             trace.earlier = self._learner.earlier(
-                str(thread), but=list(trace.recalls.values()), namespace=metadata.get(NAMESPACE)
+                trace.thread,
+                but=list(trace.recalls.values()),
+                namespace=trace.request.get(NAMESPACE),
             )
-        return exchange_of(trace, **self._attributed(metadata))
+        return exchange_of(trace, **self._attributed(trace.request))
 
     def learn(
         self,

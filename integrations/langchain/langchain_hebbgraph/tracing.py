@@ -69,6 +69,17 @@ class Trace:
     learner: TracingHandler | None = None  # that asked for the trace while it ran
 
     @property
+    def request(self) -> Mapping[str, Any]:
+        """Everything that the request says: configurable, runtime context, root metadata."""
+        return {**self.context, **self.metadata}
+
+    @property
+    def thread(self) -> str | None:
+        """The id of the conversation."""
+        thread = self.request.get("thread_id")
+        return None if thread is None else str(thread)
+
+    @property
     def complete(self) -> bool:
         """Whether the root and all model calls have ended."""
         return self.ended is not None and self.open_calls <= 0

@@ -144,9 +144,16 @@ def test_an_actor_may_be_a_name_for_all(index: RecordingIndex) -> None:
             CitationLearner(index, actor=wrong)
 
 
-@pytest.mark.parametrize("name", ["answer 17", f"chat-{uuid.UUID(int=7)}"])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("answer 17", "metadata"),
+        ("answer 17", "configurable"),
+        (f"chat-{uuid.UUID(int=7)}", "metadata"),
+    ],
+)
 def test_callers_name_an_answer_themselves(
-    documents: list[Document], chat: Callable[..., Any], name: str, tmp_path: Path
+    documents: list[Document], chat: Callable[..., Any], name: str, place: str, tmp_path: Path
 ) -> None:
     with HebbianRetriever.from_documents(documents, location=tmp_path, k=3) as retriever:
         learner = CitationLearner(retriever)
@@ -158,7 +165,8 @@ def test_callers_name_an_answer_themselves(
                 | citation_prompt()
                 | model
             )
-            chain.invoke(PETREL, {"callbacks": [learner], "metadata": {"answer_id": named}})
+            config: Any = {"callbacks": [learner], place: {"answer_id": named}}
+            chain.invoke(PETREL, config)
             learner.flush()
 
         answered("Ida Moss [1].", name)
