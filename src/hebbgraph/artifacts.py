@@ -1,7 +1,7 @@
-"""Files written in one step, those that can be rebuilt, and those that are not finished.
+"""Files that are written in one step, and removal of unfinished ones.
 
-Whether a process still works on an unfinished file, or was killed, its lock tells: ids of processes
-recur, and in a container each is 1.
+An unfinished file is locked while a process works on it. Without a lock, its process was killed;
+process ids could not tell, since they recur, and are 1 in every container.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _LOCK = "lock"
 
 
 class DamagedPartError(StorageError):
-    """A derived part cannot be read, or does not belong to the truth; it is built anew."""
+    """A derived part cannot be read, or does not belong to the truth; it is rebuilt."""
 
 
 def replace_file(
     path: Path, write: Callable[[Path], object], *, unlocked: bool = False
 ) -> os.stat_result:
-    """Write a file in one step, replacing whatever is there; return what it looks like.
+    """Write a file in one step, replacing whatever is at its path; return its status.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def replace_file(
     write : callable
         Writes the content to the path it is called with.
     unlocked : bool
-        Whether other processes may write it at the same time. The unfinished file then
-        has a name of its own.
+        Whether other processes may write the file at the same time. The unfinished file then
+        gets a unique name.
     """
     partial = None if unlocked else path.with_name(f"{path.name}.partial")
-    for one in (path, partial):
-        if one is not None:
-            make_way(one, for_file=True)
+    make_way(path, for_file=True)
+    if partial is not None:
+        make_way(partial, for_file=True)
     with whole_file(path, partial) as unfinished:
         write(unfinished)
         return os.stat(unfinished)
@@ -71,17 +71,17 @@ def replace_file(
 
 @contextmanager
 def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
-    """Yield another path to write to; that file replaces the one at ``path`` when complete.
+    """Yield a path to write to; that file replaces the one at ``path`` at the end.
 
-    It is locked meanwhile, which tells it from what a killed process left.
+    It is locked meanwhile, so it is not mistaken for one that a killed process left.
     """
     partial = partial or path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
-    os.stat(partial.parent)  # a lock would make the folder, and nobody asked for one
-    # Elsewhere no open file can be renamed; nor can one be removed that is being written.
+    os.stat(partial.parent)  # raises if it is missing; locking would create it
+    # On Windows an open file cannot be renamed, nor removed, so it needs no lock.
     lock = locks.lock_file(partial) if locks.OPEN_FILES_MOVE else None
     try:
         yield partial
-        sync(partial)  # else a power cut may leave the new name and no content
+        sync(partial)  # a power cut could leave the new name without content
         os.replace(partial, path)
         sync(path.parent)
     finally:
@@ -91,9 +91,9 @@ def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to the disk."""
+    """Make the system write a file, or the names in a folder, to the disk."""
     if path.is_dir() and os.name != "posix":
-        return  # elsewhere a folder cannot be opened
+        return  # Windows cannot open folders
     opened = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(opened)
@@ -101,62 +101,63 @@ def sync(path: Path) -> None:
         os.close(opened)
 
 
-def is_missing(error: OSError) -> bool:
-    """Return whether a file is not there, or is something else; other errors are no damage.
+def is_missing(error: BaseException) -> bool:
+    """Return whether an error means that a file is missing, or something else is in its place.
 
-    A disk that fails, a limit on open files or a lack of permission says nothing about the
-    content of a file, which may be whole.
+    Other errors of the file system, such as a failing disk, a limit on open files or a lack of
+    permission, say nothing about the content of the file, which may be intact.
     """
     return isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
 
 
 class WatchedFile(Generic[_T]):
-    """A file that other processes replace, too; it is read again only after that.
+    """A file that other processes replace too; it is read again after that.
 
     Parameters
     ----------
     path : Path, optional
         None keeps the content in memory.
     read : callable
-        Reads the file; None if that is of no use.
+        Reads the file; returns None if it is useless.
     """
 
     def __init__(self, path: Path | None, read: Callable[[Path], _T | None]) -> None:
         self.path = path
         self._read = read
         self._content: _T | None = None
-        self._seen: tuple[int, int, int] | None = None  # what the file looked like then
+        #: The version of the file when it was read.
+        self._version: tuple[int, int, int] | None = None
 
     @property
     def content(self) -> _T | None:
-        """What the file holds now."""
+        """The present content of the file."""
         if self.path is not None:
             try:
-                looks = _looks(os.stat(self.path))
+                version = _version_in(os.stat(self.path))
             except OSError:
-                looks = None
-            if looks != self._seen:
-                self._content = None if looks is None else self._read(self.path)
-                self._seen = looks
+                version = None
+            if version != self._version:
+                self._content = None if version is None else self._read(self.path)
+                self._version = version
         return self._content
 
     def replace(self, content: _T, write: Callable[[Path], os.stat_result]) -> None:
-        """Replace the content; ``write`` replaces the file, and returns what it looks like."""
+        """Replace the content; ``write`` replaces the file, and returns its status."""
         if self.path is not None:
-            self._seen = _looks(write(self.path))
+            self._version = _version_in(write(self.path))
         self._content = content
 
     def remove(self) -> bool:
         """Remove the file; return whether there was content, intact or not."""
-        there = self._content is not None if self.path is None else self.path.exists()
+        existed = self._content is not None if self.path is None else self.path.exists()
         if self.path is not None:
             remove(self.path)
-        self._content = self._seen = None
-        return there
+        self._content = self._version = None
+        return existed
 
 
-def _looks(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _version_in(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def file_checksum(path: Path) -> int:
@@ -177,19 +178,20 @@ def remove(path: Path) -> None:
 
 
 def make_way(path: Path, *, for_file: bool = False, make: bool = True) -> bool:
-    """Create the parent folders of a path, removing anything that is in the way.
+    """Create the parent folders of a path, removing files in their place.
 
     ``for_file`` also removes a folder at the path itself; without ``make`` nothing is created.
-    Only for derived files, which can be rebuilt. Returns whether something was removed.
+    Use this for derived files only, since they can be rebuilt. Returns whether something was
+    removed.
     """
-    in_the_way = [p for p in path.parents[:2] if p.exists() and not p.is_dir()]
+    obstacles = [p for p in path.parents[:2] if p.exists() and not p.is_dir()]
     if for_file and path.is_dir():
-        in_the_way.append(path)
-    for obstacle in in_the_way:
+        obstacles.append(path)
+    for obstacle in obstacles:
         remove(obstacle)
     if make:
         path.parent.mkdir(parents=True, exist_ok=True)
-    return bool(in_the_way)
+    return bool(obstacles)
 
 
 # -- unfinished ------------------------------------------------------------------------
@@ -197,12 +199,12 @@ def make_way(path: Path, *, for_file: bool = False, make: bool = True) -> bool:
 
 @contextmanager
 def scratch_folder(root: Path | None, work: Literal["restore", "build"]) -> Iterator[Path]:
-    """Yield a folder below an index directory, or where the system has them, removed in the end.
+    """Yield a temporary folder below an index directory, or in the system's place for them.
 
     If this process dies, :func:`sweep_scratch` removes it.
     """
     lock = None
-    while lock is None:  # or a sweep took the folder for that of a dead process
+    while lock is None:  # a sweep may remove the folder before it is locked
         folder = Path(tempfile.mkdtemp(dir=root, prefix=f".{work}-"))
         lock = locks.lock_file(folder / _LOCK)
     try:
@@ -213,20 +215,21 @@ def scratch_folder(root: Path | None, work: Literal["restore", "build"]) -> Iter
 
 
 def sweep(directory: Path) -> None:
-    """Remove unfinished files from a folder of derived parts; the caller holds its lock."""
+    """Remove unfinished files from a folder of derived parts that the caller has locked."""
     for path in list(directory.iterdir()):
         if _PARTIAL.search(path.name):
             _remove_unlocked(path, path / _LOCK if path.is_dir() else path)
 
 
 def sweep_scratch(root: Path) -> None:
-    """Remove what killed restores and builds left in an index directory."""
+    """Remove the folders that killed restores and builds left in an index directory."""
     for path in list(root.iterdir()):
         if _SCRATCH.search(path.name) and path.is_dir():
             _remove_unlocked(path, path / _LOCK)
 
 
 def _remove_unlocked(path: Path, lock: Path) -> None:
+    """Remove a path unless a process works on it."""
     file = locks.lock_file(lock)
     if file is None:
         return

@@ -1,10 +1,10 @@
 """The colonies of one namespace, saved beside its graph.
 
-They are derived, and carry their commit. Edges and labels refer to rows of the truth, which
-all processes share. When chunks are added or deleted, only new chunks are joined and only
-their neighbourhood moves (:func:`hebbgraph.formulas.communities.local_moving`); Louvain runs
-again on request, when most chunks are new, or when the parameters have changed. Processes
-continue from the file, so that a number means the same colony to all of them.
+Edges and labels refer to rows of the truth, which all processes share. When chunks are added or
+deleted, only new chunks are joined, and only their neighbourhood moves
+(:func:`hebbgraph.formulas.communities.local_moving`). Louvain runs again on request, when most
+chunks are new, or when the parameters have changed. Processes continue from the file, so a number
+means the same colony to all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.array_file import read_arrays, write_arrays
-from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.artifacts import WatchedFile
 from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.formulas.communities import (
@@ -50,9 +50,11 @@ NONE = -1
 _FILE = "colonies.arrays"
 #: Raised when the arrays, or how colonies are found, change.
 _VERSION = 4
-#: With a larger share of new chunks, Louvain costs less than moving each.
+#: If a larger share of chunks is new, Louvain costs less than moving each.
 _MOSTLY_NEW = 0.5
+#: Tags of a described colony, and how many of them make its name.
 _TAGS, _IN_NAME = 10, 3
+_BLOCK = 65_536  # pairs of vectors that are compared at a time
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Colonies:
     parameters : ColonyParameters
     writable : bool
     leads_to : callable, optional
-        Whether one commit led to another; colonies of a state that did not are ignored.
+        Returns whether one commit led to another; other colonies are ignored.
     """
 
     def __init__(
@@ -147,7 +149,7 @@ class Colonies:
                     yield str(error)
 
     def start_over(self) -> None:
-        """Drop the colonies, on disk too; the next request finds them again."""
+        """Drop the colonies, on disk too."""
         with self._lock:
             self._state = None
             self._file.remove()
@@ -167,17 +169,17 @@ class Colonies:
             Run Louvain again; the best-matching colonies keep their numbers.
         """
         with self._lock:
-            before = self._latest(graph)
-            rebuild = rebuild or (before is not None and before.found_by != self._found_by)
-            if before is not None and _commit(before) == _commit(graph) and not rebuild:
-                self._state = before
-                return before
+            former = self._latest(graph)
+            rebuild = rebuild or (former is not None and former.found_by != self._found_by)
+            if former is not None and _commit(former) == _commit(graph) and not rebuild:
+                self._state = former
+                return former
             live = graph.rows[graph.alive]
-            fresh = len(live) if before is None else len(np.setdiff1d(live, before.rows))
-            if before is None or rebuild or fresh > _MOSTLY_NEW * len(live):
-                state = self._found(graph, vectors, before)
+            n_new = len(live) if former is None else len(np.setdiff1d(live, former.rows))
+            if former is None or rebuild or n_new > _MOSTLY_NEW * len(live):
+                state = self._find(graph, vectors, former)
             else:
-                state = self._moved_on(graph, vectors, before)
+                state = self._move(graph, vectors, former)
             self._state = state
             self._save(state)
             return state
@@ -191,9 +193,9 @@ class Colonies:
         return result
 
     def last_by_slot(self, graph: TagGraph) -> NDArray[np.int64] | None:
-        """Return the colony of each slot as last found, which takes no time; None if never.
+        """Return the colony of each slot as last found; None if colonies were never found.
 
-        Chunks that came since belong to none.
+        Chunks added since belong to none.
         """
         with self._lock:
             state = self._latest(graph)
@@ -211,14 +213,13 @@ class Colonies:
         live = np.flatnonzero(graph.alive)
         colony = state.colony[np.searchsorted(state.rows, graph.rows[live])]
         owner, tags, _ = graph.tags_of(live)
-        of = colony[owner]
-        keep = (of != NONE) & (graph.link_kinds(tags) == LinkKind.PHRASE)
+        owner_colony = colony[owner]
+        keep = (owner_colony != NONE) & (graph.link_kinds(tags) == LinkKind.PHRASE)
         n_tags = max(len(graph.phrases), 1)
-        pairs, counts = np.unique(of[keep] * n_tags + tags[keep], return_counts=True)
+        pairs, counts = np.unique(owner_colony[keep] * n_tags + tags[keep], return_counts=True)
         numbers, tags = pairs // n_tags, pairs % n_tags
-        # Frequent here and rare elsewhere, as in tf-idf.
-        telling = counts * np.log1p(graph.n_chunks / np.maximum(graph.df(tags), 1))
-        order = np.lexsort((graph.phrases.order[tags], -telling, numbers))
+        tf_idf = counts * np.log1p(graph.n_chunks / np.maximum(graph.df(tags), 1))
+        order = np.lexsort((graph.phrases.order[tags], -tf_idf, numbers))
         sizes = np.bincount(colony[colony != NONE]).tolist()
         first = np.searchsorted(numbers[order], np.arange(len(sizes) + 1))
         described = []
@@ -228,49 +229,48 @@ class Colonies:
                 names = tuple(display(graph.phrases.keys[tag]) for tag in best)
                 name = ", ".join(names[:_IN_NAME])
                 described.append(Colony(id=number, name=name, tags=names, chunks=size))
-        return sorted(described, key=lambda one: (-one.chunks, one.id))
+        return sorted(described, key=lambda colony: (-colony.chunks, colony.id))
 
     def edges(self, state: ColonyState) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the edges between positions in ``rows``; those between colonies are weaker."""
         joined = state.graph()
-        one = np.searchsorted(state.rows, state.source)
-        other = np.searchsorted(state.rows, state.target)
+        source = np.searchsorted(state.rows, state.source)
+        target = np.searchsorted(state.rows, state.target)
         weights = colony_weights(
-            state.similarity,
-            state.overlap,
-            state.colony[one] == state.colony[other],
+            state.similarity, state.overlap, state.colony[source] == state.colony[target]
         )
         return joined.sources, joined.targets, weights
 
     # -- finding --------------------------------------------------------------------
 
-    def _joined(
-        self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState | None = None
+    def _join(
+        self, graph: TagGraph, vectors: VectorTable | None, former: ColonyState | None = None
     ) -> ColonyState:
-        """Join the live chunks that ``before`` lacks; its edges between the others stay."""
+        """Join the live chunks that ``former`` lacks; its edges between the others stay."""
         live = np.flatnonzero(graph.alive)
         rows = graph.rows[live].astype(np.int64)
-        if before is not None:
-            live = live[~np.isin(rows, before.rows, assume_unique=True)]
-        one, other, similarity, overlap = chunk_edges(
+        if former is not None:
+            live = live[~np.isin(rows, former.rows, assume_unique=True)]
+        sources, targets, similarity, overlap = chunk_edges(
             graph, live, graph.alive, self.parameters, similarity=_similarity(graph, vectors)
         )
-        source, target = graph.rows[one].astype(np.int64), graph.rows[other].astype(np.int64)
-        if before is not None:
-            stays = np.isin(before.source, rows) & np.isin(before.target, rows)
-            source = np.concatenate((before.source[stays], source))
-            target = np.concatenate((before.target[stays], target))
-            similarity = np.concatenate((before.similarity[stays], similarity))
-            overlap = np.concatenate((before.overlap[stays], overlap))
+        source, target = graph.rows[sources].astype(np.int64), graph.rows[targets].astype(np.int64)
+        if former is not None:
+            stays = np.isin(former.source, rows) & np.isin(former.target, rows)
+            source = np.concatenate((former.source[stays], source))
+            target = np.concatenate((former.target[stays], target))
+            similarity = np.concatenate((former.similarity[stays], similarity))
+            overlap = np.concatenate((former.overlap[stays], overlap))
         colony = np.full(len(rows), NONE)
         return ColonyState(
             *_commit(graph), rows, colony, source, target, similarity, overlap, self._found_by
         )
 
-    def _found(
-        self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState | None
+    def _find(
+        self, graph: TagGraph, vectors: VectorTable | None, former: ColonyState | None
     ) -> ColonyState:
-        state = self._joined(graph, vectors)
+        """Run Louvain."""
+        state = self._join(graph, vectors)
         joined = state.graph()
         labels = find_colonies(
             len(state.rows),
@@ -279,68 +279,69 @@ class Colonies:
             joined.weights,
             resolution=self.parameters.resolution,
         )
-        return self._numbered(state, joined, labels, before)
+        return self._number(state, joined, labels, former)
 
-    def _moved_on(
-        self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState
+    def _move(
+        self, graph: TagGraph, vectors: VectorTable | None, former: ColonyState
     ) -> ColonyState:
-        """Join new chunks, drop deleted ones, and let their neighbourhood move."""
-        state = self._joined(graph, vectors, before)
+        """Join new chunks, drop deleted ones, and move their neighbourhood."""
+        state = self._join(graph, vectors, former)
         rows, joined = state.rows, state.graph()
-        held = np.isin(rows, before.rows, assume_unique=True)
-        first = int(before.colony.max(initial=NONE)) + 1
+        is_known = np.isin(rows, former.rows, assume_unique=True)
+        first = int(former.colony.max(initial=NONE)) + 1
         labels = first + np.arange(len(rows), dtype=np.int64)  # each on its own ...
-        known = before.colony[np.searchsorted(before.rows, rows[held])]
-        labels[held] = np.where(known == NONE, labels[held], known)  # ... or where it was
-        gone = ~(np.isin(before.source, rows) & np.isin(before.target, rows))
-        new = rows[~held]
+        known = former.colony[np.searchsorted(former.rows, rows[is_known])]
+        labels[is_known] = np.where(known == NONE, labels[is_known], known)  # ... or where it was
+        gone = ~(np.isin(former.source, rows) & np.isin(former.target, rows))
+        new = rows[~is_known]
         near = (state.target[np.isin(state.source, new)], state.source[np.isin(state.target, new)])
-        touched = np.concatenate((new, *near, before.source[gone], before.target[gone]))
+        touched = np.concatenate((new, *near, former.source[gone], former.target[gone]))
         queue = np.flatnonzero(np.isin(rows, touched))
         labels = local_moving(joined, labels, queue.tolist(), resolution=self.parameters.resolution)
-        return self._numbered(state, joined, labels, before)
+        return self._number(state, joined, labels, former)
 
-    def _numbered(
+    def _number(
         self,
         state: ColonyState,
         joined: WeightedGraph,
         labels: NDArray[np.int64],
-        before: ColonyState | None,
+        former: ColonyState | None,
     ) -> ColonyState:
-        """Number colonies like the former ones that they share most chunks with."""
+        """Give each colony the number of the former one that it shares most chunks with."""
         n_edges = np.bincount(
             np.concatenate((joined.sources, joined.targets)), minlength=len(labels)
         )
         labels = np.where(n_edges > 0, labels, NONE)
-        names = {NONE: NONE}
+        numbers = {NONE: NONE}
         unused = 0
-        if before is not None:
-            _, at, was = np.intersect1d(
-                state.rows, before.rows, assume_unique=True, return_indices=True
+        if former is not None:
+            _, now, then = np.intersect1d(
+                state.rows, former.rows, assume_unique=True, return_indices=True
             )
             pairs, counts = np.unique(
-                np.stack((labels[at], before.colony[was])), axis=1, return_counts=True
+                np.stack((labels[now], former.colony[then])), axis=1, return_counts=True
             )
             taken = {NONE}
-            for place in np.lexsort((pairs[1], pairs[0], -counts)).tolist():
-                label, number = int(pairs[0][place]), int(pairs[1][place])
-                if label not in names and number not in taken:
-                    names[label] = number
+            for position in np.lexsort((pairs[1], pairs[0], -counts)).tolist():
+                label, number = int(pairs[0][position]), int(pairs[1][position])
+                if label not in numbers and number not in taken:
+                    numbers[label] = number
                     taken.add(number)
-            unused = int(before.colony.max(initial=NONE)) + 1
-        # New ones by size, then by their first chunk.
-        found, first, sizes = np.unique(labels, return_index=True, return_counts=True)
-        for place in np.lexsort((first, -sizes)).tolist():
-            if int(found[place]) not in names:
-                names[int(found[place])] = unused
+            unused = int(former.colony.max(initial=NONE)) + 1
+        # New colonies by size, then by their first chunk.
+        distinct, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+        for position in np.lexsort((first, -sizes)).tolist():
+            label = int(distinct[position])
+            if label not in numbers:
+                numbers[label] = unused
                 unused += 1
-        colony = np.array([names[label] for label in labels.tolist()], dtype=np.int64)
+        colony = np.array([numbers[label] for label in labels.tolist()], dtype=np.int64)
         return replace(state, colony=colony)
 
-    # -- keeping --------------------------------------------------------------------
+    # -- saving ---------------------------------------------------------------------
 
     def _latest(self, graph: TagGraph) -> ColonyState | None:
-        """Return the latest state that leads to the graph: the file's, or our own."""
+        """Return the latest state that led to the graph, from the file or from memory."""
         states = [
             state
             for state in (self._file.content, self._state)
@@ -359,8 +360,8 @@ class Colonies:
                 logger.warning("colonies were not saved: %s", error)
 
 
-def _commit(of: TagGraph | ColonyState) -> Commit:
-    return Commit(of.generation, of.mark)
+def _commit(part: TagGraph | ColonyState) -> Commit:
+    return Commit(part.generation, part.mark)
 
 
 def _read(path: Path) -> ColonyState | None:
@@ -376,22 +377,22 @@ def _read(path: Path) -> ColonyState | None:
 
 
 def _similarity(graph: TagGraph, vectors: VectorTable | None) -> SimilarityOf | None:
-    """Return the cosine of pairs of slots; 0 where one has no vector."""
+    """Return a function for the cosines of pairs of slots; 0 if one has no vector."""
     if vectors is None or not len(vectors.rows):
         return None
     rows, matrix = vectors.rows, vectors.matrix
 
-    def cosine(one: IntArray, other: IntArray) -> FloatArray:
-        places, known = [], np.ones(len(one), np.bool_)
-        for slots in (one, other):
-            wanted = graph.rows[slots]
-            at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-            known &= rows[at] == wanted
-            places.append(at)
-        result = np.zeros(len(one))
-        for start in range(0, len(one), 65_536):
-            here = slice(start, start + 65_536)
-            result[here] = np.einsum("ij,ij->i", matrix[places[0][here]], matrix[places[1][here]])
-        return np.where(known, result, 0.0)
+    def positions(slots: IntArray) -> tuple[IntArray, BoolArray]:
+        wanted = graph.rows[slots]
+        at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+        return at, rows[at] == wanted
 
-    return cosine
+    def cosines(first: IntArray, second: IntArray) -> FloatArray:
+        (left, has_left), (right, has_right) = positions(first), positions(second)
+        result = np.zeros(len(first))
+        for start in range(0, len(first), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = np.einsum("ij,ij->i", matrix[left[block]], matrix[right[block]])
+        return np.where(has_left & has_right, result, 0.0)
+
+    return cosines

@@ -1,4 +1,4 @@
-"""The language of each chunk, and the vectors without it; derived when recalls ask for them."""
+"""The language of each chunk, and vectors without their language; derived on demand."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Languages", "Neutral"]
 
 
 class Neutral(NamedTuple):
-    """Vectors and a question without their languages.
+    """Vectors of chunks and of a question, without their languages.
 
     Attributes
     ----------
     table : VectorTable
     vector : ndarray of float32, shape (dimension,), unit length
-        The question's.
+        The question's vector.
     foreign : ndarray of bool, shape (n_slots,)
         Which chunks are in another language than the question.
     """
@@ -43,12 +43,15 @@ class Languages:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
         self._names: dict[str, int] = {"": 0}
-        #: The rows that were read, ascending, and the number of the language of each.
+        #: The rows that were read, ascending, and the number of each row's language.
         self._rows = self._codes = np.empty(0, np.int64)
         self._breaks = truth.history.breaks
-        self._of: tuple[TagGraph, tuple[int, int]] | None = None
-        self._several = False
-        self._made: tuple[VectorTable, int, TagGraph, int, VectorTable, LanguageMeans] | None = None
+        #: The graph that was read, and its state then.
+        self._read_graph: tuple[TagGraph, tuple[int, int]] | None = None
+        self._are_several = False
+        #: The result of :meth:`_neutral_table`, with what it was computed from.
+        self._cached: tuple[VectorTable, int, TagGraph, int, VectorTable, LanguageMeans] | None
+        self._cached = None
 
     @property
     def n_numbers(self) -> int:
@@ -56,8 +59,8 @@ class Languages:
         return len(self._names)
 
     def read_as(self, question: str) -> str | None:
-        """Say what language a question was taken for; None if the chunks are in one language."""
-        if not self._several:
+        """Describe the language of a question; None if the chunks are in one language."""
+        if not self._are_several:
             return None
         language = language_of(question)
         if not language:
@@ -74,26 +77,27 @@ class Languages:
     def neutral(
         self, graph: TagGraph, table: VectorTable, question: str, vector: NDArray[np.float32]
     ) -> Neutral | None:
-        """Return vectors and a question to compare; None if the chunks are in one language.
+        """Return vectors to compare; None if the chunks are in one language.
 
         The caller holds the graph.
         """
         codes = self.by_slot(graph)
-        if not self._several:
+        if not self._are_several:
             return None
-        asked = self.number(language_of(question))
-        neutral, means = self._table(graph, table, codes)
-        without = means.without(vector[None], np.array([asked]))[0]
-        foreign = (codes != asked) & (codes > 0) if asked else np.zeros(len(codes), np.bool_)
+        language = self.number(language_of(question))
+        neutral, means = self._neutral_table(graph, table, codes)
+        without = means.without(vector[None], np.array([language]))[0]
+        foreign = (codes != language) & (codes > 0) if language else np.zeros(len(codes), np.bool_)
         return Neutral(neutral, without, foreign)
 
     def by_slot(self, graph: TagGraph) -> IntArray:
-        """Return a number for the language of each slot; 0 where it is not known."""
-        if self._of is None or self._of[0] is not graph or self._of[1] != graph.state:
+        """Return the number of each slot's language; 0 if it is not known."""
+        known = self._read_graph
+        if known is None or known[0] is not graph or known[1] != graph.state:
             self._read(graph)
-            spoken = self._codes[graph.alive]
-            self._several = len(np.unique(spoken[spoken > 0])) > 1
-            self._of = (graph, graph.state)
+            codes = self._codes[graph.alive]
+            self._are_several = len(np.unique(codes[codes > 0])) > 1
+            self._read_graph = (graph, graph.state)
         return self._codes
 
     def _read(self, graph: TagGraph) -> None:
@@ -110,22 +114,23 @@ class Languages:
             codes[np.searchsorted(rows, row)] = self._names.setdefault(language, len(self._names))
         self._rows, self._codes = rows.copy(), codes
 
-    def _table(
+    def _neutral_table(
         self, graph: TagGraph, table: VectorTable, codes: IntArray
     ) -> tuple[VectorTable, LanguageMeans]:
-        now = (table, len(table.rows), graph, graph.generation)
-        made = self._made
+        """Return the vectors without their languages, and the means of the languages."""
+        source = (table, len(table.rows), graph, graph.generation)
+        cached = self._cached
         if (
-            made is None
-            or made[0] is not table
-            or made[2] is not graph
-            or (made[1], made[3]) != now[1::2]
+            cached is None
+            or cached[0] is not table
+            or cached[2] is not graph
+            or (cached[1], cached[3]) != source[1::2]
         ):
             slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
             live = (graph.rows[slots] == table.rows) & graph.alive[slots]
             languages = codes[slots]
-            # Means of what is there now, so that it does not matter what was there before.
+            # Means of the present chunks, so former ones do not matter.
             means = language_means(table.matrix[live], languages[live], len(self._names))
             neutral = table.replaced(table.rows, means.without(table.matrix, languages))
-            made = self._made = (*now, neutral, means)
-        return made[4], made[5]
+            cached = self._cached = (*source, neutral, means)
+        return cached[4], cached[5]

@@ -1,10 +1,10 @@
-"""The lexical index: BM25 over our own terms, by Tantivy.
+"""The lexical index: BM25 by Tantivy over terms of this library.
 
-Terms come from :func:`hebbgraph.text.lexical_terms`, and facts, which filters look up, from
-:mod:`hebbgraph.store.facts`; Tantivy only splits them at spaces, and no query syntax is
-parsed. A manifest names the commit of the truth and all files of that state. It is written after
-Tantivy's own commit: if a process dies in between, or files of two states are mixed, they do
-not match the manifest, and the index is rebuilt.
+Terms come from :func:`hebbgraph.text.lexical_terms`; facts, which filters look up, from
+:mod:`hebbgraph.store.facts`. Tantivy only splits them at spaces, and parses no queries. A manifest
+names the commit of the truth and all files of that state. It is written after Tantivy's own commit:
+if a process dies in between, or files of two states are mixed, the files do not match it, and the
+index is rebuilt.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ __all__ = [
     "segment_files",
 ]
 
-#: Tantivy writes a segment whenever it holds so much. Each search looks for its best in each
-#: segment, so the fewer there are, the better; only what arrives in one update takes memory.
+#: Tantivy writes a segment when its buffer reaches this size. Searches visit each segment, so a
+#: few large ones are best. An update allocates only what it needs.
 _HEAP_BYTES = 256_000_000
-#: So many terms, and their frequencies, are held: questions share most of their words.
-_MOST_HELD = 65_536
+#: Frequencies of so many terms are cached: questions share most of their words.
+_MOST_CACHED = 65_536
 _MANIFEST = "manifest.json"
 _VERSION = 5
 #: Tantivy's list of segments.
@@ -61,10 +61,10 @@ class LexicalRow(NamedTuple):
 
 
 def lexical_schema(*, positions: bool) -> tantivy.Schema:
-    """Return the fields of a row: its number, how many terms, terms and facts."""
+    """Return the fields of a document: row, number of terms, terms and facts."""
     option: Literal["position", "freq"] = "position" if positions else "freq"
     builder = tantivy.SchemaBuilder()
-    # Signed: deleting by a term of an unsigned field finds nothing, without an error.
+    # Signed: deleting by a term of an unsigned field silently finds nothing.
     builder.add_integer_field("row", indexed=True, fast=True)
     builder.add_integer_field("length", fast=True)
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
@@ -75,33 +75,39 @@ def lexical_schema(*, positions: bool) -> tantivy.Schema:
 class LexicalIndex:
     """BM25 (k1 = 1.2) over space-joined terms, one document per row.
 
-    b is .75, or more where the corpus says so itself: see :mod:`hebbgraph.formulas.length`.
+    b is .75, or more if the corpus calls for it: see :mod:`hebbgraph.formulas.length`.
 
     Parameters
     ----------
     directory : Path, optional
         None keeps it in memory.
     positions : bool
-        Whether the positions of terms are stored. Without, the index does not reveal the
+        Whether the positions of terms are stored. Without them the index does not reveal the
         order of words, and phrases are looked up as bags of terms.
+
+    Attributes
+    ----------
+    commit : Commit
+        The commit of the truth that the index represents.
+    lengths : LengthTrial
+        What was measured of long texts.
+    damage : str or None
+        Why the files found at opening were discarded, if they were.
     """
 
     def __init__(self, directory: Path | None, *, positions: bool = True) -> None:
         self._positions = positions
         self._schema = lexical_schema(positions=positions)
         self._directory = directory
-        # Asked for at each recall, and joining paths takes longer than asking.
+        # Each recall looks for it, and joining paths takes longer than that.
         self._manifest_name = None if directory is None else str(directory / _MANIFEST)
-        #: The commit of the truth that it represents.
         self.commit = NOTHING
-        #: What is known of its long passages.
         self.lengths = LengthTrial()
-        #: Why the index found there was discarded, if it was.
-        self.damage = None if directory is None else self._prepared(directory)
+        self.damage = None if directory is None else self._prepare(directory)
         with translated(directory, writing=True):
             path = None if directory is None else str(directory)
             self._index = tantivy.Index(self._schema, path=path)
-        # Manually, as a thread watching the directory may read a file while it is removed.
+        # Manual: a thread watching the directory may read a file while it is removed.
         with translated(directory):
             self._index.config_reader(reload_policy="manual")
             self._reload()
@@ -110,12 +116,12 @@ class LexicalIndex:
     def _reload(self) -> None:
         self._index.reload()
         self._searcher = self._index.searcher()
-        #: How many rows have a term, by that searcher.
+        #: The searcher, and its document frequencies.
         self._frequencies: tuple[tantivy.Searcher, dict[str, int]] = self._searcher, {}
 
     @staticmethod
-    def _prepared(directory: Path) -> str | None:
-        """Clear a folder unless it is what its manifest says; return what is wrong with it."""
+    def _prepare(directory: Path) -> str | None:
+        """Clear a folder unless it matches its manifest; return what is wrong with it."""
         make_way(directory / _MANIFEST)
         damage = None
         try:
@@ -132,12 +138,12 @@ class LexicalIndex:
 
     @staticmethod
     def discard(directory: Path) -> None:
-        """Let the next process that opens it start from nothing."""
+        """Make the next process that opens the folder start from nothing."""
         remove(directory / _MANIFEST)
 
     @classmethod
     def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:
-        """Open a private copy, for a directory in which Tantivy cannot place its locks."""
+        """Open a private copy of a directory where Tantivy cannot place its locks."""
         try:
             copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
         except OSError as error:
@@ -155,12 +161,12 @@ class LexicalIndex:
 
     @property
     def directory(self) -> Path | None:
-        """Where its files lie; None in memory."""
+        """The folder of its files; None if it is in memory."""
         return self._directory
 
     @property
     def is_there(self) -> bool:
-        """Whether its folder still exists; open files can be read without it."""
+        """Whether its folder still exists; files that are open can be read without it."""
         return self._manifest_name is None or os.path.exists(self._manifest_name)
 
     def refresh(self, *, alone: bool = False) -> Commit:
@@ -169,9 +175,9 @@ class LexicalIndex:
         Parameters
         ----------
         alone : bool
-            Whether the caller holds the lock on the folder. Nobody writes then, so if the
-            files do not match the manifest, they are of no commit (NEVER), and an update has
-            to replace everything.
+            Whether the caller holds the lock on the folder, so no other process writes. If the
+            files do not match the manifest, they are of no commit (NEVER), and an update must
+            replace everything.
         """
         if self._directory is None:
             return self.commit
@@ -184,7 +190,7 @@ class LexicalIndex:
         self.commit = commit
         if alone and manifest is None:
             return NEVER if len(self) else NOTHING
-        if alone and manifest is not None and not _lists(self._directory, manifest):
+        if alone and manifest is not None and not _has_segments_of(manifest, self._directory):
             return NEVER
         return commit
 
@@ -199,6 +205,9 @@ class LexicalIndex:
     ) -> None:
         """Remove and add rows, and record the result; an error changes nothing.
 
+        The caller holds the lock on the folder. The writer lives for one update only, so no
+        process locks out another.
+
         Parameters
         ----------
         commit : Commit
@@ -206,15 +215,10 @@ class LexicalIndex:
         removed : iterable of int
         added : iterable of LexicalRow
         rewrite : bool
-            Replace everything by what is added, in one step: until then readers see what
-            was there, and a process that dies leaves it intact.
+            Replace everything by the added rows, in one step: until then readers see the former
+            rows, and a process that dies leaves them intact.
         heap_bytes : int
-            So much is held before a segment is written.
-
-        Notes
-        -----
-        The caller holds the lock on the folder. A writer lives for one update only, so
-        that no process locks another out.
+            The size of the buffer before a segment is written.
         """
         with translated(self._directory, writing=True):
             self._update(commit, removed, added, rewrite=rewrite, heap_bytes=heap_bytes)
@@ -230,11 +234,11 @@ class LexicalIndex:
         heap_bytes: int,
     ) -> None:
         writer = self._index.writer(heap_bytes, 1)
-        # A row may exist already, left by an update that was killed before its manifest.
+        # A row may exist: an update may have been killed before it wrote its manifest.
         may_exist = len(self) > 0 and not rewrite
         try:
             if self._directory is not None:
-                # What a killed update left: its file names may be needed again.
+                # File names that a killed update left may be needed again.
                 writer.garbage_collect_files()
             if rewrite:
                 writer.delete_all_documents()
@@ -251,18 +255,18 @@ class LexicalIndex:
                     document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
-            # Merging may take long, and a kill meanwhile must not cost the whole index. If a
-            # merge ends right now, the files change; the manifest below records that.
+            # Merging may take long, and a kill meanwhile must not cost the whole index. If a merge
+            # ends at this moment, the files change, and the manifest below records them.
             with contextlib.suppress(OSError, ValueError):
                 self._record(commit)
             if rewrite:
                 self._reload()  # releases the former files
                 writer.garbage_collect_files()
         except BaseException:
-            for put_away in (writer.rollback, writer.wait_merging_threads):
+            for clean_up in (writer.rollback, writer.wait_merging_threads):
                 try:
-                    put_away()
-                except BaseException as error:  # it is the writer that failed
+                    clean_up()
+                except BaseException as error:  # the writer itself may have failed
                     if not (isinstance(error, ValueError) or is_panic(error)):
                         raise
             raise
@@ -275,7 +279,7 @@ class LexicalIndex:
             record_segments(self._directory, commit, self.lengths)
 
     def note_lengths(self, lengths: LengthTrial) -> None:
-        """Keep what was measured of long passages; the caller holds the lock on the folder."""
+        """Save what was measured of long texts; the caller holds the lock on the folder."""
         self.lengths = lengths
         self._record(self.commit)
 
@@ -292,12 +296,12 @@ class LexicalIndex:
         Parameters
         ----------
         terms : iterable of str, or mapping of str to float
-            Each counts once, or as often as the mapping says.
+            Each counts once, or as much as the mapping says.
         limit : int
         only : sequence of int, optional
-            Search only these rows; scores are the same as without.
+            Search only these rows; their scores do not change.
         facts : iterable of str, optional
-            Search only rows with one of these; scores are the same as without.
+            Search only rows with one of these facts; their scores do not change.
 
         Returns
         -------
@@ -308,16 +312,16 @@ class LexicalIndex:
         if query is None or limit <= 0:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
         if only is not None:
-            query = self._among(query, "row", [int(row) for row in only])
+            query = self._restricted(query, "row", [int(row) for row in only])
         if facts is not None:
-            query = self._among(query, "facts", list(facts))
+            query = self._restricted(query, "facts", list(facts))
         with translated(self._directory):
             return self._rows(query, limit, b=self.lengths.b)
 
     def _rows(
         self, query: tantivy.Query, limit: int | None = None, *, b: float = B
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows of the best hits and their scores; all of them by default."""
+        """Return rows and scores of the best hits, by default of all."""
         searcher = self._searcher
         hits = searcher.search(query, limit or max(searcher.num_docs, 1), count=False).hits
         if not hits:
@@ -328,17 +332,17 @@ class LexicalIndex:
         if b == B:
             return rows, bm25
         lengths = np.array(searcher.fast_field_values("length", list(addresses)), np.float64)
-        changed = np.asarray(renormalized(bm25, lengths, self.lengths.average, b), np.float64)
-        order = np.argsort(-changed, kind="stable")
-        return rows[order], changed[order]
+        bm25 = np.asarray(renormalized(bm25, lengths, self.lengths.average, b), np.float64)
+        order = np.argsort(-bm25, kind="stable")
+        return rows[order], bm25[order]
 
-    def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
-        """Restrict a query to documents with one of some values, keeping scores."""
-        these = tantivy.Query.term_set_query(self._schema, field, values)
+    def _restricted(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
+        """Restrict a query to documents with one of some values, without changing scores."""
+        allowed = tantivy.Query.term_set_query(self._schema, field, values)
         return tantivy.Query.boolean_query(
             [
                 (tantivy.Occur.Must, query),
-                (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)),
+                (tantivy.Occur.Must, tantivy.Query.const_score_query(allowed, 0.0)),
             ]
         )
 
@@ -353,18 +357,18 @@ class LexicalIndex:
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
     def rows_with_phrase(self, terms: Sequence[str], limit: int | None = None) -> IntArray:
-        """Return the rows in which the terms follow each other, in no order.
+        """Return the rows in which the terms follow each other, at most ``limit``, in any order.
 
-        Without positions, the rows that contain all of them. At most ``limit``, if it is given.
+        Without positions, return the rows that contain all of the terms.
         """
         if len(terms) == 1:
             query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
         elif not self._positions:
-            each = (
+            parts = (
                 tantivy.Query.term_query(self._schema, "terms", term, "basic")
                 for term in dict.fromkeys(terms)
             )
-            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, one) for one in each])
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in parts])
         else:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
         with translated(self._directory):
@@ -372,17 +376,17 @@ class LexicalIndex:
 
     def document_frequency(self, term: str) -> int:
         """Return the number of rows with a term, including rows deleted since the last merge."""
-        searcher, held = self._frequencies
-        if (known := held.get(term)) is not None:
-            return known
-        try:  # a dozen times a recall: a context manager would take longer than the answer
-            found = searcher.doc_freq("terms", term)
+        searcher, cache = self._frequencies
+        if (cached := cache.get(term)) is not None:
+            return cached
+        try:  # a recall asks a dozen times, and a context manager would take longer than that
+            frequency = searcher.doc_freq("terms", term)
         except BaseException as error:
             with translated(self._directory):
                 raise error from None
-        if len(held) < _MOST_HELD:
-            held[term] = found
-        return found
+        if len(cache) < _MOST_CACHED:
+            cache[term] = frequency
+        return frequency
 
     def rows(self) -> IntArray:
         """Return all rows, ascending."""
@@ -394,19 +398,19 @@ class LexicalIndex:
 
 
 def record_segments(directory: Path, commit: Commit, lengths: Sequence[float] = ()) -> None:
-    """Write the manifest of an index; files of segments never change."""
+    """Write the manifest of an index; only checksums of new files are computed."""
     try:
-        before = _manifest_in(directory)
+        former = _manifest_in(directory)
     except DamagedPartError:
-        before = None
-    known = {} if before is None else before.files
+        former = None
+    known = {} if former is None else former.files  # files of segments never change
     known.pop(_META, None)
     facts = {"commit": list(commit), "lengths": list(lengths)}
     Manifest.of(facts, segment_files(directory), known).write(directory / _MANIFEST, _VERSION)
 
 
 def segment_files(directory: Path) -> list[Path]:
-    """Return Tantivy's list of segments and the files of these."""
+    """Return Tantivy's list of segments, and the files of the segments."""
     segments = json.loads((directory / _META).read_bytes())["segments"]
     prefixes = {segment["segment_id"].replace("-", "") for segment in segments}
     files = [path for path in sorted(directory.iterdir()) if path.name.split(".")[0] in prefixes]
@@ -414,7 +418,7 @@ def segment_files(directory: Path) -> list[Path]:
 
 
 def check_segments(directory: Path) -> None:
-    """Raise DamagedPartError unless an index is what its manifest says."""
+    """Raise DamagedPartError unless an index matches its manifest."""
     if directory.is_dir() and (manifest := _manifest_in(directory)) is not None:
         manifest.check(directory)
 
@@ -423,8 +427,8 @@ def _manifest_in(directory: Path) -> Manifest | None:
     return Manifest.read(directory / _MANIFEST, _VERSION)
 
 
-def _lists(directory: Path, manifest: Manifest) -> bool:
-    """Return whether Tantivy's list of segments is that of a manifest."""
+def _has_segments_of(manifest: Manifest, directory: Path) -> bool:
+    """Return whether a folder's list of segments is that of a manifest."""
     try:
         return file_checksum(directory / _META) == manifest.files[_META][1]
     except OSError as error:

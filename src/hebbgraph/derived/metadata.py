@@ -1,7 +1,7 @@
-"""Metadata by field, which filters are evaluated on.
+"""Metadata by field, for filters.
 
-Only fields that some filter has named are read from the truth. A field holds its distinct
-values and a code per chunk, so a predicate is called once per value.
+Only fields that some filter has named are read from the truth. A field has its distinct values and
+a code per chunk, so a predicate is called once per value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_FACTS = 128
 
 
 class _Field:
-    """One field: its distinct values, and the code of the value of each slot."""
+    """One field: its distinct values, and the code of each slot's value."""
 
     def __init__(self) -> None:
         self.values: list[Any] = [MISSING]
@@ -40,7 +40,7 @@ class _Field:
     def encode(self, value: Any) -> int:
         if value is MISSING:
             return 0
-        # As JSON text: lists and objects have no hash, and true is not 1.
+        # JSON text: lists and objects have no hash, and true is not 1.
         key = json.dumps(value, sort_keys=True)
         code = self._codes_by_value.setdefault(key, len(self.values))
         if code == len(self.values):
@@ -72,16 +72,16 @@ class MetadataFields:
         """Return for each slot whether the predicate holds for its value."""
         if field == "$colony" and self._colony_of is not None:
             numbers, codes = np.unique(self._colony_of(), return_inverse=True)
-            found = [predicate(MISSING if one < 0 else one) for one in numbers.tolist()]
-            return np.array(found, dtype=np.bool_)[codes]
+            passing = [predicate(MISSING if n < 0 else n) for n in numbers.tolist()]
+            return np.array(passing, dtype=np.bool_)[codes]
         if field == "$stale":
             stale = self._stale()
             if stale is None:
                 stale = np.zeros(self.graph.n_slots, dtype=np.bool_)
             return np.where(stale, predicate(True), predicate(False))
-        held = self._field(field)
-        holds = np.fromiter((predicate(value) for value in held.values), np.bool_, len(held.values))
-        mask: NDArray[np.bool_] = holds[held.codes.view]
+        column = self._field(field)
+        passes = np.fromiter(map(predicate, column.values), np.bool_, len(column.values))
+        mask: NDArray[np.bool_] = passes[column.codes.view]
         return mask
 
     def cover(self, field: str, predicate: Predicate) -> Cover | None:
@@ -91,28 +91,29 @@ class MetadataFields:
         """
         if "." in field or (field.startswith("$") and field != DOCUMENT):
             return None
-        held = self._field(field)
-        holding = [code for code, value in enumerate(held.values) if predicate(value)]
-        values = [held.values[code] for code in holding]
+        column = self._field(field)
+        passing = [code for code, value in enumerate(column.values) if predicate(value)]
+        values = [column.values[code] for code in passing]
         if len(values) > _MAX_FACTS or not all(map(is_plain, values)):
             return None
-        counts = np.bincount(held.codes.view, minlength=len(held.values))
-        return Cover(frozenset(fact(field, value) for value in values), int(counts[holding].sum()))
+        counts = np.bincount(column.codes.view, minlength=len(column.values))
+        return Cover(frozenset(fact(field, value) for value in values), int(counts[passing].sum()))
 
     def _field(self, field: str) -> _Field:
-        held = self._fields.setdefault(field, _Field())
+        """Return a field, read up to the last slot."""
+        column = self._fields.setdefault(field, _Field())
         self._fields.move_to_end(field)
         while len(self._fields) > _MAX_FIELDS:
             self._fields.popitem(last=False)
-        start, end = len(held.codes), self.graph.n_slots
+        start, end = len(column.codes), self.graph.n_slots
         if start < end:
             rows = self.graph.rows[start:end]
             codes = np.zeros(end - start, dtype=np.int32)
             for row, id_, document_id, metadata in self._truth.metadata(rows):
                 value = _read(field, id_, document_id, metadata)
-                codes[np.searchsorted(rows, row)] = held.encode(value)
-            held.codes.extend(codes)
-        return held
+                codes[np.searchsorted(rows, row)] = column.encode(value)
+            column.codes.extend(codes)
+        return column
 
 
 def _read(field: str, id_: str, document_id: str | None, metadata: str) -> Any:

@@ -1,8 +1,7 @@
-"""When chunks hold, what follows which, and what is stale: by dates, versions and ``supersedes``.
+"""When chunks hold, which chunk follows which, and what is stale.
 
-What people said is outdated counts as ``supersedes`` does.
-
-Read from the truth for chunks that say something about time; an index without any costs one
+Dates, versions and ``supersedes`` say so, and so do people who call a chunk outdated. They are
+read from the truth for chunks that say something about time; an index without any costs one
 look-up per change. Moments are microseconds since 1970, so comparisons are exact.
 """
 
@@ -31,7 +30,7 @@ __all__ = ["Replaced", "Timeline", "Timelines"]
 Replaced: TypeAlias = tuple[str, str, str]
 """Id of a chunk, the hash of its text, and the id of the chunk that holds in its place."""
 
-#: More dated chunks of one title than this are no events of one subject.
+#: If more dated chunks share a title, they are no events of one subject.
 _LARGEST_SUBJECT = 50
 _NO_TITLE = 0
 
@@ -41,98 +40,74 @@ class Timelines:
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
-        self._graph: TagGraph | None = None
         self._state = (-1, 0)
+        self._taught: Collection[Replaced] = ()
+        self._timeline: Timeline | None = None
+        self._reset(None)
+
+    def _reset(self, graph: TagGraph | None) -> None:
+        self._graph = graph
+        # Per slot, once a chunk says something about time.
         self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
         self._titles = GrowableArray(np.int64)
+        #: Versions, and chunks that supersede others, by slot.
         self._linked: list[tuple[int, Dated]] = []
-        #: How many slots were read, and whether any of them says something about time.
-        self._n_read, self._dated = 0, False
-        self._taught: Collection[Replaced] = ()
-        self._now: Timeline | None = None
+        self._n_read, self._is_dated = 0, False
 
     def at(self, graph: TagGraph, taught: Collection[Replaced] = ()) -> Timeline | None:
         """Return the timeline of a graph's chunks; None if nothing is said about time.
 
         The caller holds the graph. ``taught`` is what people said of chunks, the latest last.
         """
-        is_known = self._graph is graph and self._state == graph.state
-        if is_known and self._taught == taught:
-            return self._now
+        if self._graph is graph and self._state == graph.state and self._taught == taught:
+            return self._timeline
         if self._graph is not graph:
-            self._graph = graph
-            self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
-            self._titles, self._linked = GrowableArray(np.int64), []
-            self._n_read, self._dated = 0, False
+            self._reset(graph)
         self._read(graph)
         self._state, self._taught = graph.state, taught
-        self._now = self._made(graph) if self._dated or taught else None
-        return self._now
+        self._timeline = self._make(graph) if self._is_dated or taught else None
+        return self._timeline
 
     def _read(self, graph: TagGraph) -> None:
+        """Read the dates of slots that were not read yet."""
         start, stop = self._n_read, graph.n_slots
         if start == stop:
             return
         rows = graph.rows
-        found: list[tuple[int, Dated]] = []
-        for one in self._truth.dated(int(rows[start - 1]) if start else -1, int(rows[stop - 1])):
-            slot = int(np.searchsorted(rows, one.row))
-            if slot < stop and rows[slot] == one.row:  # else not of this generation
-                found.append((slot, one))
-        self._n_read, self._dated = stop, self._dated or bool(found)
-        if not self._dated:
-            return  # and nothing has to be held for each chunk
-        first = len(self._begins)
-        begins = np.full(stop - first, FIRST, dtype=np.int64)
-        ends = np.full(stop - first, LAST, dtype=np.int64)
-        titles = np.full(stop - first, _NO_TITLE, dtype=np.int64)
-        for slot, one in found:
-            at = slot - first
-            if one.valid_from is not None:
-                begins[at] = microseconds(one.valid_from)
-            if one.valid_until is not None:
-                ends[at] = microseconds(one.valid_until)
-            if one.title and one.valid_from is not None:
-                titles[at] = crc32(" ".join(one.title.casefold().split()).encode()) + 1
-            if one.version_of is not None or one.supersedes:
-                self._linked.append((slot, one))
-        self._begins.extend(begins)
-        self._ends.extend(ends)
-        self._titles.extend(titles)
+        dated: list[tuple[int, Dated]] = []
+        for chunk in self._truth.dated(int(rows[start - 1]) if start else -1, int(rows[stop - 1])):
+            slot = int(np.searchsorted(rows, chunk.row))
+            if slot < stop and rows[slot] == chunk.row:  # else of a later generation
+                dated.append((slot, chunk))
+        self._n_read, self._is_dated = stop, self._is_dated or bool(dated)
+        if not self._is_dated:
+            return
+        self._extend(stop)
+        begins, ends, titles = self._begins.view, self._ends.view, self._titles.view
+        for slot, chunk in dated:
+            if chunk.valid_from is not None:
+                begins[slot] = microseconds(chunk.valid_from)
+            if chunk.valid_until is not None:
+                ends[slot] = microseconds(chunk.valid_until)
+            if chunk.title and chunk.valid_from is not None:
+                titles[slot] = crc32(" ".join(chunk.title.casefold().split()).encode()) + 1
+            if chunk.version_of is not None or chunk.supersedes:
+                self._linked.append((slot, chunk))
 
-    def _made(self, graph: TagGraph) -> Timeline:
-        if not self._dated:
-            self._begins.extend(np.full(graph.n_slots - len(self._begins), FIRST))
-            self._ends.extend(np.full(graph.n_slots - len(self._ends), LAST))
-            self._titles.extend(np.full(graph.n_slots - len(self._titles), _NO_TITLE))
+    def _extend(self, n_slots: int) -> None:
+        """Extend the arrays to so many slots, without dates."""
+        arrays = (self._begins, FIRST), (self._ends, LAST), (self._titles, _NO_TITLE)
+        for array, value in arrays:
+            array.extend(np.full(n_slots - len(array), value, dtype=np.int64))
+
+    def _make(self, graph: TagGraph) -> Timeline:
+        self._extend(graph.n_slots)
         begins, ends = self._begins.view.copy(), self._ends.view.copy()
-        alive = graph.alive
-        # Those of a step that is under way are not alive yet: they stay for the next time.
-        linked = [(slot, one) for slot, one in self._linked if alive[slot]]
-        edges: list[tuple[int, int]] = []
-        by_latest: dict[tuple[int, int], int] = {}
-        if linked:
-            slot_of = self._slots_by_id(graph, linked)
-            now = microseconds(datetime.now(UTC))
-            for chain in _chains(linked, slot_of):
-                *former, newest = chain
-                if begins[newest] == FIRST and ends[newest] == LAST:
-                    # Without dates, it took their place when it was written, which has been: a
-                    # later end was noted while some clock was ahead.
-                    ends[former] = np.minimum(ends[former], now)
-                for older, newer in pairwise(chain):
-                    if begins[newer] == FIRST and ends[older] < LAST:
-                        begins[newer] = ends[older]
-                    elif begins[newer] == FIRST and ends[newer] < LAST:
-                        # When one gave way to the other is unknown: by then at the latest.
-                        ends[older] = ends[newer]
-                        by_latest[older, newer] = int(ends[newer])
-                    edges.append((older, newer))
-            for slot, one in linked:
-                targets = self._targets(graph, one.supersedes, slot_of)
-                edges += ((target, slot) for target in targets if target != slot)
+        # Chunks of an unfinished step are not alive yet; the next call sees them.
+        linked = [(slot, chunk) for slot, chunk in self._linked if graph.alive[slot]]
+        edges, latest = self._stated_edges(graph, linked, begins, ends)
         edges, circular = without_circles(edges)
-        taught = self._edges_taught(graph)
+        taught = self._taught_edges(graph)
         edges = latest_edges([*edges, *taught])
         circular = circular.difference(*(edge for edge in taught if circular.issuperset(edge)))
         for older, newer in edges:
@@ -140,65 +115,99 @@ class Timelines:
                 ends[older] = min(ends[older], begins[newer])
         followed: defaultdict[int, list[Succession]] = defaultdict(list)
         for older, newer in dict.fromkeys(edges):
-            since = by_latest.get((older, newer), int(begins[newer]))
+            since = latest.get((older, newer), int(begins[newer]))
             followed[older].append(Succession(newer, since))
         return Timeline(graph, begins, ends, self._titles.view, dict(followed), circular)
 
-    def _edges_taught(self, graph: TagGraph) -> list[tuple[int, int]]:
-        """Return what people said, of chunks that are there and whose text is still the same."""
+    def _stated_edges(
+        self,
+        graph: TagGraph,
+        linked: list[tuple[int, Dated]],
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+    ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
+        """Return edges from older to newer chunks by versions and ``supersedes``.
+
+        Missing begins and ends of versions are filled in. The second result has the latest
+        possible moment of a succession whose moment is unknown.
+        """
+        edges: list[tuple[int, int]] = []
+        latest: dict[tuple[int, int], int] = {}
+        if not linked:
+            return edges, latest
+        targets = {chunk.version_of for _, chunk in linked if chunk.version_of is not None}
+        targets |= {target for _, chunk in linked for target in chunk.supersedes}
+        slots = self._slots_of(graph, self._truth.rows_of(sorted(targets)))
+        now = microseconds(datetime.now(UTC))
+        for chain in _chains(linked, slots):
+            *former, newest = chain
+            if begins[newest] == FIRST and ends[newest] == LAST:
+                # Without dates it took their place when it was written. A later end was written
+                # while some clock was ahead.
+                ends[former] = np.minimum(ends[former], now)
+            for older, newer in pairwise(chain):
+                if begins[newer] == FIRST and ends[older] < LAST:
+                    begins[newer] = ends[older]
+                elif begins[newer] == FIRST and ends[newer] < LAST:
+                    ends[older] = ends[newer]
+                    latest[older, newer] = int(ends[newer])
+                edges.append((older, newer))
+        for slot, chunk in linked:
+            superseded = self._superseded(graph, chunk.supersedes, slots)
+            edges += ((older, slot) for older in superseded if older != slot)
+        return edges, latest
+
+    def _taught_edges(self, graph: TagGraph) -> list[tuple[int, int]]:
+        """Return what people said of chunks that exist and whose text has not changed."""
         if not self._taught:
             return []
-        rows = self._truth.rows_of(
-            sorted({id_ for old, _, new in self._taught for id_ in (old, new)})
-        )
+        ids = {id_ for old, _, new in self._taught for id_ in (old, new)}
+        rows = self._truth.rows_of(sorted(ids))
         hashes = self._truth.text_hashes(
             sorted({rows[old] for old, *_ in self._taught if old in rows})
         )
-        slots = {
-            id_: slot
-            for id_, row in rows.items()
-            for slot in graph.slots_of(np.array([row])).tolist()
-        }
+        slots = self._slots_of(graph, rows)
         return [
             (slots[old], slots[new])
             for old, text_hash, new in self._taught
             if old in slots and new in slots and hashes.get(rows[old]) == text_hash
         ]
 
-    def _slots_by_id(self, graph: TagGraph, linked: Iterable[tuple[int, Dated]]) -> dict[str, int]:
-        wanted = {one.version_of for _, one in linked if one.version_of is not None}
-        wanted |= {target for _, one in linked for target in one.supersedes}
-        found: dict[str, int] = {}
-        for id_, row in self._truth.rows_of(sorted(wanted)).items():
-            found.update((id_, slot) for slot in graph.slots_of(np.array([row])).tolist())
-        return found
+    @staticmethod
+    def _slots_of(graph: TagGraph, rows: Mapping[str, int]) -> dict[str, int]:
+        return {
+            id_: slot
+            for id_, row in rows.items()
+            for slot in graph.slots_of(np.array([row])).tolist()
+        }
 
-    def _targets(
-        self, graph: TagGraph, supersedes: Iterable[str], slot_of: Mapping[str, int]
+    @staticmethod
+    def _superseded(
+        graph: TagGraph, supersedes: Iterable[str], slots: Mapping[str, int]
     ) -> list[int]:
-        """Return the chunks that have one of these ids, or addresses."""
-        found: list[int] = []
+        """Return the chunks that have one of some ids or addresses."""
+        superseded: list[int] = []
         for target in supersedes:
-            if (slot := slot_of.get(target)) is not None:
-                found.append(slot)
+            if (slot := slots.get(target)) is not None:
+                superseded.append(slot)
                 continue
             number = graph.phrases.number(next(iter(link_keys([target])), ""))
             if number is not None:
                 _, chunks, entitles = graph.chunks_of(np.array([number], dtype=np.int64))
-                found += chunks[entitles].tolist()
-        return found
+                superseded += chunks[entitles].tolist()
+        return superseded
 
 
-def _chains(linked: Iterable[tuple[int, Dated]], slot_of: Mapping[str, int]) -> list[list[int]]:
-    """Return the versions of each chunk, oldest first; the one that bears the id is the newest."""
+def _chains(linked: Iterable[tuple[int, Dated]], slots: Mapping[str, int]) -> list[list[int]]:
+    """Return the versions of each chunk, oldest first; the newest has the chunk's id."""
     old: defaultdict[str, list[tuple[tuple[int, int], int]]] = defaultdict(list)
-    for slot, one in linked:
-        if one.version_of is not None:
-            old[one.version_of].append((order_of(one.valid_from, one.valid_until), slot))
+    for slot, chunk in linked:
+        if chunk.version_of is not None:
+            old[chunk.version_of].append((order_of(chunk.valid_from, chunk.valid_until), slot))
     chains = []
     for subject, versions in old.items():
         chain = [slot for _, slot in sorted(versions)]
-        if (newest := slot_of.get(subject)) is not None:
+        if (newest := slots.get(subject)) is not None:
             chain.append(newest)
         chains.append(chain)
     return chains
@@ -210,9 +219,9 @@ class Timeline:
     Attributes
     ----------
     begins, ends : ndarray of int64, shape (n_slots,)
-        A chunk holds from an instant on and before another.
+        A chunk holds in ``[begin, end)``.
     circular : set of int
-        Chunks that say of one another, in a circle, that they supersede; that is ignored.
+        Chunks that supersede each other in a circle, which is ignored.
     """
 
     def __init__(
@@ -231,9 +240,9 @@ class Timeline:
         self.circular = circular
         self._neighbours: defaultdict[int, set[int]] = defaultdict(set)
         for older, successions in followed.items():
-            for one in successions:
-                self._neighbours[older].add(one.slot)
-                self._neighbours[one.slot].add(older)
+            for succession in successions:
+                self._neighbours[older].add(succession.slot)
+                self._neighbours[succession.slot].add(older)
 
     def holding(self, moment: int) -> BoolArray:
         """Return which chunks hold at a moment; one without dates always does."""
@@ -250,45 +259,45 @@ class Timeline:
         """Return which chunks have ended, or are superseded, at a moment."""
         stale: BoolArray = self.ends <= moment
         for older, successions in self._followed.items():
-            if any(one.since <= moment for one in successions):
+            if any(succession.since <= moment for succession in successions):
                 stale[older] = True
         return stale
 
     def since_when_stale(self, slot: int, moment: int) -> int | None:
         """Return since when a chunk is stale (``FIRST``: unknown); None if it holds."""
         ended = int(self.ends[slot]) if self.ends[slot] <= moment else None
-        since = [one.since for one in self._followed.get(slot, ()) if one.since <= moment]
-        if ended is None and not since:
+        moments = [s.since for s in self._followed.get(slot, ()) if s.since <= moment]
+        if ended is not None:
+            moments.append(ended)
+        if not moments:
             return None
-        known = [one for one in (ended, *since) if one is not None and one > FIRST]
-        return min(known, default=FIRST)
+        return min((since for since in moments if since > FIRST), default=FIRST)
 
     def replaced_by(self, slot: int, moment: int) -> list[int]:
-        """Return the chunks that stand in the place of one at a moment, ascending."""
+        """Return the last successors of a chunk at a moment, ascending."""
         last: set[int] = set()
         seen, waiting = {slot}, [slot]
         while waiting:
-            one = waiting.pop()
-            followers = [
-                next_.slot for next_ in self._followed.get(one, ()) if next_.since <= moment
-            ]
-            if not followers and one != slot:
-                last.add(one)
-            waiting += (next_ for next_ in followers if next_ not in seen)
+            current = waiting.pop()
+            followers = [s.slot for s in self._followed.get(current, ()) if s.since <= moment]
+            if not followers and current != slot:
+                last.add(current)
+            waiting += (follower for follower in followers if follower not in seen)
             seen.update(followers)
         return sorted(last)
 
     def subject(self, slot: int) -> list[int]:
         """Return the versions and events of a chunk's subject, itself included, ascending.
 
-        Versions of one chunk, what supersedes what, and dated chunks of one title.
+        These are versions of one chunk, chunks that supersede each other, and dated chunks of one
+        title.
         """
         seen, waiting = {slot}, [slot]
         while waiting:
             near = self._neighbours.get(waiting.pop(), set()) - seen
             seen |= near
             waiting += near
-        for title in {int(self._titles[one]) for one in seen} - {_NO_TITLE}:
+        for title in {int(self._titles[member]) for member in seen} - {_NO_TITLE}:
             same = np.flatnonzero((self._titles == title) & self._graph.alive)
             if len(same) <= _LARGEST_SUBJECT:
                 seen.update(same.tolist())

@@ -1,8 +1,8 @@
 """Names of one thing in several languages, by the vectors of the names.
 
-A multilingual embedder places "Heron Bridge" and "Reiherbrücke" near each other, once what it says
-about their languages is taken away (:mod:`hebbgraph.formulas.languages`). Titles are joined so by
-alias edges, and a question in one language finds the titles that it names in another.
+A multilingual embedder places "Heron Bridge" and "Reiherbrücke" near each other once their
+languages are removed from the vectors (:mod:`hebbgraph.formulas.languages`). Alias edges join such
+titles, and a question in one language finds titles in another.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from hebbgraph.text.tokens import phrase_key, tokenize
 
 __all__ = ["SaidNames", "Translations", "possible_names"]
 
-#: The least cosine of names without their languages. Of what questions were found to name, three
-#: in four are right; a wrong one is one cue among others. Of 31 edges between titles, 28 are,
-#: and 49 of 64 if .4 were enough for these (``docs/languages.md``).
+#: The least cosine of names without their languages. Three in four names found in questions are
+#: right; a wrong one is one cue among others. Of 31 edges between titles, 28 are right; with .4 as
+#: the least cosine it would be 49 of 64 (``docs/languages.md``).
 _LEAST, _LEAST_OF_TITLES = 0.4, 0.5
 _MARGIN = 0.05
 
@@ -42,7 +42,7 @@ _LANGUAGE_OF_SCRIPT = {"cyrillic": "russian", "devanagari": "hindi"}
 
 
 class SaidNames(NamedTuple):
-    """What a question may name, and the unit vectors of that, shape (n, dimension)."""
+    """Names that a question may contain, and their unit vectors, shape (n, dimension)."""
 
     language: str
     names: list[str]
@@ -50,7 +50,7 @@ class SaidNames(NamedTuple):
 
 
 class _Titles(NamedTuple):
-    """Each title once for every language of its chunks."""
+    """Titles, each once for every language of its chunks."""
 
     tags: IntArray
     languages: IntArray
@@ -59,7 +59,7 @@ class _Titles(NamedTuple):
 
 
 class Translations:
-    """Finds the titles that stand for one thing in several languages.
+    """Finds titles that name one thing in several languages.
 
     Parameters
     ----------
@@ -74,26 +74,29 @@ class Translations:
         self._languages = languages
         self._embed = embed
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._of: tuple[TagGraph, int] | None = None
+        #: The graph and generation that the titles were read from.
+        self._source: tuple[TagGraph, int] | None = None
         self._titles: _Titles | None = None
 
     def said(self, question: str) -> SaidNames | None:
-        """Embed what a question may name; hold nothing meanwhile. None if that is nothing."""
+        """Embed the names in a question; None if there are none. The caller holds no lock."""
         language = language_of(question)
         names = possible_names(question, language) if language else []
         vectors = self._embed(names) if names else None
         return None if vectors is None else SaidNames(language, names, vectors)
 
     def cues(self, graph: TagGraph, said: SaidNames) -> list[int]:
-        """Return the titles that a question names abroad; the caller holds the graph."""
-        titles = self._known(graph)
+        """Return the titles in other languages that a question names.
+
+        The caller holds the graph.
+        """
+        titles = self._titles_of(graph)
         if titles is None:
             return []
-        own = self._languages.number(said.language)
-        of_names = np.full(len(said.names), own)
+        languages = np.full(len(said.names), self._languages.number(said.language))
         _, to = counterparts(
-            titles.means.without(said.vectors, of_names),
-            of_names,
+            titles.means.without(said.vectors, languages),
+            languages,
             titles.neutral,
             titles.languages,
             least=_LEAST,
@@ -102,8 +105,8 @@ class Translations:
         return list(dict.fromkeys(titles.tags[to].tolist()))
 
     def pairs(self, graph: TagGraph) -> list[tuple[int, int]]:
-        """Return pairs of tags, the smaller first; the caller holds the graph."""
-        titles = self._known(graph)
+        """Return pairs of titles as tags, the smaller first; the caller holds the graph."""
+        titles = self._titles_of(graph)
         if titles is None:
             return []
         at, to = counterparts(
@@ -117,10 +120,11 @@ class Translations:
         ends = np.sort(np.stack((titles.tags[at], titles.tags[to]), axis=1), axis=1)
         return sorted({(one, other) for one, other in ends.tolist() if one != other})
 
-    def _known(self, graph: TagGraph) -> _Titles | None:
-        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
+    def _titles_of(self, graph: TagGraph) -> _Titles | None:
+        source = self._source
+        if source is None or source[0] is not graph or source[1] != graph.generation:
             self._titles = self._read(graph)
-            self._of = (graph, graph.generation)
+            self._source = (graph, graph.generation)
         return self._titles
 
     def _read(self, graph: TagGraph) -> _Titles | None:
@@ -135,20 +139,20 @@ class Translations:
             return None
         keys = [phrases.keys[tag] for tag in tags.tolist()]
         missing = [key for key in dict.fromkeys(keys) if key not in self._vectors]
-        fresh = self._embed(missing) if missing else ()
-        if fresh is None:
+        embedded = self._embed(missing) if missing else ()
+        if embedded is None:
             return None
-        known = self._vectors | dict(zip(missing, fresh, strict=True))
-        self._vectors = {key: known[key] for key in keys}  # what was deleted goes
+        known = self._vectors | dict(zip(missing, embedded, strict=True))
+        self._vectors = {key: known[key] for key in keys}  # without deleted titles
         vectors = np.stack([known[key] for key in keys])
         means = language_means(vectors, languages, self._languages.n_numbers)
         return _Titles(tags, languages, means.without(vectors, languages), means)
 
 
 def possible_names(question: str, language: str) -> list[str]:
-    """Return the keys of what a question may name: runs of words between function words.
+    """Return the keys of names that a question may contain: runs of words between function words.
 
-    A single word counts with a capital, or where letters have none. Scripts without spaces have
+    A single word counts if it has a capital, or its script has none. Scripts without spaces have
     no runs.
 
     Parameters
@@ -163,20 +167,18 @@ def possible_names(question: str, language: str) -> list[str]:
     ['hollow tide', 'hollow', 'tide']
     """
     function_words = _function_words(_LANGUAGE_OF_SCRIPT.get(language, language))
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for clause in _CLAUSE_END.split(question):
         words = [word.strip("-") for word in _BETWEEN_WORDS.split(clause)]
         words = [word for word in words if word and not any(map(is_unspaced, word))]
-        says_little = [
-            word.isdigit() or function_words.issuperset(tokenize(word)) for word in words
-        ]
+        is_filler = [word.isdigit() or function_words.issuperset(tokenize(word)) for word in words]
         for first in range(len(words)):
             for last in range(min(first + _LONGEST_NAME, len(words)) - 1, first - 1, -1):
-                alone = first == last and words[first].islower()
-                if not (says_little[first] or says_little[last] or alone):
-                    found[phrase_key(" ".join(words[first : last + 1]))] = None
-    found.pop("", None)
-    return list(islice(found, _MOST_NAMES))
+                is_lower_word = first == last and words[first].islower()
+                if not (is_filler[first] or is_filler[last] or is_lower_word):
+                    names[phrase_key(" ".join(words[first : last + 1]))] = None
+    names.pop("", None)
+    return list(islice(names, _MOST_NAMES))
 
 
 @cache

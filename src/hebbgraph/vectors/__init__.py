@@ -1,11 +1,11 @@
-"""The vectors of a namespace and how the nearest ones are found.
+"""The vectors of a namespace, and the search for the nearest ones.
 
 ======================  ==============================================================
 :mod:`.file`            vectors on disk, memory-mapped and shared by all processes
-:mod:`.scattered`       those of them that lie anywhere in it, read together
+:mod:`.scattered`       random access to that file
 :mod:`.table`           rows and their vectors as one matrix; asks a search for candidates
 :mod:`.searches`        a search by name, or a caller's own with its answers checked
-:mod:`.products`        the arithmetic that these share
+:mod:`.products`        inner products and the highest of them
 ======================  ==============================================================
 
 A search implements :class:`hebbgraph.protocols.VectorSearch`. Those named ``quantized`` and ``ivf``

@@ -1,9 +1,9 @@
 """The vectors of a namespace in memory-mapped files.
 
-They are derived and append-only: opening maps them instead of reading every vector from the
-database, all processes of a machine share one copy in the page cache, and new vectors are
-written behind what others have mapped. A manifest names the commit and how much of the files
-counts; it is written last, so that what a killed process appended is ignored.
+They are derived and append-only. Opening maps them instead of reading every vector from the
+database, all processes of a machine share one copy in the page cache, and new vectors are written
+behind those that others have mapped. A manifest, written last, names the commit and how much of
+the files counts: what a killed process appended is ignored.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MANIFEST = "vectors.manifest.json"
 _VERSION = 3
 _BLOCK = 1 << 14  # vectors
 _ROW_BYTES, _NUMBER_BYTES = 8, 4
-#: Up to this size, opening compares the checksum of vectors; ``doctor`` compares larger ones.
+#: Up to this size, opening compares the checksum of vectors. ``doctor`` compares larger ones.
 _MAX_BYTES_TO_CHECK = 256_000_000
 
 
 class VectorFile:
-    """Rows of the truth and their vectors (float32), rows ascending.
+    """Rows of the truth, ascending, and their vectors.
 
-    Writers hold the lock on the folder.
+    Writers must hold the lock on the folder.
 
     Parameters
     ----------
@@ -46,21 +46,21 @@ class VectorFile:
     state : EmbeddingState
         Files of another model are ignored.
     knows : callable
-        Whether a commit led to the present truth; files of any other are ignored. They may
-        be of a later commit than the caller has seen, written by another process.
+        Returns whether a commit led to the present truth; files of other commits are ignored.
+        The commit may be later than the caller's, as another process may have written the files.
 
     Attributes
     ----------
     name : str
-        The name of the files, or empty. Under one name rows are only ever added.
+        The name of the files, or empty. Files of one name only grow.
     rows : ndarray of int64, shape (n,)
     matrix : ndarray of float32, shape (n, dimension)
     scattered : ScatteredVectors or None
-        The same, to be read in no order; None without any.
+        The same for random access; None if there are none.
     last_row : int
         The highest row read so far, with or without a vector.
     problem : str or None
-        What is wrong with files that were ignored, if there are any.
+        Why files were ignored, if any were.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class VectorFile:
         self._state = state
         self._knows = knows
         self.problem: str | None = None
-        self._forget()
+        self._reset()
         self.refresh()
 
-    def _forget(self, problem: str | None = None) -> None:
+    def _reset(self, problem: str | None = None) -> None:
         self.problem = problem
         self.name = ""
         self._checksums = [0, 0]
@@ -84,39 +84,38 @@ class VectorFile:
 
     @staticmethod
     def discard(directory: Path) -> None:
-        """Remove the files, so that the next process starts from nothing."""
+        """Remove the files."""
         remove(directory / MANIFEST)
         _remove(directory, "vectors-*")
 
     def refresh(self) -> None:
         """Map what other processes have appended.
 
-        If :attr:`name` changes, all rows that :attr:`rows` lacks must be read again.
+        If :attr:`name` changes, read all rows that :attr:`rows` lacks again.
         """
         try:
             manifest = Manifest.read(self._directory / MANIFEST, _VERSION)
             if manifest is None or manifest.facts["state"] != list(self._state):
-                return self._forget()
+                return self._reset()
             if not self._knows(Commit(*manifest.facts["commit"])):
-                return self._forget("not of this database")
+                return self._reset("not of this database")
             (size, *_), *_ = files = list(manifest.files.values())
             n, name = size // _ROW_BYTES, Path(next(iter(manifest.files))).stem
             if name != self.name or n < len(self.rows):
-                self._forget()
+                self._reset()
             if n > len(self.rows):
-                self._read_on(name, n, [checksum for _, checksum in files])
+                self._map_more(name, n, [checksum for _, checksum in files])
             self.problem = None
             self.name, self.last_row = name, manifest.facts["last_row"]
         except (OSError, ValueError) as error:
-            is_damage = isinstance(error, DamagedPartError | ValueError)
-            # Others are of the file system, or of the database, when asked for the commit.
-            if not (is_damage or (isinstance(error, OSError) and is_missing(error))):
+            is_damage = isinstance(error, DamagedPartError | ValueError) or is_missing(error)
+            if not is_damage:  # the file system, or the database that knows commits, failed
                 raise
-            self._forget(f"damaged ({error})")
+            self._reset(f"damaged ({error})")
         return None
 
-    def _read_on(self, name: str, n: int, expected: list[int]) -> None:
-        """Map the first n vectors, and check the new ones among them."""
+    def _map_more(self, name: str, n: int, expected: list[int]) -> None:
+        """Map the first n vectors, and verify the new ones among them."""
         known, checksums = len(self.rows), list(self._checksums)
         self._map(name, n)
         checksums[0] = _checksum(self.rows[known:], checksums[0])
@@ -149,12 +148,12 @@ class VectorFile:
         Raises
         ------
         OSError
-            If they cannot be written. Nothing has changed then.
+            If they cannot be written; nothing has changed.
         """
-        if self.name and self._was_written_further():
-            whole = self.rewritten(self.rows, self.matrix, last_row=self.last_row, commit=commit)
-            self.name, self._checksums = whole.name, whole._checksums
-            self.rows, self.matrix, self.scattered = whole.rows, whole.matrix, whole.scattered
+        if self.name and self._is_longer_than_manifest():
+            copy = self.rewritten(self.rows, self.matrix, last_row=self.last_row, commit=commit)
+            self.name, self._checksums = copy.name, copy._checksums
+            self.rows, self.matrix, self.scattered = copy.rows, copy.matrix, copy.scattered
         if not self.name:
             self.discard(self._directory)
         name = self.name or _new_name()
@@ -166,11 +165,11 @@ class VectorFile:
             self._map(name, n)
         self.name, self._checksums, self.last_row = name, checksums, last_row
 
-    def _was_written_further(self) -> bool:
-        """Return whether the files are longer than the manifest says.
+    def _is_longer_than_manifest(self) -> bool:
+        """Return whether the files hold more than the manifest says.
 
-        A killed writer left more; or the manifest was replaced by an older one, and another
-        process may have mapped the rest, which must not be overwritten.
+        The rest must not be overwritten: if an older manifest was put back, another process may
+        have mapped it. Otherwise a killed process left it.
         """
         path = self._directory / f"{self.name}.rows"
         return path.stat().st_size > self.rows.nbytes
@@ -213,8 +212,8 @@ class VectorFile:
     ) -> VectorFile:
         """Replace the files by new ones with these vectors.
 
-        Processes that have mapped the old files continue with them. The manifest names the
-        new ones when they are complete, so an error changes nothing.
+        Processes that have mapped the old files can still read them. The manifest names the new
+        ones when they are complete: an error changes nothing.
         """
         name, checksums = _new_name(), [0, 0]
         try:
@@ -225,14 +224,14 @@ class VectorFile:
         except BaseException:
             _remove(self._directory, f"{name}.*")
             raise
-        _remove(self._directory, "vectors-*", but=name)
+        _remove(self._directory, "vectors-*", except_for=name)
         return VectorFile(self._directory, self._state, self._knows)
 
 
-def _remove(directory: Path, pattern: str, but: str = "") -> None:
+def _remove(directory: Path, pattern: str, except_for: str = "") -> None:
     for path in directory.glob(pattern):
-        if path.stem != but:
-            with contextlib.suppress(OSError):  # mapped by another process, on some systems
+        if path.stem != except_for:
+            with contextlib.suppress(OSError):  # Windows keeps files that are mapped
                 remove(path)
 
 
@@ -240,7 +239,8 @@ def _new_name() -> str:
     return f"vectors-{uuid.uuid4().hex[:12]}"
 
 
-def _checksum(values: NDArray[Any], so_far: int) -> int:
+def _checksum(values: NDArray[Any], checksum: int) -> int:
+    """Continue a CRC-32 over an array."""
     for start in range(0, len(values), _BLOCK):
-        so_far = zlib.crc32(np.ascontiguousarray(values[start : start + _BLOCK]).data, so_far)
-    return so_far
+        checksum = zlib.crc32(np.ascontiguousarray(values[start : start + _BLOCK]).data, checksum)
+    return checksum

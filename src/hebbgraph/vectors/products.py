@@ -1,4 +1,4 @@
-"""The arithmetic of vector search: inner products, top n."""
+"""Inner products, and the highest of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hebbgraph.arrays import FloatArray, IntArray
 
 __all__ = ["highest", "products"]
 
-#: Above this many rows several threads pay. BLAS threads spin while they wait for each other:
-#: on a busy machine a product of one millisecond takes ten.
+#: Above this many rows BLAS threads are worth it. They spin while they wait for each other: on a
+#: busy machine a product of one millisecond takes ten.
 _MANY = 1 << 16
-#: Rows gathered at a time, so that they are still cached when they are read.
+#: Rows that are gathered at a time: they are still in the processor's cache when they are read.
 _BLOCK = 1 << 10
 _GROUPS = 16
 
@@ -20,7 +20,7 @@ _GROUPS = 16
 def products(
     matrix: NDArray[np.float32], vector: NDArray[np.float32], at: IntArray | None = None
 ) -> NDArray[np.float32]:
-    """Return the inner product of a vector with the rows of a matrix, or with those ``at``.
+    """Return the inner products of a vector with the rows of a matrix, or with those at ``at``.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def products(
     ([0.0, 1.0, 0.0], [1.0, 0.0])
     """
     if at is None:
-        found: NDArray[np.float32] = (
+        every: NDArray[np.float32] = (
             matrix @ vector if len(matrix) > _MANY else np.vecdot(matrix, vector)
         )
-        return found
+        return every
     result = np.empty(len(at), dtype=np.float32)
     for start in range(0, len(at), _BLOCK):
-        here = slice(start, start + _BLOCK)
-        np.vecdot(matrix[at[here]], vector, out=result[here])
+        block = slice(start, start + _BLOCK)
+        np.vecdot(matrix[at[block]], vector, out=result[block])
     return result
 
 
@@ -63,13 +63,13 @@ def highest(values: FloatArray, n: int) -> NDArray[np.int64]:
         return np.empty(0, dtype=np.int64)
     size = len(values) // _GROUPS
     if size > 2 * n:
-        # The n-th of the highest values of groups is no higher than the n-th of all.
+        # The n-th highest of the groups' maxima is at most the n-th highest of all values.
         tops = values[: size * _GROUPS].reshape(_GROUPS, size).max(axis=0)
         at = np.flatnonzero(values >= np.partition(tops, size - n)[size - n])
     else:
         at = np.arange(len(values))
     if len(at) > n:
-        held = values[at]
-        at = at[held >= np.partition(held, len(at) - n)[len(at) - n]]
+        candidates = values[at]
+        at = at[candidates >= np.partition(candidates, len(at) - n)[len(at) - n]]
     best: NDArray[np.int64] = at[np.argsort(-values[at], kind="stable")[:n]]
     return best

@@ -1,9 +1,8 @@
-"""Vectors here and there in a mapped file, which may be larger than memory.
+"""Random access to vectors in a mapped file, which may be larger than memory.
 
-Who touches a page of a mapped file that is on disk alone waits for it, and the system reads on
-from there: for a thousand vectors that lie anywhere, a thousand waits, and most of the file.
-So they are read through a mapping of their own, in which the system is told not to read on, and
-as soon as some turn out to be on disk, all are asked for together.
+Touching a page that is not in memory blocks, and makes the system read ahead: a thousand scattered
+vectors would block a thousand times and read most of the file. This mapping turns read-ahead off.
+If a few pages turn out to be on disk, it asks the system to read all needed pages at once.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 
-if sys.platform == "linux":  # elsewhere threads do not know how often they waited
+if sys.platform == "linux":  # other systems do not count page faults by thread
     from resource import RUSAGE_THREAD, getrusage
 
 __all__ = ["ScatteredVectors"]
 
-#: So many are touched first, to see whether any are on disk alone.
-_TRIED = 8
+#: So many vectors are touched first, to see whether any are on disk.
+_SAMPLE = 8
 
 
 class ScatteredVectors:
-    """The vectors of a file, mapped to be read in no order.
+    """The vectors of a file, mapped for random access.
 
     Parameters
     ----------
     path : Path
     shape : (n, dimension)
-        Of the float32 matrix at the start of the file; n is positive.
+        The shape of the float32 matrix at the start of the file; n is positive.
 
     Attributes
     ----------
@@ -49,17 +48,17 @@ class ScatteredVectors:
         self.matrix: NDArray[np.float32] = np.frombuffer(self._mapped, np.float32).reshape(shape)
 
     def fetch(self, at: IntArray) -> None:
-        """Have the system read vectors that are on disk alone, all at once.
+        """Have the system read vectors that are on disk, all at once.
 
         Parameters
         ----------
         at : ndarray of int, shape (m,), in [0, n)
         """
-        if sys.platform != "linux" or len(at) <= _TRIED:
+        if sys.platform != "linux" or len(at) <= _SAMPLE:
             return
-        at = np.asarray(at, np.int64)  # numbers of 32 bits would overflow as places
+        at = np.asarray(at, np.int64)  # offsets in bytes would overflow 32 bits
         before = getrusage(RUSAGE_THREAD).ru_majflt
-        self.matrix[at[:: len(at) // _TRIED], 0].sum()  # touches them
+        self.matrix[at[:: len(at) // _SAMPLE], 0].sum()
         if getrusage(RUSAGE_THREAD).ru_majflt == before:
             return
         length = self.matrix.strides[0]

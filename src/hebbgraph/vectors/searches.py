@@ -17,13 +17,13 @@ __all__ = ["search_factory"]
 
 _R = TypeVar("_R")
 
-#: Group of entry points: classes of searches that other distributions offer by name.
+#: The group of entry points by which other distributions offer searches.
 _GROUP = "hebbgraph.vector_searches"
 _OTHERWISE = 'open the index with Settings(vector_search="exact")'
 
 
 def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSearchFactory:
-    """Return what builds a search from a matrix, where vectors are not searched exactly.
+    """Return what builds a search other than the exact one from a matrix.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSear
 
 
 class _Checked:
-    """A caller's search: what it raises or gets wrong becomes a ParameterError."""
+    """A caller's search. Its errors and invalid answers become ParameterErrors."""
 
     def __init__(self, factory: VectorSearchFactory, vectors: NDArray[np.float32]) -> None:
         self._name = getattr(factory, "__name__", type(factory).__name__)
@@ -68,16 +68,16 @@ class _Checked:
         allowed: BoolArray,
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
-        found: Any = self._call(
+        answer: Any = self._call(
             "candidates",
             lambda: np.asarray(self._search.candidates(query, limit, allowed, cosines)),
         )
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        if answer.ndim != 1 or (answer.size and answer.dtype.kind not in "iu"):
             raise self._error(
                 "candidates must be a one-dimensional array of integers, "
-                f"got {found.dtype} of shape {found.shape}"
+                f"got {answer.dtype} of shape {answer.shape}"
             )
-        positions: NDArray[np.int64] = unique(found).astype(np.int64)
+        positions: NDArray[np.int64] = unique(answer).astype(np.int64)
         if positions.size and not 0 <= positions[0] <= positions[-1] < self._size:
             raise self._error(
                 f"positions must lie in [0, {self._size}), got {positions[0]} to {positions[-1]}"
@@ -88,9 +88,9 @@ class _Checked:
 
     def _count(self, more: int) -> None:
         self._size += more
-        held = self._call("len", lambda: len(self._search))
-        if held != self._size:
-            raise self._error(f"it holds {held} vectors, and was given {self._size}")
+        size = self._call("len", lambda: len(self._search))
+        if size != self._size:
+            raise self._error(f"it holds {size} vectors, and was given {self._size}")
 
     def _call(self, what: str, call: Callable[[], _R]) -> _R:
         try:

@@ -1,4 +1,4 @@
-"""The vectors of a namespace as one matrix, and the nearest of them to a query."""
+"""The vectors of a namespace as one matrix, and those nearest to a query."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ __all__ = ["VectorTable"]
 #: The cosine of a chunk without a vector.
 UNKNOWN_COSINE = -1.0
 _APPENDED_AT_ONCE = 1 << 14
-_TAKEN_AT_ONCE = 1 << 11  # readers wait for so many
+_PUBLISHED_AT_ONCE = 1 << 11  # readers wait meanwhile
 #: Fewer vectors are searched exactly, unless the caller brought a search.
 _FEWEST_SEARCHED = 5_000
-#: A search is rebuilt when there are this many times the vectors that it was fitted to.
+#: A search is rebuilt when there are more than this many times the vectors it was fitted to.
 _REFIT = 4
 
 
 class Nearest(NamedTuple):
-    """Positions by cosine, best first; and the cosine of every vector, if all were computed."""
+    """Positions by cosine, best first, and the cosine of every vector if all were computed."""
 
     positions: NDArray[np.int64]
     cosines: NDArray[np.float64]
@@ -50,7 +50,7 @@ class Nearest(NamedTuple):
 class VectorTable:
     """Unit vectors by row of the truth, rows ascending.
 
-    Rows of deleted chunks stay until :meth:`kept`; callers mask them.
+    Rows of deleted chunks stay until :meth:`kept` drops them; callers mask them.
     """
 
     def __init__(self, state: EmbeddingState, file: VectorFile | None = None) -> None:
@@ -59,16 +59,16 @@ class VectorTable:
         self._file = file
         self._rows = GrowableArray(np.int64)
         self._data = GrowableArray(np.float32, np.empty((0, state.dimension), np.float32))
-        #: The same vectors, if they lie in a file.
+        #: Random access to the vectors, if they lie in a file.
         self._scattered: ScatteredVectors | None = None
         #: The highest row read so far, with or without a vector.
         self.last_row = -1
-        #: What names candidates; None: every allowed vector is one.
+        #: Names candidates; without it every allowed vector is one.
         self._search: VectorSearch | None = None
-        self._wanted: VectorSearchName | VectorSearchFactory = "exact"
+        self._search_kind: VectorSearchName | VectorSearchFactory = "exact"
         self._n_fitted = 0
-        #: The search that was saved, and of how many vectors.
-        self._kept: tuple[VectorSearch | None, int] = None, 0
+        #: The search that was saved, and its number of vectors then.
+        self._saved: tuple[VectorSearch | None, int] = None, 0
 
     @classmethod
     def load(
@@ -79,7 +79,7 @@ class VectorTable:
         file: VectorFile | None = None,
         commit: Commit = NOTHING,
     ) -> Self:
-        """Read the vectors of these rows, from a file where it holds them.
+        """Read the vectors of some rows, from a file if it holds them.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class VectorTable:
         rows : ndarray of int64, ascending
             All known rows; deleted ones have no vector.
         file : VectorFile, optional
-            Mapped instead of held in memory; missing vectors are appended to it.
+            Mapped instead of read into memory; missing vectors are appended to it.
         commit : Commit
             The commit that led to these rows.
         """
@@ -100,16 +100,16 @@ class VectorTable:
     def of(cls, file: VectorFile, state: EmbeddingState) -> Self:
         """Return a table over a file as it is."""
         table = cls(state, file)
-        table._adopt(file, file.last_row)
+        table._use_file(file, file.last_row)
         return table
 
-    def _adopt(self, file: VectorFile, last_row: int) -> None:
-        """Use what the file holds up to a row; another process may have appended more."""
+    def _use_file(self, file: VectorFile, last_row: int) -> None:
+        """Use a file up to a row; another process may have appended more."""
         size = int(np.searchsorted(file.rows, last_row, "right"))
-        self._hold(file.rows[:size], file.matrix[:size], min(file.last_row, last_row))
+        self._set(file.rows[:size], file.matrix[:size], min(file.last_row, last_row))
         self._scattered = file.scattered
 
-    def _hold(self, rows: NDArray[np.int64], matrix: NDArray[np.float32], last_row: int) -> None:
+    def _set(self, rows: NDArray[np.int64], matrix: NDArray[np.float32], last_row: int) -> None:
         self._rows, self._data = GrowableArray(np.int64, rows), GrowableArray(np.float32, matrix)
         self.last_row = last_row
 
@@ -120,7 +120,7 @@ class VectorTable:
 
     @property
     def matrix(self) -> NDArray[np.float32]:
-        """Their vectors, shape (n, dimension)."""
+        """The vectors of these rows, shape (n, dimension)."""
         return self._data.view
 
     def extend(
@@ -131,7 +131,7 @@ class VectorTable:
         *,
         held: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> bool:
-        """Read the vectors of rows not read yet.
+        """Read the vectors of rows that were not read yet.
 
         Parameters
         ----------
@@ -141,34 +141,33 @@ class VectorTable:
         commit : Commit
             The commit that led to these rows.
         held : callable, optional
-            Returns the lock to hold while readers must not look, for some thousand vectors at a
-            time: reading and writing them, which takes longer, goes on without it.
+            Returns the lock on this table. It is held while some thousand vectors at a time are
+            published to readers, not while they are read and written, which takes longer.
 
         Returns
         -------
         bool
-            False if the file no longer continues what is held here, because another
-            process compacted it or it was lost. Nothing has changed then; :meth:`load` a
-            new table.
+            False if the file does not continue this table, because another process compacted it
+            or it was lost. Nothing has changed; :meth:`load` a new table.
         """
         if not len(rows):
             return True
         if self._file is None:
             missing = rows[np.searchsorted(rows, self.last_row, "right") :]
-            for start in range(0, len(missing), _TAKEN_AT_ONCE):
+            for start in range(0, len(missing), _PUBLISHED_AT_ONCE):
                 page = VectorTable(self.state)
-                page._take(truth, missing[start : start + _TAKEN_AT_ONCE])
+                page._read(truth, missing[start : start + _PUBLISHED_AT_ONCE])
                 with held():
                     self._rows.extend(page.rows)
                     self._data.extend(page.matrix)
                     self.last_row = page.last_row
-                    self._searched(page.matrix)
+                    self._extend_search(page.matrix)
         elif not self._append(self._file, truth, rows, commit, held):
             return False
         self.commit = commit
         return True
 
-    def _take(self, truth: Truth, rows: IntArray) -> None:
+    def _read(self, truth: Truth, rows: IntArray) -> None:
         kind = np.dtype(self.state.dtype)
         for page in pages(truth.embeddings.vectors(rows, self.state.epoch)):
             self._rows.extend([row for row, _ in page])
@@ -192,20 +191,20 @@ class VectorTable:
         missing = rows[np.searchsorted(rows, file.last_row, "right") :]
         for start in range(0, len(missing), _APPENDED_AT_ONCE):
             page = VectorTable(self.state)
-            page._take(truth, missing[start : start + _APPENDED_AT_ONCE])
+            page._read(truth, missing[start : start + _APPENDED_AT_ONCE])
             file.append(page.rows, page.matrix, last_row=page.last_row, commit=commit)
-        # Up to a row that is in the file, at most so many vectors further on.
+        # Publish to readers a part at a time.
         last, end = int(rows[-1]), len(self._rows)
         while end < len(file.rows) and file.rows[end] <= last:
-            first, end = end, min(end + _TAKEN_AT_ONCE, len(file.rows))
+            first, end = end, min(end + _PUBLISHED_AT_ONCE, len(file.rows))
             with held():
-                self._adopt(file, min(int(file.rows[end - 1]), last))
-                self._searched(self.matrix[first:])
+                self._use_file(file, min(int(file.rows[end - 1]), last))
+                self._extend_search(self.matrix[first:])
         with held():
-            self._adopt(file, last)
+            self._use_file(file, last)
         return True
 
-    def _searched(self, more: NDArray[np.float32]) -> None:
+    def _extend_search(self, more: NDArray[np.float32]) -> None:
         if self._search is not None:
             self._search.extend(more)
 
@@ -215,17 +214,17 @@ class VectorTable:
         directory: Path | None = None,
         knows: Callable[[Commit], bool] = lambda commit: False,
     ) -> None:
-        """Use this search from now on; building it is slow with many vectors.
+        """Use a search from now on; building it is slow with many vectors.
 
         Parameters
         ----------
         search : {"exact", "quantized", "ivf"} or callable
         directory : Path, optional
-            Where :meth:`save_search` may have saved it.
+            Where :meth:`save_search` may have saved one.
         knows : callable
-            Whether a commit is part of the truth's history; else what was saved is ignored.
+            Returns whether a commit is part of the truth's history; else a saved one is ignored.
         """
-        self._wanted, self._search = search, None
+        self._search_kind, self._search = search, None
 
         def fits(facts: dict[str, Any]) -> bool:
             return facts["state"] == list(self.state) and knows(Commit(*facts["commit"]))
@@ -235,19 +234,19 @@ class VectorTable:
         if load is not None and directory is not None:
             saved = load(directory, self.state.dimension, fits, self.rows)
             if saved is not None:
-                self._kept = saved, len(saved)
+                self._saved = saved, len(saved)
                 saved.extend(self.matrix[len(saved) :])
                 self._search, self._n_fitted = saved, saved.n_fitted
         if (built := self.rebuilt_search()) is not None:
             self.use(built)
 
     def save_search(self, directory: Path) -> None:
-        """Save a search that is slow to build, unless it lies there as it is."""
+        """Save the search if it can be saved, and has changed."""
         search = self._search
-        if isinstance(search, SavedVectorSearch) and self._kept != (search, len(search)):
+        if isinstance(search, SavedVectorSearch) and self._saved != (search, len(search)):
             facts = {"state": list(self.state), "commit": list(self.commit)}
             search.save(directory, facts, self.rows)
-            self._kept = search, len(search)
+            self._saved = search, len(search)
 
     @staticmethod
     def discard_search(directory: Path) -> None:
@@ -257,39 +256,39 @@ class VectorTable:
                 remove(path)
 
     def rebuilt_search(self) -> VectorSearch | None:
-        """Return a search built from all vectors if the present one no longer fits; slow.
+        """Return a search built from all vectors if the present one no longer fits, else None.
 
-        It changes nothing, so readers go on meanwhile; then :meth:`use` it.
+        This is slow and changes nothing, so readers continue; then :meth:`use` it.
         """
-        fewest = 1 if callable(self._wanted) else _FEWEST_SEARCHED
+        fewest = 1 if callable(self._search_kind) else _FEWEST_SEARCHED
         needed = max(fewest, self._n_fitted * _REFIT + 1)
-        if self._wanted == "exact" or len(self._rows) < needed:
+        if self._search_kind == "exact" or len(self._rows) < needed:
             return None
-        return search_factory(self._wanted)(self.matrix)
+        return search_factory(self._search_kind)(self.matrix)
 
     def use(self, search: VectorSearch) -> None:
-        """Ask this search for candidates from now on."""
+        """Use a search for candidates from now on."""
         self._search, self._n_fitted = search, len(self._rows)
 
     def kept(self, rows: IntArray, commit: Commit = NOTHING) -> VectorTable:
-        """Return a table of only these rows (ascending)."""
+        """Return a table of only some rows, ascending; its file is rewritten."""
         keep = np.isin(self.rows, rows, assume_unique=True)
-        held, matrix = self.rows[keep], self.matrix[keep]
+        kept_rows, matrix = self.rows[keep], self.matrix[keep]
         if self._file is not None:
-            file = self._file.rewritten(held, matrix, last_row=self.last_row, commit=commit)
+            file = self._file.rewritten(kept_rows, matrix, last_row=self.last_row, commit=commit)
             table = VectorTable(self.state, file)
-            table._adopt(file, self.last_row)
+            table._use_file(file, self.last_row)
         else:
             table = VectorTable(self.state)
-            table._hold(held, matrix, self.last_row)
+            table._set(kept_rows, matrix, self.last_row)
         table.commit = commit
-        table.search_by(self._wanted)
+        table.search_by(self._search_kind)
         return table
 
     def replaced(self, rows: IntArray, vectors: NDArray[np.float32]) -> VectorTable:
-        """Return a table, searched exactly, with other vectors for some rows (ascending).
+        """Return a table, searched exactly, with other vectors for some rows, ascending.
 
-        Rows without a vector here get none.
+        Rows that have no vector in this table get none.
         """
         table = VectorTable(self.state)
         matrix = np.array(self.matrix, dtype=np.float32)
@@ -297,7 +296,7 @@ class VectorTable:
             at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
             known = rows[at] == self.rows
             matrix[known] = vectors[at[known]]
-        table._hold(self.rows, matrix, self.last_row)
+        table._set(self.rows, matrix, self.last_row)
         return table
 
     def nearest(self, query: NDArray[np.float32], limit: int, allowed: BoolArray) -> Nearest:
@@ -318,7 +317,7 @@ class VectorTable:
             )
         if 2 * len(at) <= len(matrix):
             cosines, every = self.products_at(query, at), None
-        else:  # one product with all costs less than gathering that many
+        else:  # one product with all vectors costs less than gathering that many
             every = products(matrix, query)
             cosines = every if len(at) == len(matrix) else every[at]
         best = highest(cosines, limit)
@@ -352,7 +351,7 @@ class VectorTable:
         query : ndarray of float32, shape (dimension,), unit length
         positions : ndarray of int, shape (n,)
         every : ndarray of float32, optional
-            What :meth:`nearest` returned of it.
+            As :meth:`nearest` returned it for this query.
         """
 
         def of(at: IntArray) -> NDArray[np.float32]:
