@@ -1,8 +1,8 @@
 """Derived arrays in one file: facts, arrays, and a checksum of both.
 
-Three numbers (version, length of the header, checksum of all that follows), a header in JSON, and
-arrays that are mapped into memory. The file is replaced in one step, and whoever has mapped the
-former one continues with it. So it is whole or it is damage, and damage is built anew.
+The file has three numbers (version, length of the header, checksum of all that follows), a header
+in JSON, and arrays that are mapped into memory. It is replaced in one step: it is either intact or
+damaged, and then rebuilt. Processes that have mapped the former file can still read it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BLOCK = 1 << 24
 
 
 class ArrayFile(NamedTuple):
-    """Facts that JSON can hold, and arrays."""
+    """Arrays, and facts that JSON can hold."""
 
     facts: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -37,7 +37,7 @@ class ArrayFile(NamedTuple):
 def write_arrays(
     path: Path, version: int, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> os.stat_result:
-    """Write a file in one step, which several processes may do at once; return its looks."""
+    """Write a file in one step and return its status; several processes may do so at once."""
     places, at = [], 0
     values = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in values.items():
@@ -70,17 +70,17 @@ def _padding(array: NDArray[Any]) -> bytes:
 def read_arrays(path: Path, version: int) -> ArrayFile | None:
     """Map a file, or read it; None if there is none of this version.
 
-    Arrays may be changed, the file stays.
+    Changing the arrays does not change the file.
 
     Raises
     ------
     DamagedPartError
         If it is not what was written.
     OSError
-        If the file system fails. The file may be whole.
+        If the file system fails. The file may be intact.
     """
     try:
-        # Elsewhere a mapped file could not be replaced.
+        # On Windows a mapped file could not be replaced.
         is_mapped = locks.OPEN_FILES_MOVE
         data = np.memmap(path, np.uint8, mode="c") if is_mapped else np.fromfile(path, np.uint8)
         written_version, length, expected = data[:_PREFIX].view(np.uint64).tolist()
@@ -98,7 +98,7 @@ def read_arrays(path: Path, version: int) -> ArrayFile | None:
         for name, kind, shape, at in header["places"]:
             dtype = np.dtype(kind)
             size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-            # As a plain array: access through the subclass is slower.
+            # A plain array: access through the subclass is slower.
             arrays[name] = np.asarray(body[at : at + size]).view(dtype).reshape(shape)
         return ArrayFile(dict(header["facts"]), arrays)
     except FileNotFoundError:

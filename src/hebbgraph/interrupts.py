@@ -1,4 +1,4 @@
-"""Interruptions that wait until something is whole."""
+"""Interruptions that wait until a block has ended."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _Handler = Callable[[int, FrameType | None], Any]
 
 
 class Uninterrupted:
-    """Lets Ctrl-C wait until a ``with`` block has ended.
+    """Makes Ctrl-C wait until a ``with`` block has ended.
 
-    Python raises ``KeyboardInterrupt`` between any two instructions of the main thread, also
-    between acquiring something and noting it. For what takes moments, and must be undone.
+    Python raises ``KeyboardInterrupt`` between any two instructions of the main thread, for
+    example between acquiring a resource and remembering it. Use this for short blocks.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Uninterrupted:
         self._arrived: tuple[int, FrameType | None] | None = None
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # only it is interrupted
+        if threading.current_thread() is threading.main_thread():  # others are not interrupted
             handler = signal.getsignal(signal.SIGINT)
             if callable(handler):
                 self._handler = handler

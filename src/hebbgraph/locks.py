@@ -1,7 +1,7 @@
-"""Locked files, and what a caller's own code may keep others waiting for.
+"""Locked files, and a lock whose holder may run a caller's own code.
 
-A lock goes with the open file, so a killed process leaves none, whatever its id. An interruption
-leaves none either: ``with`` closes the file in C, where no signal handler runs.
+A file's lock ends when the file is closed, so a killed process leaves none. An interruption leaves
+none either: ``with`` closes the file in C, where no signal handler runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPEN_FILES_MOVE = os.name == "posix"
 
 
 class LockedFile(io.FileIO):
-    """A file that this process has locked. Closing it gives the lock up."""
+    """A file that this process has locked. Closing it releases the lock."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "ab")
@@ -40,9 +40,9 @@ _open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
 
 
 def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
-    """Lock a file, which is created if necessary; None if others keep it locked for so long.
+    """Lock a file, creating it if necessary; return None if others keep it locked for too long.
 
-    Two threads of one process exclude each other, too.
+    Threads of one process exclude each other too.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
     while True:
         file = _opened(path)
         try:
-            is_ours = lock_descriptor(file.fileno(), blocking=False)
-            if is_ours and _is_at(file, path):
+            is_locked = lock_descriptor(file.fileno(), blocking=False)
+            if is_locked and _is_at(file, path):
                 return file
-            file.close()  # somebody has it, or has removed it meanwhile
+            file.close()  # another process has it, or has removed it meanwhile
         except BaseException:
             file.close()
             raise
-        if not is_ours:
+        if not is_locked:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(_PAUSE_SECONDS)
@@ -85,7 +85,7 @@ def _is_at(file: LockedFile, path: Path) -> bool:
 
 
 def _after_fork() -> None:
-    # Closing a copy leaves the parent's lock as it is; keeping it would prolong that.
+    # Closing a copy keeps the parent's lock; keeping the copy open would prolong the lock.
     for file in list(_open):
         file.close()
 
@@ -95,11 +95,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class LendableLock:
-    """A lock whose holder may lend it to a caller's own code, such as a filter.
+    """A reentrant lock that its holder may lend to a caller's own code, such as a filter.
 
-    That code may wait for another thread, which in turn waits for this lock: neither would ever
-    go on. So others wait for a loan only so long. Whatever else the holder does, they wait for.
-    The thread that has the lock may take it again.
+    That code may wait for another thread that waits for this lock, and neither would ever
+    continue. So other threads wait for a loan only so long. They wait without limit for anything
+    else that the holder does.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ class LendableLock:
         self._wait_seconds = wait_seconds
         self._lock = threading.RLock()
         self._owner: int | None = None
-        #: Whoever runs a caller's code now; a new object for each.
+        #: A new object for each loan, while it lasts.
         self._loan: object | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Take the lock.
+        """Hold the lock.
 
         Raises
         ------
@@ -138,10 +138,10 @@ class LendableLock:
         is_inside = False
         try:
             self._acquire()
-            # An interruption can come after any call. Only the block gives the lock up for sure.
+            # An interruption can follow any call, and only a ``with`` block surely releases.
             with self._lock:
                 is_inside = True
-                self._lock.release()  # what the call above took
+                self._lock.release()  # acquired by the call above
                 self._owner = threading.get_ident()
                 try:
                     yield
@@ -149,7 +149,7 @@ class LendableLock:
                     self._owner = None
         except BaseException:
             if not is_inside:
-                with suppress(RuntimeError):  # it was not taken
+                with suppress(RuntimeError):  # it was not acquired
                     self._lock.release()
             raise
 
@@ -168,7 +168,7 @@ class LendableLock:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Run a caller's own code. The thread has the lock."""
+        """Run a caller's own code in the thread that holds the lock."""
         before, self._loan = self._loan, object()
         try:
             yield

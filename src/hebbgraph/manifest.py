@@ -1,7 +1,7 @@
-"""The manifest of derived files that grow in place: what they are of, their sizes and checksums.
+"""The manifest of derived files that grow in place: their commit, sizes and checksums.
 
-It is written last and replaced in one step. So what a killed process left behind is not in it, and
-what was lost, damaged or put back from another state does not match it.
+It is written last and replaced in one step. So it does not list what a killed process left behind,
+and files that were lost, damaged or put back from another state do not match it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["Manifest"]
 
 
 class Manifest(NamedTuple):
-    """What a part consists of.
+    """The files of a derived part.
 
     Attributes
     ----------
     facts : dict
         What JSON can hold, such as the commit.
     files : dict
-        Of each file, by its name, how many bytes count and their CRC-32.
+        For each file by name, how many bytes count, and their CRC-32.
     """
 
     facts: dict[str, Any]
@@ -38,11 +38,11 @@ class Manifest(NamedTuple):
         paths: Iterable[Path],
         known: Mapping[str, tuple[int, int]] | None = None,
     ) -> Manifest:
-        """Describe files; those ``known`` by the same size are not read, as they never change."""
+        """Describe files that never change; ``known`` has descriptions of some of them."""
         files = {}
         for path in paths:
-            size, before = path.stat().st_size, (known or {}).get(path.name, (-1, 0))
-            files[path.name] = before if before[0] == size else (size, file_checksum(path))
+            size, entry = path.stat().st_size, (known or {}).get(path.name, (-1, 0))
+            files[path.name] = entry if entry[0] == size else (size, file_checksum(path))
         return cls(dict(facts), files)
 
     @classmethod
@@ -60,11 +60,11 @@ class Manifest(NamedTuple):
             checksum, _, content = path.read_bytes().partition(b"\n")
             if int(checksum) != zlib.crc32(content):
                 raise ValueError("its checksum differs")
-            held = json.loads(content)
-            if held["version"] != version:
+            fields = json.loads(content)
+            if fields["version"] != version:
                 return None
-            files = {Path(name).name: (size, crc) for name, (size, crc) in held["files"].items()}
-            return cls(held["facts"], files)
+            files = {Path(name).name: (size, crc) for name, (size, crc) in fields["files"].items()}
+            return cls(fields["facts"], files)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -75,11 +75,10 @@ class Manifest(NamedTuple):
     def write(self, path: Path, version: int) -> None:
         """Replace the manifest at a path."""
         content = json.dumps({"version": version, **self._asdict()}).encode()
-        whole = b"%d\n%s" % (zlib.crc32(content), content)
-        replace_file(path, lambda to: to.write_bytes(whole))
+        replace_file(path, lambda to: to.write_bytes(b"%d\n%s" % (zlib.crc32(content), content)))
 
     def check(self, folder: Path) -> None:
-        """Raise DamagedPartError unless a folder holds these files as they were."""
+        """Raise DamagedPartError unless a folder has these files, unchanged."""
         for name, (size, crc) in self.files.items():
             path = folder / name
             try:

@@ -1,7 +1,7 @@
-"""Moments: what callers give as a time, as one instant in UTC.
+"""Moments: times given by callers, as instants in UTC.
 
-A date stands for its first instant, and so do a month and a year. A time without a zone is in UTC,
-so that two machines read the same.
+A date, a month or a year stands for its first instant. A time without a zone is in UTC, so it means
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d{2}))?", re.ASCII)
 
 
 def as_moment(value: object) -> datetime:
-    """Return the instant that a value names, in UTC.
+    """Return a value as an instant in UTC.
 
     Raises
     ------
     ValueError
-        If it is no time between the years 1 and 9999.
+        If it is not a time between the years 1 and 9999.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def as_moment(value: object) -> datetime:
             else:
                 value = datetime.fromisoformat(text)
         except ValueError as error:
-            raise ValueError(f"{text[:80]!r} is no time: {_why(error)}") from error
+            raise ValueError(f"{text[:80]!r} is no time: {_reason(error)}") from error
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time(), UTC)
     if not isinstance(value, datetime):
@@ -71,7 +71,7 @@ def as_moment(value: object) -> datetime:
     if value.tzinfo is None:
         value = value.replace(tzinfo=UTC)
     try:
-        # Of a subclass of datetime, such as pandas', only what datetime has is kept.
+        # A subclass of datetime, such as pandas', becomes a plain datetime.
         moment = value.astimezone(UTC)
         return datetime.combine(moment.date(), moment.time(), UTC)
     except (OverflowError, ValueError) as error:
@@ -80,7 +80,7 @@ def as_moment(value: object) -> datetime:
         ) from error
 
 
-def _why(error: ValueError) -> str:
+def _reason(error: ValueError) -> str:
     reason = str(error)
     if "isoformat" in reason or "year" in reason:
         return "it takes ISO 8601, from the year 0001 to 9999, such as '2024-05-17'"
@@ -88,7 +88,7 @@ def _why(error: ValueError) -> str:
 
 
 def check_moment(name: str, value: object) -> datetime:
-    """Return the instant that an argument names; raise ParameterError if it names none."""
+    """Return an argument as an instant; raise ParameterError if it is not a time."""
     try:
         return as_moment(value)
     except ValueError as error:
@@ -105,7 +105,7 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a moment in UTC as short as it can be written.
+    """Return a moment in UTC as short text.
 
     >>> moment_text(as_moment("2024-05-17")), moment_text(as_moment("2024-05-17T09:30"))
     ('2024-05-17', '2024-05-17T09:30:00Z')
@@ -115,7 +115,7 @@ def moment_text(moment: datetime) -> str:
 
 
 def order_of(valid_from: datetime | None, valid_until: datetime | None) -> tuple[int, int]:
-    """Return what sorts versions from the oldest on; one without a beginning goes by its end."""
+    """Return a key that sorts versions, oldest first; without a beginning, by the end."""
     if valid_from is not None:
         return (microseconds(valid_from), 1)
     return (FIRST if valid_until is None else microseconds(valid_until), 0)

@@ -1,8 +1,4 @@
-"""One namespace of an open index: its parts, created once and passed on as one object.
-
-Writing, recalling, teaching and checking all take a :class:`Namespace` instead of the five to ten
-parts they need of it.
-"""
+"""One namespace of an open index: its parts, created once and passed on as one object."""
 
 from __future__ import annotations
 
@@ -47,7 +43,7 @@ __all__ = ["Namespace", "settle", "tagger_name"]
 
 logger = logging.getLogger(__name__)
 
-#: Fewer lessons are folded sooner than their snapshot is read.
+#: Folding fewer lessons takes less time than reading their snapshot.
 _KEPT_WHEN_CLOSED = 200
 
 
@@ -64,23 +60,31 @@ class Namespace:
     truth : Truth
         Chunks, candidates and vectors, as committed.
     derived : Derived
-        What follows from the truth: the graph, the lexical index, the vectors in memory.
+        What follows from the truth: the graph, the lexical index, the vectors.
     log : FeedbackLog
-        What was cited, in the order in which it was committed.
+        Feedback in commit order.
     answers : AnswerLog
-        What links answers to their lessons.
+        Answers, linked to their lessons.
     learned : Memory
         The weights that follow from the log.
     recalls : RecallLog
-        Recent recalls, to be found by id.
+        Recent recalls by id.
     root : Path, optional
-        The folder with all derived parts, if there is one and it may be written.
+        The folder with all derived parts, if there is one and it can be written.
     directory : Path, optional
-        The folder with those of this namespace, read-only or not.
+        The folder with the derived parts of this namespace, read-only or not.
     embedder, tagger, cue_model, search, reranker, judge : optional
-        What the user handed over. ``reembed`` and ``retag`` replace the first two.
+        Given by the user. ``reembed`` and ``retag`` replace the first two.
     questions : QuestionVectors
         Vectors of the last questions.
+    languages, translations, foreign, aliases : optional
+        What joins languages and spellings, if the settings ask for it (set by the face).
+    make_colonies : callable, optional
+        Makes the communities of chunks, which no verb needs (set by the face).
+    missing_model : str, optional
+        The model of the vectors, until a warning says that it is missing.
+    is_made : bool
+        Whether the namespace was seen to exist, with the settings it was opened with.
     """
 
     name: str
@@ -102,37 +106,28 @@ class Namespace:
     judge: Any = None
     judge_below: float = 1.0
     questions: QuestionVectors = field(default_factory=QuestionVectors)
-    #: What joins languages and spellings, where the settings ask for it (set by the face).
     languages: Languages | None = None
     translations: Translations | None = None
     foreign: ForeignNames | None = None
     aliases: Aliases | None = None
-    #: Makes the communities of chunks, which no verb needs (set by the face).
     make_colonies: Callable[[], Colonies] | None = None
-    #: The model of the vectors, as long as it is missing and nobody was told.
     missing_model: str | None = None
-    #: Whether the namespace exists, with the settings that it was opened with.
     is_made: bool = False
 
     @cached_property
     def colonies(self) -> Colonies:
-        """The communities of chunks, made when somebody asks for them."""
+        """The communities of chunks, made on first use."""
         if self.make_colonies is None:
             raise RuntimeError("communities come with HebbianIndex, which sets make_colonies")
         return self.make_colonies()
 
     # -- existence ------------------------------------------------------------------
 
-    @property
-    def exists(self) -> bool:
-        """Whether the namespace was seen to exist."""
-        return self.is_made
-
     def check_exists(self) -> None:
-        """Raise NamespaceNotFoundError if nothing can be read from a misspelt namespace.
+        """Raise NamespaceNotFoundError if the name of the namespace is misspelt.
 
-        Opening makes no namespace, and neither does reading; the first write does. A database
-        that holds no namespace at all is new: whatever it is asked, it is simply empty.
+        Neither opening nor reading makes a namespace; the first write does. A database without
+        any namespace is new, and counts as empty.
         """
         if self.is_made:
             return
@@ -143,7 +138,7 @@ class Namespace:
             self.is_made = settle(self.truth, self.settings, self.tagger)  # made just now
 
     def make(self) -> None:
-        """Make the namespace, with the settings that it was opened with, unless it exists."""
+        """Make the namespace with the settings it was opened with, unless it exists."""
         if not self.is_made:
             self.is_made = settle(self.truth, self.settings, self.tagger, make=True)
 
@@ -153,14 +148,13 @@ class Namespace:
     def held(self, *, lent: bool = False) -> Iterator[int]:
         """Lock graph, lexical index and learned weights for a reader; yield the generation.
 
-        They are as new as the last acknowledged write. Learned rows are read only when spreading
-        comes to them, so meanwhile no thread learns anything new. ``lent`` says that the reader
-        calls a caller's own code.
+        They are as new as the last acknowledged write. Learned rows are read when spreading needs
+        them, so no thread may learn meanwhile. With ``lent`` the reader runs a caller's own code.
 
         Raises
         ------
         IndexLockedError
-            If such code of another thread runs for too long.
+            If a caller's code runs for too long in another thread.
         """
         learned = self.learned.lock
         with (
@@ -179,8 +173,8 @@ class Namespace:
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.
 
-        The batch is acknowledged, and the next recall makes up for a failure here, so it is
-        logged, not raised.
+        A failure is logged, not raised: the batch is acknowledged, and the next recall derives
+        what is missing.
         """
         try:
             self.derived.refresh()
@@ -188,12 +182,12 @@ class Namespace:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def hand_out(self, recall: Recall) -> Recall:
-        """Know a recall as one of this index, and keep it if somebody asked for that; return it."""
+        """Mark a recall as one of this index, and keep it on request; return it."""
         self.recalls.put(recall)
         return self.recalls.issue(recall)
 
     def scrub(self) -> None:
-        """Erase every byte of deleted content from all files, those of a killed build included."""
+        """Erase every byte of deleted content from all files, including those of killed builds."""
         if self.root is not None:
             self._sweep_builds(self.root)
             with translated_os(str(self.root)):
@@ -221,7 +215,7 @@ class Namespace:
             sweep(root, self.database.id)
 
     def colony_of(self) -> NDArray[np.int64]:
-        """Return the colony of each slot; the caller holds the derived parts."""
+        """Return the colony of each slot; the caller holds the lock on derived parts."""
         return self.colonies.by_slot(self.derived.graph, self.derived.vectors)
 
     # -- languages ------------------------------------------------------------------
@@ -229,9 +223,9 @@ class Namespace:
     def for_memory(
         self, graph: TagGraph, question: str, vector: NDArray[np.float32] | None
     ) -> tuple[NDArray[np.float32] | None, str | None]:
-        """Return a question's vector as memory compares it, and what made it.
+        """Return a question's vector as memory compares it, and the name of its model.
 
-        As in search, it is one without its language. The caller holds the graph.
+        As in search, the language is removed from it. The caller holds the graph.
         """
         embedding, table = self.derived.embedding, self.derived.vectors
         name = None if embedding is None else embedding.name
@@ -240,7 +234,7 @@ class Namespace:
         neutral = self.languages.neutral(graph, table, question, vector)
         return (vector, name) if neutral is None else (neutral.vector, f"{name} in any language")
 
-    # -- what was handed over -------------------------------------------------------
+    # -- models ---------------------------------------------------------------------
 
     def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
         """Embed phrases to unit length; None without an embedder."""
@@ -249,7 +243,7 @@ class Namespace:
         return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
 
     def warn_without_model(self) -> None:
-        """Say once, and how to mend it, if the index has vectors but not their model."""
+        """Warn once if the index has vectors but was opened without their model."""
         model, self.missing_model = self.missing_model, None
         if model is not None and self.embedder is None:
             logger.warning(
@@ -275,7 +269,7 @@ class Namespace:
 
 
 def tagger_name(tagger: Tagger) -> str:
-    """Return the name under which a tagger is saved: its own, or that of its function or class.
+    """Return the name under which a tagger is saved: its ``name``, function or class.
 
     Examples
     --------
@@ -286,8 +280,8 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(name, str) and name:
         return name
     kind = type(tagger)
-    if isinstance(own := getattr(tagger, "__qualname__", None), str):
-        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
+    if isinstance(qualname := getattr(tagger, "__qualname__", None), str):
+        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{qualname}"
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

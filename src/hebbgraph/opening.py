@@ -1,4 +1,4 @@
-"""How a namespace is opened: arguments and saved settings are checked, then its parts are made."""
+"""Open a namespace: check arguments and saved settings, then make its parts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_namespace(
 ) -> Namespace:
     """Open or create an index; see :meth:`hebbgraph.HebbianIndex.open`.
 
-    ``models`` are further fields of :class:`Namespace` that the caller hands over.
+    ``models`` are further fields of :class:`Namespace`.
     """
     _check_name(name)
     _check_callables(texts=texts, **models)
@@ -57,22 +57,22 @@ def open_namespace(
         )
     _check_reranker(models["reranker"])
     _check_judge(models["judge"], models["judge_below"])
-    asked = _checked_settings(settings)
-    build_edges = _checked_edges(asked, edges)
-    database, root = _open_database(location, cache_dir, asked.write_wait_seconds)
+    chosen = _checked_settings(settings)
+    build_edges = _checked_edges(chosen, edges)
+    database, root = _open_database(location, cache_dir, chosen.write_wait_seconds)
     try:
         if settings is not None and not isinstance(settings, Settings):
             saved = Truth(database, name).saved_settings() or {}
-            given = settings if isinstance(settings, Mapping) else {}
-            asked = asked.with_build({key: saved[key] for key in saved if key not in given})
+            explicit = settings if isinstance(settings, Mapping) else {}
+            chosen = chosen.with_build({key: saved[key] for key in saved if key not in explicit})
         if edges is not None:
-            asked = asked.model_copy(update={"edges": build_edges})
-        truth = Truth(database, name, _text_store(database, asked, texts))
-        is_made = settle(truth, asked, models["tagger"])
+            chosen = chosen.model_copy(update={"edges": build_edges})
+        truth = Truth(database, name, _text_store(database, chosen, texts))
+        is_made = settle(truth, chosen, models["tagger"])
         embedding = truth.state().embedding
         if embedder is not None:
             _check_embedder(embedder, embedding)
-        namespace = _wired(truth, root, asked, embedder=embedder, **models)
+        namespace = _make_parts(truth, root, chosen, embedder=embedder, **models)
     except BaseException as error:
         database.dispose()
         if isinstance(error, OSError):
@@ -83,7 +83,7 @@ def open_namespace(
     return namespace
 
 
-def _wired(truth: Truth, root: Path | None, settings: Settings, **models: Any) -> Namespace:
+def _make_parts(truth: Truth, root: Path | None, settings: Settings, **models: Any) -> Namespace:
     """Make the parts of a namespace."""
     database, name = truth.database, truth.namespace
     writable = not database.read_only
@@ -137,9 +137,9 @@ def _text_store(database: Database, settings: Settings, texts: TextSource | None
     return TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
 
 
-def _check_callables(**given: object) -> None:
+def _check_callables(**arguments: object) -> None:
     for argument in ("tagger", "cue_model", "texts", "search"):
-        if (value := given[argument]) is not None and not callable(value):
+        if (value := arguments[argument]) is not None and not callable(value):
             raise ParameterError(f"{argument} is a callable, got {value!r}")
 
 
@@ -152,8 +152,9 @@ def _check_reranker(reranker: Any) -> None:
 
 
 def _check_judge(judge: Any, judge_below: float) -> None:
-    asks = any(callable(getattr(judge, name, None)) for name in ("predict", "invoke", "complete"))
-    if not (judge is None or callable(judge) or asks):
+    methods = "predict", "invoke", "complete"
+    can_judge = callable(judge) or any(callable(getattr(judge, name, None)) for name in methods)
+    if judge is not None and not can_judge:
         raise ParameterError(
             "judge is a callable from a question and hits to ids or scores, a cross-encoder "
             "(predict) or a language model of LangChain or LlamaIndex (invoke, complete); got "
@@ -196,21 +197,22 @@ def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
             f"the index holds vectors of {state.name!r}, got the embedder {name!r}; open it "
             "without an embedder and call reembed(embedder) to change the model"
         )
-    told = None if state is None else getattr(embedder, "dimension", None)
-    if state is not None and told not in (None, state.dimension):
+    dimension = getattr(embedder, "dimension", None)
+    if state is not None and dimension not in (None, state.dimension):
         raise SettingsMismatchError(
-            f"the index holds vectors of {state.dimension} numbers, and {name!r} makes {told}; "
-            "open it without an embedder and call reembed(embedder) to change the model"
+            f"the index holds vectors of {state.dimension} numbers, and {name!r} makes "
+            f"{dimension}; open it without an embedder and call reembed(embedder) to change the "
+            "model"
         )
 
 
 def _open_database(
     location: str | Path, cache_dir: str | Path | None, wait_seconds: float
 ) -> tuple[Database, Path | None]:
-    """Open the database; return it and the folder for derived parts (None: in memory)."""
+    """Open the database; return it and the folder for derived parts, None if in memory."""
     cache = None if cache_dir is None else as_directory(cache_dir, "cache_dir")
     if location == ":memory:":
-        return Database.in_memory(), None  # nobody else can need what is derived
+        return Database.in_memory(), None
     if is_url(location):
         return Database.at_url(str(location), wait_seconds=wait_seconds), cache
     directory = as_directory(location)
@@ -218,7 +220,7 @@ def _open_database(
 
 
 def namespaces_at(location: str | Path, wait_seconds: float) -> list[str]:
-    """Return the names of all namespaces at a location, sorted; it is not made an index."""
+    """Return the names of all namespaces at a location, sorted; create nothing there."""
     if not is_url(location) and not (as_directory(location) / DATABASE_NAME).exists():
         return []
     database, _ = _open_database(location, None, wait_seconds)

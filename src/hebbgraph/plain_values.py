@@ -1,4 +1,4 @@
-"""Values of metadata and filters to what JSON can say: one rule for both.
+"""Convert values of metadata and filters to JSON, by one rule.
 
 ==================================================  ======================================
 value                                               kept, compared and returned as
@@ -34,7 +34,7 @@ _MISSING_OF_PANDAS = frozenset({"NAType", "NaTType"})
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value stands for one that is missing: NaN, NaT or NA.
+    """Return whether a value means a missing one: NaN, NaT or NA.
 
     Examples
     --------
@@ -51,20 +51,20 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: Any, path: str = "", *, other: Callable[[Any], Any] | None = None) -> Any:
-    """Return a value as JSON can say it; see the table above.
+    """Return a value as JSON can hold it; see the table above.
 
     Parameters
     ----------
     value : object
     path : str
-        Where it stands, for messages.
+        Where the value is, for messages.
     other : callable, optional
-        Converts whatever the table does not name. Left out, that is an error.
+        Converts values that the table does not name. Without it they are errors.
 
     Raises
     ------
     ValueError
-        If JSON has no such value; the message says where.
+        If JSON cannot hold the value; the message says where it is.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def plain(value: Any, path: str = "", *, other: Callable[[Any], Any] | None = No
             if not is_missing(part)
         }
     elif isinstance(value, list | tuple) or _is_array(value):
-        return [plain(part, f"{path}[{at}]", other=other) for at, part in enumerate(value)]
+        return [plain(part, f"{path}[{i}]", other=other) for i, part in enumerate(value)]
     elif isinstance(value, set | frozenset):
         return sorted(plain(list(value), path, other=other), key=_order)
     return _plain_scalar(value, path, other)
@@ -129,7 +129,7 @@ def _is_scalar(value: object) -> bool:
 
 
 def _is_array(value: object) -> bool:
-    """Return whether a value is a row of such numbers, or rows of rows."""
+    """Return whether a value is an array of such numbers."""
     return bool(getattr(value, "shape", None)) and callable(getattr(value, "tolist", None))
 
 
@@ -139,7 +139,7 @@ def _key(key: object) -> str:
 
 
 def _order(value: Any) -> tuple[str, Any]:
-    """Order numbers by size, texts by letters, and all else by what it reads like."""
+    """Return a key that orders numbers by size, texts by letters, other values by repr."""
     if isinstance(value, int | float):
         return "", value
     return type(value).__name__, value if isinstance(value, str) else repr(value)

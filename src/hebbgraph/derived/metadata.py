@@ -18,9 +18,9 @@ from hebbgraph.arrays import GrowableArray
 from hebbgraph.filter_operators import MISSING, Predicate
 from hebbgraph.filters import Cover, value_at
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.held_json import read_json
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain
 from hebbgraph.store.truth import Truth
+from hebbgraph.stored_json import read_json
 
 __all__ = ["MetadataFields"]
 

@@ -333,7 +333,7 @@ class Writer:
     def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
         """See :meth:`hebbgraph.HebbianIndex.delete`."""
         self._vectors.unwritten = Embedded({}, None)
-        if not self._namespace.exists:
+        if not self._namespace.is_made:
             return 0
         outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
         self._namespace.bring_up_to_date()

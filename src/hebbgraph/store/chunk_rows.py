@@ -11,10 +11,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from hebbgraph.errors import InvalidChunkError
-from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import marks
 from hebbgraph.store.texts import TextStore
+from hebbgraph.stored_json import read_json
 
 __all__ = [
     "INSERT_CHUNK",

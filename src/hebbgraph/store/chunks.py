@@ -9,12 +9,12 @@ from operator import lt
 from typing import Any, Final, NamedTuple, TypeVar
 
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk, searched, text_hash
 from hebbgraph.store.chunk_rows import chunk_of, digest, validity_in
 from hebbgraph.store.database import Database, marks
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
+from hebbgraph.stored_json import read_json
 
 __all__ = [
     "MINE_BY_ROW",

@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hebbgraph.errors import DamagedIndexError, SettingsMismatchError
-from hebbgraph.held_json import read_json
 from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
 from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.history import Commit, new_mark
 from hebbgraph.store.texts import vector_key
+from hebbgraph.stored_json import read_json
 
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 

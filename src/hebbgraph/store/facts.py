@@ -12,7 +12,7 @@ import zlib
 from typing import Any
 
 from hebbgraph.filters import MISSING
-from hebbgraph.held_json import read_json
+from hebbgraph.stored_json import read_json
 
 __all__ = ["DOCUMENT", "fact", "facts_of", "is_plain"]
 

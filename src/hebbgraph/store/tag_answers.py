@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hebbgraph.errors import SettingsMismatchError
-from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunk_rows import as_json
 from hebbgraph.store.chunks import ChunkReader, pages
 from hebbgraph.store.database import Connection, marks, retried
 from hebbgraph.store.state import lock_namespace
 from hebbgraph.store.texts import content_key, content_key_of
+from hebbgraph.stored_json import read_json
 
 __all__ = ["TagAnswers"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hebbgraph.held_json import read_json
 from hebbgraph.records import TagCorrection
 from hebbgraph.store.chunk_rows import as_json
 from hebbgraph.store.database import Connection, Database, retried
 from hebbgraph.store.history import new_mark
+from hebbgraph.stored_json import read_json
 
 __all__ = ["TagCorrections"]
 
