@@ -62,7 +62,7 @@ NODES = [
         ({"similarity_top_k": -1}, "similarity_top_k is a whole number from 1 to 10000, got -1"),
         ({"similarity_top_k": "5"}, "got '5'"),
         ({"strategy": "spreded"}, "strategy is one of .*, spreading, .* got 'spreded'"),
-        ({"filters": {"year": 3}}, r"got dict; write MetadataFilters.from_dict"),
+        ({"filters": {"year": 3}}, r"got dict; write MetadataFilters\(filters=\[MetadataFilter"),
         ({"filters": MetadataFilter(key="year", value=3)}, r"write MetadataFilters\(filters="),
         ({"doc_ids": "petrel.md"}, "doc_ids is a list of str, got 'petrel.md'"),
         ({"node_ids": "petrel"}, "node_ids is a list of str, got 'petrel'"),

@@ -21,7 +21,8 @@ logger = logging.getLogger("hebbgraph.citations")
 _MAX_NAMED = 5
 _UNNAMED = (
     "answers teach without an actor: all unnamed feedback counts, together, as one actor's. "
-    'Name users with metadata={"user_id": ...}, or hand the learner actor=...'
+    'Name the user of each request as user_id, in LangChain with metadata={"user_id": ...}, in '
+    'LlamaIndex within instrument_tags({"user_id": ...}); or pass actor=... to the learner'
 )
 
 

@@ -54,7 +54,7 @@ def to_where(
     if not (filters is None or isinstance(filters, MetadataFilters)):
         hint = ""
         if isinstance(filters, Mapping):
-            hint = "; write MetadataFilters.from_dict(...), or give its filters their operators"
+            hint = "; write MetadataFilters(filters=[MetadataFilter(key=..., value=...)])"
         elif isinstance(filters, MetadataFilter):
             hint = "; write MetadataFilters(filters=[...])"
         raise FilterError(f"filters is a MetadataFilters, got {type(filters).__name__}{hint}")

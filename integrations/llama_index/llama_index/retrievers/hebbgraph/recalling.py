@@ -132,7 +132,8 @@ class RecallingRetriever(Explaining, BaseRetriever):
         --------
         ::
 
-            with retriever.narrowed(MetadataFilters.from_dict({"owner": "ida"})):
+            owner = MetadataFilter(key="owner", value="ida")
+            with retriever.narrowed(MetadataFilters(filters=[owner])):
                 query_engine.query("Where does my boat lie?")
         """
         where = to_where(filters, node_ids=node_ids, doc_ids=doc_ids, strict=True)
