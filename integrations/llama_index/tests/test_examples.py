@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(code: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, Any]]:
     """Run code as a script would; in this process, since importing LlamaIndex takes long."""
     names = {"__name__": "__main__"}
-    exec(compile(code, "example", "exec"), names)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Call to deprecated")  # no page recommends what goes
+        exec(compile(code, "example", "exec"), names)
     return capsys.readouterr().out, names
 
 
