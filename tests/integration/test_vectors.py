@@ -267,7 +267,7 @@ def test_doctor_counts_vectors_without_an_embedder(
     (finding,) = index.doctor().findings
     assert (finding.part, finding.problem) == (
         "vectors",
-        "98 vectors of the truth are not held",
+        "98 vectors of the database are missing",
     )
     assert index.doctor(repair=True).ok
     assert index.doctor().findings == ()

@@ -1,21 +1,22 @@
-"""What is seen of an index and done to it once in a while; no recall needs any of it.
+"""Looking into an index and maintaining it; no recall needs any of it.
 
 ==================  ====================================================================
-``tags``            ``index.tags``: found, corrected, with their neighbours
-``log``             ``index.log``: the feedback log in files, forgetting undone
+``room``            the base class of the next four
+``tags``            ``index.tags``: find and correct tags, show their neighbours
+``log``             ``index.log``: export and import feedback, undo ``forget``
 ``view``            ``index.inspect``: traces, reports, statistics, communities
 ``maintenance``     ``index.maintenance``: doctor, backup, pruning, new vectors and tags
-``documents``       what the index was made of, the latest first
+``documents``       the documents of an index, the latest first
 ``explain``         why a recall ranked a chunk as it did
-``replay``          a recall spread again, with what was learned and without
+``replay``          a recall spread again, with and without what was learned
 ``trace``           how activation spread, edge by edge
 ``lesson_report``   whether learning helped: the log replayed on its later questions
-``neighborhood``    the tags around one, however large the graph is
+``neighborhood``    tags by name, and the neighbours of a tag
 ``cooccurrence``    tag – tag edges, the projection of the incidence graph
 ``statistics``      the graph in numbers
 ``export``          the graph for networkx
-``corrections``     merged, renamed, muted and split tags, to commits
-``doctor``          everything that must hold, against a rebuild in memory
-``truth_problems``  what is wrong with the database and the texts
+``corrections``     check and commit corrections of tags
+``doctor``          compare everything with a rebuild in memory
+``truth_problems``  problems of the database and the texts
 ==================  ====================================================================
 """

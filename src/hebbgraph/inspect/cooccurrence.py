@@ -1,8 +1,8 @@
 """The co-occurrence graph: the projection of the incidence graph onto its tags.
 
 The weight of an edge is the number of chunks that hold both tags (BambooKG [1]_, section
-3.1.3). Postings already are these edges, each chunk being a clique of its tags. Edges are
-counted when read, so no second copy can outlive a deleted chunk.
+3.1.3). Edges are counted from the postings when read, since each chunk is a clique of its tags.
+No second copy can outlive a deleted chunk.
 
 References
 ----------
@@ -38,26 +38,25 @@ def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: FloatArray) -> N
 
     Parameters
     ----------
-    graph : TagGraph, or Incidence, which shows incidental tags too
+    graph : TagGraph, or Incidence, which includes incidental tags
     tags : ndarray of int, distinct
         Each in at least one chunk.
     pairs : ndarray of float64, same shape
-        About how many tags the chunks of each tag hold: so many are looked at, some millions at
-        a time.
+        About how many postings the chunks of each tag have; some millions are read at a time.
 
     Returns
     -------
     ndarray of int64, same shape
     """
-    found = np.zeros(len(tags), np.int64)
+    degree = np.zeros(len(tags), np.int64)
     part = np.cumsum(pairs) // _PAIRS_AT_ONCE
     for at in np.split(np.arange(len(tags)), np.flatnonzero(np.diff(part)) + 1):
         owner, chunks, _ = graph.chunks_of(tags[at])
-        of, others, _ = graph.tags_of(chunks)
+        chunk, others, _ = graph.tags_of(chunks)
         n_others = int(others.max(initial=0)) + 1
-        distinct = unique(owner[of].astype(np.int64) * n_others + others)
-        found[at] = np.bincount(distinct // n_others, minlength=len(at)) - 1  # without itself
-    return found
+        distinct = unique(owner[chunk].astype(np.int64) * n_others + others)
+        degree[at] = np.bincount(distinct // n_others, minlength=len(at)) - 1  # without itself
+    return degree
 
 
 def cooccurrence_edges(graph: TagGraph | Incidence, chunks: IntArray) -> CooccurrenceEdges:
@@ -65,7 +64,7 @@ def cooccurrence_edges(graph: TagGraph | Incidence, chunks: IntArray) -> Cooccur
 
     Parameters
     ----------
-    graph : TagGraph, or Incidence, which shows incidental tags too
+    graph : TagGraph, or Incidence, which includes incidental tags
     chunks : ndarray of int
         Usually all live ones.
 
@@ -78,7 +77,7 @@ def cooccurrence_edges(graph: TagGraph | Incidence, chunks: IntArray) -> Cooccur
 
 
 def edges_between(indptr: IntArray, tags: IntArray) -> CooccurrenceEdges:
-    """The same, of postings: the tags of each chunk as a row, none twice."""
+    """Return the edges of postings: row i holds the distinct tags of chunk i."""
     counts = np.diff(indptr)
     # Pair the tags of all chunks with equally many tags in one matrix.
     pairs = []
@@ -89,7 +88,7 @@ def edges_between(indptr: IntArray, tags: IntArray) -> CooccurrenceEdges:
         left, right = np.triu_indices(size, k=1)
         pairs.append((grid[:, left] * n_tags + grid[:, right]).ravel())
     if not pairs:
-        nothing = np.empty(0, dtype=np.int64)
-        return CooccurrenceEdges(nothing, nothing, nothing)
+        empty = np.empty(0, dtype=np.int64)
+        return CooccurrenceEdges(empty, empty, empty)
     keys, weight = np.unique(np.concatenate(pairs), return_counts=True)
     return CooccurrenceEdges(keys // n_tags, keys % n_tags, weight.astype(np.int64))

@@ -1,4 +1,4 @@
-"""Turns what a user says about tags into a commit."""
+"""Check a correction of tags and commit it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import CorrectionKind, TagCorrection
 from hebbgraph.text import display, phrase_key
 
-__all__ = ["correct_tags", "undo_tag_correction"]
+__all__ = ["correct_tags", "is_tag", "undo_tag_correction"]
 
 
 def correct_tags(
@@ -36,15 +36,15 @@ def correct_tags(
         isinstance(actor, str) and 0 < len(actor) <= MAX_ID and actor.isprintable()
     ):
         raise ParameterError(f"an actor is a printable str of 1 to {MAX_ID}, got {actor!r:.80}")
-    given = _listed("tags", tags)
-    if not given or len(given) > MAX_TAGS:
-        raise ParameterError(f"{kind} takes 1 to {MAX_TAGS} tags, got {len(given)}")
-    if len(given) > 1 and kind in ("rename", "split"):
-        raise ParameterError(f"{kind} takes one tag, got {len(given)}")
-    keys = tuple(dict.fromkeys(_key(tag) for tag in given))
+    names = _as_list("tags", tags)
+    if not names or len(names) > MAX_TAGS:
+        raise ParameterError(f"{kind} takes 1 to {MAX_TAGS} tags, got {len(names)}")
+    if len(names) > 1 and kind in ("rename", "split"):
+        raise ParameterError(f"{kind} takes one tag, got {len(names)}")
+    keys = tuple(dict.fromkeys(_key(tag) for tag in names))
     if (into is None) != (kind == "mute"):
-        wants = "takes no into" if kind == "mute" else "needs into, the tag in their place"
-        raise ParameterError(f"{kind} {wants}; got into={into!r}")
+        rule = "takes no into" if kind == "mute" else "needs into, the tag in their place"
+        raise ParameterError(f"{kind} {rule}; got into={into!r}")
     target = None if into is None else _key(into)
     ids = _split_ids(kind, chunks)
     if len(namespace.truth.corrections.all()) >= MAX_CORRECTIONS:
@@ -80,10 +80,10 @@ def undo_tag_correction(namespace: Namespace, correction: TagCorrection | str) -
     return undone
 
 
-def _listed(what: str, given: str | Iterable[str]) -> list[str]:
-    if not isinstance(given, Iterable):
-        raise ParameterError(f"{what} is a str or an iterable of str, got {given!r:.80}")
-    return [given] if isinstance(given, str) else list(given)
+def _as_list(what: str, values: str | Iterable[str]) -> list[str]:
+    if not isinstance(values, Iterable):
+        raise ParameterError(f"{what} is a str or an iterable of str, got {values!r:.80}")
+    return [values] if isinstance(values, str) else list(values)
 
 
 def _key(tag: str) -> str:
@@ -99,13 +99,13 @@ def _key(tag: str) -> str:
 
 
 def _split_ids(kind: CorrectionKind, chunks: Iterable[str] | None) -> tuple[str, ...]:
-    given = () if chunks is None else tuple(_listed("chunks", chunks))
-    if not all(isinstance(id_, str) for id_ in given):
+    names = [] if chunks is None else _as_list("chunks", chunks)
+    if not all(isinstance(name, str) for name in names):
         raise ParameterError("chunks are ids")
-    ids = tuple(dict.fromkeys(given))
+    ids = tuple(dict.fromkeys(names))
     if bool(ids) != (kind == "split"):
-        wants = "needs chunks, those that get the new tag" if not ids else "takes no chunks"
-        raise ParameterError(f"{kind} {wants}")
+        rule = "needs chunks, those that get the new tag" if not ids else "takes no chunks"
+        raise ParameterError(f"{kind} {rule}")
     if len(ids) > MAX_SPLIT:
         raise ParameterError(f"a split names at most {MAX_SPLIT} chunks, got {len(ids)}")
     return ids
@@ -114,14 +114,18 @@ def _split_ids(kind: CorrectionKind, chunks: Iterable[str] | None) -> tuple[str,
 def _check_tags(
     graph: TagGraph, kind: CorrectionKind, keys: tuple[str, ...], into: str | None
 ) -> None:
-    """Raise unless chunks hold these tags, and a new name is new."""
-    held = {key for key in {*keys, into or keys[0]} if _is_held(graph, key)}
+    """Raise unless these are tags, and the new name of a tag is none yet."""
+    tags = {
+        key
+        for key in {*keys, into or keys[0]}
+        if (number := graph.phrases.number(key)) is not None and is_tag(graph, number)
+    }
     for key in keys:
-        if key not in held:
+        if key not in tags:
             raise NotFoundError(
                 f"no chunk holds the tag {display(key)!r}; hebbgraph tags show lists them"
             )
-    if kind == "rename" and into in held and into not in keys:
+    if kind == "rename" and into in tags and into not in keys:
         raise ParameterError(
             f"{display(into)!r} is a tag already; merge {display(keys[0])!r} into it instead"
         )
@@ -129,9 +133,7 @@ def _check_tags(
         raise ParameterError(f"{display(into)!r} would stay as it is")
 
 
-def _is_held(graph: TagGraph, key: str) -> bool:
-    number = graph.phrases.number(key)
-    if number is None:
-        return False
+def is_tag(graph: TagGraph, number: int) -> bool:
+    """Return whether a phrase is a tag of some chunk, not an address or the like."""
     tag = np.array([number])
     return bool(graph.df(tag)[0] > 0 and graph.link_kinds(tag)[0] == LinkKind.PHRASE)

@@ -1,4 +1,4 @@
-"""Check all invariants, and rebuild derived parts that violate one."""
+"""Check all invariants of a namespace, and rebuild derived parts that violate one."""
 
 from __future__ import annotations
 
@@ -35,12 +35,16 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["examine"]
 
-#: What stands in the way of a check, and is no finding of it.
+#: Errors that prevent a check and are no finding.
 _NOT_DAMAGE = (ClosedIndexError, ConnectionLostError, IndexLockedError, TextSourceError)
+#: Phrases that are searched for in both lexical indexes.
 _PHRASES = 200
-_SHOWN = 3
-_REJECTED = 3
-_ADDRESSES = 20
+#: Examples named in a finding.
+_EXAMPLES = 3
+#: A chunk rejected for this many questions is noted.
+_MIN_REJECTED = 3
+#: Notes of one kind.
+_MAX_NOTES = 20
 
 
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
@@ -48,12 +52,12 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     truth, derived, log = namespace.truth, namespace.derived, namespace.log
     memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
     language = namespace.settings.language
-    found = [
+    stored = [
         *_guarded("database", lambda: truth_problems(truth)),
         *_guarded("feedback", lambda: _feedback_problems(log)),
     ]
-    # Derived parts are compared with a rebuild, for which all texts must be as they were added.
-    comparable = not any(finding.part == "texts" for finding in found)
+    # A rebuild to compare derived parts with needs all texts as they were added.
+    comparable = not any(finding.part == "texts" for finding in stored)
     derived_findings = list(_derived_problems(truth, derived, language, comparable))
     learned = list(_learned_problems(namespace))
     if repair and derived_findings:
@@ -66,36 +70,36 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
             for finding in derived_findings
         ]
     if repair and learned:
-        memory.discard()  # or its snapshot would be read again
+        memory.discard()  # the snapshot too, or it would be loaded again
         memory.reset()
         memory.refresh(derived.feedback)
-        mended = not list(_learned_problems(namespace))
-        learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
+        repaired = not list(_learned_problems(namespace))
+        learned = [finding.model_copy(update={"repaired": repaired}) for finding in learned]
     optional: list[Finding] = []  # parts that an index can do without
     checks: list[tuple[Part, Callable[[], Iterable[str]], Callable[[], object]]] = [
         ("colonies", colonies.problems, colonies.start_over),
         ("recalls", recalls.problems, recalls.erase),
     ]
-    for part, check, put_away in checks:
-        wrong = list(_guarded(part, check))
-        if wrong and repair:
-            put_away()
-        optional += [finding.model_copy(update={"repaired": repair}) for finding in wrong]
+    for part, check, discard in checks:
+        findings = list(_guarded(part, check))
+        if findings and repair:
+            discard()
+        optional += [finding.model_copy(update={"repaired": repair}) for finding in findings]
     return DoctorReport(
         generation=truth.generation(),
         chunks=truth.count(),
         feedbacks=log.count(),
-        findings=(*found, *derived_findings, *learned, *optional),
-        notes=(*_notes(truth, comparable), *_taught(memory)),
+        findings=(*stored, *derived_findings, *learned, *optional),
+        notes=(*_notes(truth, comparable), *_lesson_notes(memory)),
     )
 
 
 def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterator[Finding]:
-    """Report an exception of a check as a finding: it hit what it looks for."""
+    """Yield the findings of a check; if it raises because of damage, that is a finding."""
     try:
         yield from [
-            found if isinstance(found, Finding) else Finding(part=part, problem=found)
-            for found in check()
+            problem if isinstance(problem, Finding) else Finding(part=part, problem=problem)
+            for problem in check()
         ]
     except _NOT_DAMAGE:
         raise
@@ -104,7 +108,7 @@ def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterat
 
 
 def _file_problems(derived: Derived) -> Iterator[Finding]:
-    """Files come first: memory may be intact while the disk is not."""
+    """Check the files, which may be damaged while memory is intact."""
     if (folder := derived.directory) is None:
         return
 
@@ -134,24 +138,24 @@ def _derived_problems(
     yield from unreadable
     if unreadable or not comparable:
         return
-    # Everything, derived from the truth alone, in memory.
+    # Derive everything anew from the truth, in memory.
     fresh = Derived(truth, None, language=language, writable=True, wait_seconds=0.0)
     fresh.refresh()
 
     def graph() -> Iterator[str]:
         with derived.held() as generation:
-            if generation == fresh.graph.generation:  # or a writer came in between
-                found = _difference_of_graphs(derived.graph, fresh.graph)
-                if found is not None:
-                    yield found
+            if generation == fresh.graph.generation:  # else something was written meanwhile
+                difference = _difference_of_graphs(derived.graph, fresh.graph)
+                if difference is not None:
+                    yield difference
 
     def lexical() -> Iterator[str]:
         with derived.held() as generation:
             if generation != fresh.graph.generation:
                 return
-            held, live = derived.lexical.rows(), fresh.lexical.rows()
-            if not np.array_equal(held, live):
-                yield f"{len(held)} rows, {len(live)} expected"
+            rows, expected = derived.lexical.rows(), fresh.lexical.rows()
+            if not np.array_equal(rows, expected):
+                yield f"{len(rows)} rows, {len(expected)} expected"
                 return
             for phrase in _some_phrases(fresh.graph, _PHRASES):
                 terms = lexical_terms(phrase.split(" "), language)
@@ -168,13 +172,13 @@ def _derived_problems(
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
             table, problem = derived.vectors, None
-            if table is None:  # without an embedder: others continue from the files
+            if table is None:  # opened without an embedder: check the files that others use
                 table, problem = _filed_vectors(truth, derived)
             if problem is not None:
                 yield f"files are {problem}"
             if table is None:
                 return
-            if derived.vectors is None:  # later rows are read from the database
+            if derived.vectors is None:  # later rows are not in the files yet
                 rows = rows[rows <= table.last_row]
             yield from _vector_problems(truth, table, rows)
 
@@ -184,10 +188,7 @@ def _derived_problems(
 
 
 def _filed_vectors(truth: Truth, derived: Derived) -> tuple[VectorTable | None, str | None]:
-    """Return the vectors in the files, and what is wrong with the files.
-
-    None if there are no files, or they are of a former model.
-    """
+    """Return the vectors in the files, if any are of the current model, and their problem."""
     state = derived.embedding
     if derived.directory is None or state is None:
         return None, None
@@ -196,23 +197,23 @@ def _filed_vectors(truth: Truth, derived: Derived) -> tuple[VectorTable | None, 
 
 
 def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterator[str]:
-    """Compare the vectors of live rows with those of the truth."""
-    held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
-    lost = other = 0
-    more = int(np.count_nonzero(np.isin(rows, held, assume_unique=True)))
+    """Compare the vectors of live rows with those of the database."""
+    matrix, dtype = table.matrix, np.dtype(table.state.dtype)
+    missing = different = 0
+    surplus = int(np.count_nonzero(np.isin(rows, table.rows, assume_unique=True)))
     for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
-        at = int(np.searchsorted(held, row))
-        if at == len(held) or held[at] != row:
-            lost += 1
+        at = int(np.searchsorted(table.rows, row))
+        if at == len(table.rows) or table.rows[at] != row:
+            missing += 1
             continue
-        more -= 1
-        other += not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind))
-    if lost:
-        yield f"{lost} vectors of the truth are not held"
-    if other:
-        yield f"{other} vectors differ from those of the truth"
-    if more:
-        yield f"{more} vectors are held that the truth does not have"
+        surplus -= 1
+        different += not np.array_equal(matrix[at], np.frombuffer(vector, dtype=dtype))
+    if missing:
+        yield f"{missing} vectors of the database are missing"
+    if different:
+        yield f"{different} vectors differ from those of the database"
+    if surplus:
+        yield f"{surplus} vectors are not in the database"
 
 
 def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
@@ -238,7 +239,7 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
 
 def _notes(truth: Truth, comparable: bool) -> Iterator[str]:
     if not comparable:
-        yield "graph and vectors were not compared, since some texts are not as they were added"
+        yield "graph and vectors were not compared, since some texts changed after they were added"
     yield from _shared_addresses(truth)
     state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
@@ -246,28 +247,28 @@ def _notes(truth: Truth, comparable: bool) -> Iterator[str]:
 
 
 def _shared_addresses(truth: Truth) -> Iterator[str]:
-    """Name the addresses that chunks of several documents have; links are shared among them."""
+    """Name the addresses of several documents; a link to one leads to all of them."""
     documents: dict[str, set[str]] = {}
     for document, addresses in truth.addresses():
         for address in addresses:
             documents.setdefault(normal_address(address), set()).add(document)
-    shared = sorted(address for address, claimed in documents.items() if len(claimed) > 1)
-    for address in shared[:_ADDRESSES]:
+    shared = sorted(address for address, claimants in documents.items() if len(claimants) > 1)
+    for address in shared[:_MAX_NOTES]:
         yield f"address {address!r} is claimed by {some_of(sorted(documents[address]))}"
-    if len(shared) > _ADDRESSES:
-        yield f"addresses claimed by several documents: {len(shared) - _ADDRESSES} more"
+    if len(shared) > _MAX_NOTES:
+        yield f"addresses claimed by several documents: {len(shared) - _MAX_NOTES} more"
 
 
-def _taught(memory: Memory) -> Iterator[str]:
-    """Say what of lessons a person should decide."""
+def _lesson_notes(memory: Memory) -> Iterator[str]:
+    """Yield what a person should decide about lessons."""
     yield from _rejected(memory)
     yield from _proposed(memory)
-    for old, new in _contradicted(memory)[:_ADDRESSES]:
+    for old, new in _contradicted(memory)[:_MAX_NOTES]:
         yield (
             f"chunk {old!r} no longer counts as outdated by {new!r}: what was vouched for since "
             "leads back to it in a circle, and the latest word holds"
         )
-    for voice, n, weight, disputed in disbelieved(memory)[:_ADDRESSES]:
+    for voice, n, weight, disputed in disbelieved(memory)[:_MAX_NOTES]:
         counts = f"{weight:.2f}".lstrip("0") if weight >= 0.005 else "next to nothing"
         why = (
             "others who are believed more say otherwise"
@@ -281,82 +282,76 @@ def _taught(memory: Memory) -> Iterator[str]:
 
 
 def _contradicted(memory: Memory) -> list[tuple[str, str]]:
-    """Return what the application said is outdated, by what, and what it said since leads back.
+    """Return trusted (old, new) pairs that later ones overruled by closing a circle.
 
-    Not if it said the opposite: whoever does so knows.
+    A pair whose exact opposite was said later is left out, since that was deliberate.
     """
     with memory.lock.held():
-        said = {
+        pairs = {
             rows: (old, new)
             for (old, _, new), rows in present(memory, memory.outdated(trusted=True))
         }
-        kept = set(latest_edges(list(said)))
-        return [said[one] for one in said if not {one, one[::-1]} & kept]
+        in_force = set(latest_edges(list(pairs)))
+        return [pair for rows, pair in pairs.items() if not {rows, rows[::-1]} & in_force]
 
 
 def _rejected(memory: Memory) -> Iterator[str]:
-    """Name the chunks that are rejected for several questions: they may be wrong, or poison."""
-    times = rejected(memory)
-    often = sorted((id_ for id_, n in times.items() if n >= _REJECTED), key=lambda id_: -times[id_])
-    for id_ in often[:_ADDRESSES]:
-        yield f"chunk {id_!r} is rejected for {times[id_]} questions: delete it, if it is wrong"
+    """Name the chunks that are rejected for several questions; they may be wrong or malicious."""
+    often = [(id_, n) for id_, n in rejected(memory).items() if n >= _MIN_REJECTED]
+    for id_, n in sorted(often, key=lambda item: -item[1])[:_MAX_NOTES]:
+        yield f"chunk {id_!r} is rejected for {n} questions: delete it, if it is wrong"
 
 
 def _proposed(memory: Memory) -> Iterator[str]:
-    """Name the chunks that are said to hold no longer, by nobody who is vouched for."""
-    said = sorted(proposed(memory).items(), key=lambda one: -one[1])
-    for (old, new), n_actors in said[:_ADDRESSES]:
+    """Name the chunks that only untrusted actors call outdated."""
+    pairs = sorted(proposed(memory).items(), key=lambda item: -item[1])
+    for (old, new), n_actors in pairs[:_MAX_NOTES]:
         yield (
             f"chunk {old!r} is outdated by {new!r}, as {n_actors} who are believed say: if so, "
             f"reinforce(..., outdated={{{old!r}: {new!r}}}, trusted=True)"
         )
 
 
-def _difference_of_links(found: Memory, expected: Memory) -> str | None:
+def _difference_of_links(actual: Memory, expected: Memory) -> str | None:
     """Return how two folds of a log differ, or None."""
-    if len(found.lessons) != len(expected.lessons):
-        return f"{counted(len(found.lessons), 'lesson')}, {len(expected.lessons)} expected"
-    one, other = links(found), links(expected)
-    if one.keys() != other.keys():
-        return (
-            f"links: {_sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
-        )
-    off = [link for link, weight in one.items() if abs(weight - other[link]) > 1e-12]
-    return f"{counted(len(off), 'different weight')}, e.g. of {off[0]}" if off else None
+    if len(actual.lessons) != len(expected.lessons):
+        return f"{counted(len(actual.lessons), 'lesson')}, {len(expected.lessons)} expected"
+    weights, rebuilt = links(actual), links(expected)
+    if weights.keys() != rebuilt.keys():
+        return f"links: {_difference_of_sets(set(weights), set(rebuilt))}"
+    wrong = [link for link, weight in weights.items() if abs(weight - rebuilt[link]) > 1e-12]
+    return f"{counted(len(wrong), 'different weight')}, e.g. of {wrong[0]}" if wrong else None
 
 
-def _difference_of_graphs(found: TagGraph, expected: TagGraph) -> str | None:
-    """Return how two graphs over the same truth differ, or None.
+def _difference_of_graphs(actual: TagGraph, expected: TagGraph) -> str | None:
+    """Return how two graphs of the same chunks differ, or None.
 
-    Chunks are compared by row and tags by phrase, as numbers differ.
+    Chunks are compared by row and tags by phrase, since their numbers differ.
     """
-    for name, one, other in (
-        (
-            "chunks",
-            set(found.rows[found.alive].tolist()),
-            set(expected.rows[expected.alive].tolist()),
-        ),
-        ("phrases of the vocabulary", _vocabulary(found), _vocabulary(expected)),
-    ):
-        if one != other:
-            return f"{name}: {_sets_apart(one - other, other - one)}"
-    for (row, one), (_, other) in zip(_postings(found), _postings(expected), strict=True):
-        if one != other:
-            return f"tags of row {row}: {_sets_apart(one - other, other - one)}"
-    frequencies = [_frequencies(graph) for graph in (found, expected)]
-    if frequencies[0] != frequencies[1]:
+    if (rows := _live_rows(actual)) != (expected_rows := _live_rows(expected)):
+        return f"chunks: {_difference_of_sets(rows, expected_rows)}"
+    if (keys := _vocabulary(actual)) != (expected_keys := _vocabulary(expected)):
+        return f"phrases of the vocabulary: {_difference_of_sets(keys, expected_keys)}"
+    postings = zip(_postings(actual), _postings(expected), strict=True)
+    for (row, tags), (_, expected_tags) in postings:
+        if tags != expected_tags:
+            return f"tags of row {row}: {_difference_of_sets(tags, expected_tags)}"
+    if _frequencies(actual) != _frequencies(expected):
         return "document frequencies differ"
     return None
 
 
-def _sets_apart(more: set[object], less: set[object]) -> str:
-    """Describe elements that only one of two sets has."""
+def _difference_of_sets(actual: set[object], expected: set[object]) -> str:
     parts = [
-        f"{len(some)} {what}, e.g. {', '.join(map(repr, sorted(some, key=str)[:_SHOWN]))}"
-        for some, what in ((more, "too many"), (less, "missing"))
+        f"{len(some)} {what}, e.g. {', '.join(map(repr, sorted(some, key=str)[:_EXAMPLES]))}"
+        for some, what in ((actual - expected, "too many"), (expected - actual, "missing"))
         if some
     ]
     return "; ".join(parts)
+
+
+def _live_rows(graph: TagGraph) -> set[object]:
+    return set(graph.rows[graph.alive].tolist())
 
 
 def _vocabulary(graph: TagGraph) -> set[object]:
@@ -368,10 +363,10 @@ def _postings(graph: TagGraph) -> Iterator[tuple[int, set[object]]]:
     keys = graph.phrases.keys
     for slot in np.flatnonzero(graph.alive).tolist():
         tags, is_title = graph.incidence.row(slot)
-        held: set[object] = {
-            (keys[tag], own) for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True)
+        postings: set[object] = {
+            (keys[tag], title) for tag, title in zip(tags.tolist(), is_title.tolist(), strict=True)
         }
-        yield int(graph.rows[slot]), held
+        yield int(graph.rows[slot]), postings
 
 
 def _frequencies(graph: TagGraph) -> dict[str, int]:

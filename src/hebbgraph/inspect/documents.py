@@ -1,4 +1,4 @@
-"""The documents of an index: what it was made of, the latest first."""
+"""The documents of an index, the latest first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DocumentSummary(BaseModel):
     title : str
         Of its first passage.
     passages : int
-        None of a file that gave none.
+        0 for a file that gave none.
     from_file : bool
         Whether it has a fingerprint, by which an unchanged file is skipped.
     indexed_at : float, optional
@@ -40,7 +40,7 @@ class DocumentSummary(BaseModel):
 
 
 class DocumentList(BaseModel):
-    """Some documents, the one indexed last first; ``total`` counts all that were asked for."""
+    """Some documents, the one indexed last first; ``total`` counts all that match."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -49,21 +49,21 @@ class DocumentList(BaseModel):
 
 
 def documents(truth: Truth, containing: str, limit: int) -> DocumentList:
-    """Return the documents whose id holds a text, without regard to case."""
-    wanted = containing.casefold()
+    """Return the documents whose id contains a text, ignoring case."""
+    part = containing.casefold()
     times = truth.files.indexed_at()
-    counts = dict.fromkeys((name for name in times if wanted in name.casefold()), 0)
+    counts = dict.fromkeys((name for name in times if part in name.casefold()), 0)
     first: dict[str, int] = {}
     latest = dict.fromkeys(counts, 0)
     row = -1
     while page := truth.named_after(row, _PAGE):
-        for one in page:
-            name = one.document_id
-            if name is None or one.version_of is not None or wanted not in name.casefold():
+        for chunk in page:
+            name = chunk.document_id
+            if name is None or chunk.version_of is not None or part not in name.casefold():
                 continue
             counts[name] = counts.get(name, 0) + 1
-            first.setdefault(name, one.row)
-            latest[name] = one.row
+            first.setdefault(name, chunk.row)
+            latest[name] = chunk.row
         row = page[-1].row
     shown = sorted(latest, key=lambda name: (-latest[name], name))[:limit]
     titles = truth.fetch([first[name] for name in shown if name in first])

@@ -40,7 +40,7 @@ def colony_graph(
     ids: Mapping[int, str],
     names: Mapping[int, str],
 ) -> nx.Graph[str]:
-    """Return the graph of chunks in which colonies were found.
+    """Return the graph of chunks from which colonies were computed.
 
     Nodes carry ``colony`` (-1 for none) and ``name``, the colony's name; edges ``weight``.
 
@@ -54,14 +54,14 @@ def colony_graph(
     names : mapping of colony to its name
     """
     result: nx.Graph[str] = nx.Graph(generation=generation)
-    held = [ids.get(row) for row in rows.tolist()]
-    for id_, number in zip(held, colony.tolist(), strict=True):
+    chunk_ids = [ids.get(row) for row in rows.tolist()]
+    for id_, number in zip(chunk_ids, colony.tolist(), strict=True):
         if id_ is not None:
             result.add_node(id_, colony=number, name=names.get(number, ""))
     for source, target, weight in zip(*(column.tolist() for column in edges), strict=True):
-        one, other = held[source], held[target]
-        if weight > 0 and one is not None and other is not None:
-            result.add_edge(one, other, weight=weight)
+        ends = chunk_ids[source], chunk_ids[target]
+        if weight > 0 and None not in ends:
+            result.add_edge(*ends, weight=weight)
     return result
 
 

@@ -1,7 +1,8 @@
-"""Whether learning helped: the feedback log, replayed on its own later questions.
+"""Whether learning helped: replay the feedback log on its own later questions.
 
-A memory apart folds the log as far as the first question that is held out, and stops on the way
-to ask. What it is asked through shares graph and searches with the index, and writes nothing.
+A separate memory learns the log up to the first held-out question, and stops on the way to ask
+questions. They go through a recaller that shares graph and searches with the index and writes
+nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from hebbgraph.store.feedback_log import Selection
 __all__ = ["lesson_report"]
 
 _MOST_QUESTIONS = 1000
-#: Below this, an interval would say more than the questions do.
+#: With fewer questions, an interval means nothing.
 _FEWEST = 10
-#: The first cited chunk is looked for this deep.
+#: Look for the first cited chunk among this many hits.
 _DEPTH = 10
-#: After these parts of the lessons the questions are asked.
+#: Ask after an eighth, a quarter, half and all of the lessons.
 _PARTS = (8, 4, 2, 1)
 _MOST_MOVED = 20
 
@@ -61,20 +62,21 @@ _TOO_FEW = (
 
 @dataclass
 class _Question:
-    """A recall that was cited: one question, however many said what of it was right."""
+    """The question of a recall that was cited, perhaps by several actors.
+
+    ``seq``, ``number`` (from 1) and ``feedback`` identify its first lesson in the log.
+    """
 
     seq: int
-    """Of its first lesson."""
     number: int
-    """Of that in the log, from 1."""
     feedback: str
     text: str = ""
     cited: set[str] = field(default_factory=set)
     vector: Sequence[float] | None = None
 
 
-class _Found(NamedTuple):
-    """What each question found: recall, one over the rank of the first cited chunk, that rank."""
+class _Figures(NamedTuple):
+    """By question: recall, and the rank of the first cited chunk with its reciprocal."""
 
     recall: NDArray[np.float64]
     reciprocal: NDArray[np.float64]
@@ -93,151 +95,156 @@ def lesson_report(namespace: Namespace, questions: int, k: int) -> LessonReport:
     if not lessons:
         advice = "Cite what answers rest on: reinforce, or a CitationLearner of the adapters."
         return LessonReport(verdict="no_lessons", advice=advice, k=k)
-    asked = _still_answered(namespace, kept)
-    if not asked:
+    answered = _still_answered(namespace, kept)
+    if not answered:
         advice = _NONE_LEFT if kept else _KEEP_QUESTIONS
         return LessonReport(verdict="no_questions", advice=advice, lessons=lessons, k=k)
-    later = asked[len(asked) // 2 :]
-    before = {_words(one.text) for one in kept if one.seq < later[0].seq}
-    held_out = _spread(later, questions)
-    earlier = _spread(asked[: len(asked) // 2], questions)
+    half = len(answered) // 2
+    first_held_out = answered[half].seq
+    before = {_words(question.text) for question in kept if question.seq < first_held_out}
+    earlier, held_out = _spread(answered[:half], questions), _spread(answered[half:], questions)
     _read_vectors(namespace, [*earlier, *held_out])
-    found, on_the_way = _learning_curve(namespace, earlier, held_out, later[0].seq, k)
-    new = np.array([_words(one.text) not in before for one in held_out])
-    return _report(held_out, found, on_the_way, new, k).model_copy(
-        update={"lessons": lessons, "kept": len(asked)}
+    figures, on_the_way = _learning_curve(namespace, earlier, held_out, first_held_out, k)
+    is_new = np.array([_words(question.text) not in before for question in held_out])
+    return _report(held_out, figures, on_the_way, is_new, k).model_copy(
+        update={"lessons": lessons, "kept": len(answered)}
     )
 
 
 def _spread(questions: Sequence[_Question], most: int) -> list[_Question]:
-    """Return so many questions at most, evenly spread over all."""
-    some = np.linspace(0, len(questions) - 1, min(most, len(questions))).round()
-    return [questions[at] for at in np.unique(some).astype(int).tolist()]
+    """Return at most this many questions, evenly spread over all."""
+    positions = np.linspace(0, len(questions) - 1, min(most, len(questions))).round()
+    return [questions[at] for at in np.unique(positions).astype(int).tolist()]
 
 
 def _questions(namespace: Namespace) -> tuple[int, list[_Question]]:
-    """Count the lessons; return what was asked and cited, as far as its text is kept, in order."""
+    """Count the lessons; return the cited questions whose text is kept, in order."""
     lessons = 0
-    found: dict[str, _Question] = {}
-    for seq, one in namespace.log.after(0):
+    by_recall: dict[str, _Question] = {}
+    for seq, feedback in namespace.log.after(0):
         lessons += 1
-        # Who speaks later of a recall says nothing new of the question: it belongs to the first.
-        question = found.setdefault(one.recall_id, _Question(seq, lessons, one.id))
-        question.text = question.text or (one.query or "").strip()
-        question.cited.update(one.cited)
-    return lessons, [one for one in found.values() if one.text and one.cited]
+        # Later feedback on a recall adds citations to the question of the first one.
+        question = by_recall.setdefault(feedback.recall_id, _Question(seq, lessons, feedback.id))
+        question.text = question.text or (feedback.query or "").strip()
+        question.cited.update(feedback.cited)
+    kept = [question for question in by_recall.values() if question.text and question.cited]
+    return lessons, kept
 
 
 def _still_answered(namespace: Namespace, kept: Sequence[_Question]) -> list[_Question]:
-    held = namespace.truth.rows_of({id_ for one in kept for id_ in one.cited})
-    for one in kept:
-        one.cited.intersection_update(held)
-    return [one for one in kept if one.cited]
+    """Drop citations of chunks that no longer exist, and questions without any other."""
+    existing = namespace.truth.rows_of({id_ for question in kept for id_ in question.cited})
+    for question in kept:
+        question.cited.intersection_update(existing)
+    return [question for question in kept if question.cited]
 
 
 def _read_vectors(namespace: Namespace, questions: Sequence[_Question]) -> None:
-    """Read the embeddings that the log keeps, so that no model is asked again."""
-    with namespace.held():  # which brings it up to date
+    """Read embeddings from the log, so that no model has to embed the questions again."""
+    with namespace.held():  # brings the embedding up to date
         embedding = namespace.derived.embedding
     if embedding is None:
         return
-    by_id = {one.feedback: one for one in questions}
+    by_id = {question.feedback: question for question in questions}
     for feedback in namespace.log.select(Selection(ids=tuple(by_id))):
         if feedback.embedder == embedding.name:
             by_id[feedback.id].vector = feedback.vector
 
 
 def _words(text: str) -> str:
-    """Return what two questions in the same words have in common."""
+    """Normalise a question, to find others in the same words."""
     return " ".join(text.casefold().split())
 
 
 def _learning_curve(
     namespace: Namespace,
     earlier: Sequence[_Question],
-    later: Sequence[_Question],
+    held_out: Sequence[_Question],
     until: int,
     k: int,
-) -> tuple[dict[int, _Found], dict[int, tuple[_Found, _Found]]]:
-    """Return what questions find by number of lessons, of those before ``until``.
+) -> tuple[dict[int, _Figures], dict[int, tuple[_Figures, _Figures]]]:
+    """Return figures by number of lessons, out of those before sequence number ``until``.
 
-    The later ones at each stop; and, unlearned and learned, those of the log that come between it
-    and the next, so that each is asked before its own lesson.
+    The first dict is about the held-out questions. The second is about the questions of the log
+    between one stop and the next, each asked before its own lesson: unlearned, and learned.
     """
     memory = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     with namespace.held():
         memory.corrections = namespace.derived.corrections
-    apart = _apart(namespace)
-    recaller = Recaller(apart, StepList(apart), learned=memory)
-    n = namespace.log.count(until=until - 1)
-    stops = sorted({-(-n // part) for part in _PARTS})
-    after = {
-        stop: [one for one in earlier if stop < one.number <= end] for stop, end in pairwise(stops)
+    copy = _copy(namespace)
+    recaller = Recaller(copy, StepList(copy), learned=memory)
+    n_lessons = namespace.log.count(until=until - 1)
+    stops = sorted({-(-n_lessons // part) for part in _PARTS})
+    following = {
+        stop: [question for question in earlier if stop < question.number <= end]
+        for stop, end in pairwise(stops)
     }
-    found = {0: _ask(recaller, later, k)}
-    unlearned = {stop: _ask(recaller, some, k) for stop, some in after.items() if some}
-    on_the_way: dict[int, tuple[_Found, _Found]] = {}
+    figures = {0: _ask(recaller, held_out, k)}
+    unlearned = {
+        stop: _ask(recaller, questions, k) for stop, questions in following.items() if questions
+    }
+    on_the_way: dict[int, tuple[_Figures, _Figures]] = {}
     for number, (seq, feedback) in enumerate(namespace.log.after(0), start=1):
         if seq >= until:
             break
         memory.fold(feedback)
         if number in stops:
-            found[number] = _ask(recaller, later, k)
+            figures[number] = _ask(recaller, held_out, k)
         if number in unlearned:
-            on_the_way[number] = unlearned[number], _ask(recaller, after[number], k)
-    return found, on_the_way
+            on_the_way[number] = unlearned[number], _ask(recaller, following[number], k)
+    return figures, on_the_way
 
 
-def _apart(namespace: Namespace) -> Namespace:
-    """Return the namespace for questions that are asked again and again.
+def _copy(namespace: Namespace) -> Namespace:
+    """Return the namespace without reranker and judge, with the caller's models cached.
 
-    The caller's models see each one once; a reranker would see it with other hits each time.
+    Each model sees a question once, however often it is asked.
     """
 
-    def once(ask: Callable[[str], Any] | None) -> Callable[[str], Any] | None:
+    def cached(ask: Callable[[str], Any] | None) -> Callable[[str], Any] | None:
         return None if ask is None else functools.cache(lambda query: list(ask(query)))
 
-    search, cue_model = once(namespace.search), once(namespace.cue_model)
+    search, cue_model = cached(namespace.search), cached(namespace.cue_model)
     return replace(namespace, search=search, cue_model=cue_model, reranker=None, judge=None)
 
 
-def _ask(recaller: Recaller, questions: Sequence[_Question], k: int) -> _Found:
+def _ask(recaller: Recaller, questions: Sequence[_Question], k: int) -> _Figures:
     recall, reciprocal = np.zeros((2, len(questions)))
     first: list[int | None] = []
-    for number, one in enumerate(questions):
-        options = RecallOptions(k=max(k, _DEPTH), vector=one.vector)
-        answer = recaller.recall(one.text, options)
-        one.vector = one.vector or answer.vector
+    for number, question in enumerate(questions):
+        options = RecallOptions(k=max(k, _DEPTH), vector=question.vector)
+        answer = recaller.recall(question.text, options)
+        question.vector = question.vector or answer.vector
         ranks = [
-            rank
-            for rank, hit in enumerate(answer.hits, start=1)
-            if hit.chunk.id in one.cited and hit.score > 0  # what fills up to k was not found
+            hit.rank
+            for hit in answer.hits
+            if hit.chunk.id in question.cited and hit.score > 0  # chunks of score 0 only fill up
         ]
-        recall[number] = sum(rank <= k for rank in ranks) / len(one.cited)
+        recall[number] = sum(rank <= k for rank in ranks) / len(question.cited)
         first.append(ranks[0] if ranks and ranks[0] <= _DEPTH else None)
         reciprocal[number] = 0.0 if first[-1] is None else 1.0 / first[-1]
-    return _Found(recall, reciprocal, first)
+    return _Figures(recall, reciprocal, first)
 
 
 def _report(
     questions: Sequence[_Question],
-    found: dict[int, _Found],
-    on_the_way: dict[int, tuple[_Found, _Found]],
-    new: NDArray[np.bool_],
+    figures: dict[int, _Figures],
+    on_the_way: dict[int, tuple[_Figures, _Figures]],
+    is_new: NDArray[np.bool_],
     k: int,
 ) -> LessonReport:
-    plain, taught = found[0], max(found)
-    last = found[taught]
+    plain, taught = figures[0], max(figures)
+    last = figures[taught]
     points = tuple(
         LessonPoint(
             lessons=lessons,
-            recall=float(some.recall.mean()),
-            mrr=float(some.reciprocal.mean()),
-            recall_change=_change(some.recall, plain.recall),
-            mrr_change=_change(some.reciprocal, plain.reciprocal),
+            recall=float(after.recall.mean()),
+            mrr=float(after.reciprocal.mean()),
+            recall_change=_change(after.recall, plain.recall),
+            mrr_change=_change(after.reciprocal, plain.reciprocal),
             **_next(on_the_way.get(lessons)),
         )
-        for lessons, some in found.items()
+        for lessons, after in figures.items()
     )
     few = len(questions) < _FEWEST
     moved = sorted(
@@ -249,11 +256,13 @@ def _report(
         advice=_TOO_FEW.format(len(questions)) if few else "",
         taught=taught,
         asked=len(questions),
-        repeated=int((~new).sum()),
+        repeated=int((~is_new).sum()),
         k=k,
         points=points,
-        new_recall=_change(last.recall[new], plain.recall[new]) if new.any() else None,
-        new_mrr=_change(last.reciprocal[new], plain.reciprocal[new]) if new.any() else None,
+        new_recall=_change(last.recall[is_new], plain.recall[is_new]) if is_new.any() else None,
+        new_mrr=(
+            _change(last.reciprocal[is_new], plain.reciprocal[is_new]) if is_new.any() else None
+        ),
         moved=tuple(
             MovedQuestion(
                 question=questions[number].text,
@@ -265,11 +274,11 @@ def _report(
     )
 
 
-def _next(asked: tuple[_Found, _Found] | None) -> dict[str, Any]:
-    """Return what a point says of the questions that came next."""
-    if asked is None:
+def _next(figures: tuple[_Figures, _Figures] | None) -> dict[str, Any]:
+    """Return the fields of a point about the questions that came next."""
+    if figures is None:
         return {}
-    before, after = asked
+    before, after = figures
     return {
         "asked_next": len(after.rank),
         "next_recall": _change(after.recall, before.recall),
@@ -278,13 +287,15 @@ def _next(asked: tuple[_Found, _Found] | None) -> dict[str, Any]:
 
 
 def _change(after: NDArray[np.float64], before: NDArray[np.float64]) -> MeanChange:
-    by = paired_bootstrap(after, before)
-    return MeanChange(mean=by.mean, low=by.low, high=by.high, better=by.wins, worse=by.losses)
+    test = paired_bootstrap(after, before)
+    return MeanChange(
+        mean=test.mean, low=test.low, high=test.high, better=test.wins, worse=test.losses
+    )
 
 
 def _verdict(last: LessonPoint) -> Verdict:
     changes = (last.recall_change, last.mrr_change)
-    up, down = any(one.low > 0 for one in changes), any(one.high < 0 for one in changes)
+    up, down = any(change.low > 0 for change in changes), any(change.high < 0 for change in changes)
     if up and down:
         return "mixed"
     return "helped" if up else "harmed" if down else "unclear"

@@ -1,36 +1,26 @@
-"""``index.log``: the feedback log in and out of a file, and what was forgotten put back."""
+"""``index.log``: export and import the feedback log, and undo ``forget``."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from hebbgraph.arguments import check_ids
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ParameterError
+from hebbgraph.inspect.room import Room
 from hebbgraph.records import Forgetting
 from hebbgraph.store.places import as_directory
-
-if TYPE_CHECKING:
-    from hebbgraph.index import CoreIndex
 
 __all__ = ["Log"]
 
 
-class Log:
-    """The feedback log of an index.
-
-    Parameters
-    ----------
-    index : CoreIndex
-    """
-
-    def __init__(self, index: CoreIndex) -> None:
-        self._index = index
+class Log(Room):
+    """The feedback log of an index."""
 
     def export(self, file: str | Path | IO[str]) -> int:
-        """Write the feedback log as JSON lines; return how many.
+        """Write the feedback log as JSON lines; return the number of lines.
 
         Parameters
         ----------
@@ -43,15 +33,15 @@ class Log:
     def import_(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
         """Add feedback from JSON lines; return how many records were new.
 
-        Known records are skipped. Actors are bounded as usual. Feedback on chunks that are
-        missing, or whose text differs, has no effect until they are there. All lines are checked
-        before any is written.
+        Known records are skipped. Limits on actors apply as usual. Feedback on a chunk has no
+        effect while the chunk is missing or has another text. All lines are checked before any is
+        written.
 
         Parameters
         ----------
         file : path, or text file open for reading
         origin : str
-            Noted on records without one.
+            Of records that name none.
 
         Raises
         ------
@@ -63,20 +53,21 @@ class Log:
         return self._index._teacher.import_(file, origin)
 
     def forgotten(self) -> list[Forgetting]:
-        """List what :meth:`undo_forget` can put back, the latest first.
+        """List what :meth:`undo_forget` can restore, the latest first.
 
-        That is what this object forgot in the last ten minutes: at most twenty times, and 64 MB.
+        These are calls of ``forget`` on this object in the last ten minutes, at most twenty of
+        them and at most 64 MB.
         """
         self._index._check_exists()
         return self._index._teacher.forgotten()
 
     def undo_forget(self, forgetting: Forgetting | str) -> int:
-        """Put back what one ``forget`` took; return how many records.
+        """Undo one ``forget``; return how many records came back.
 
-        They return to their places in the log, so what was learned is as if nothing had been
-        forgotten. What the same actor has said since of the same recall stands, and names of what
-        was deleted since are not brought back. It is kept in memory alone: there is no way back
-        after ``close``, ``compact`` or ``erase=True``.
+        They return to their places in the log, so learning is as if nothing had been forgotten.
+        Later feedback by the same actor on the same recall stands, and names of chunks that were
+        deleted since are not restored. Forgotten records are kept in memory only: ``close``,
+        ``compact`` and ``erase=True`` make forgetting final.
 
         Parameters
         ----------
@@ -85,7 +76,7 @@ class Log:
         Raises
         ------
         NotFoundError
-            If it is not kept, or no longer.
+            If there is none with this id, or it can no longer be undone.
         ParameterError
             If more of the same feedback was forgotten since then; undo that first.
 

@@ -1,48 +1,37 @@
-"""``index.maintenance``: checks, backups, and what is computed anew."""
+"""``index.maintenance``: checks, backups, and recomputing vectors and tags."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hebbgraph.calling import in_thread
 from hebbgraph.ingest import OnProgress
 from hebbgraph.ingest.rewriting import reembed, retag
 from hebbgraph.inspect.doctor import examine
+from hebbgraph.inspect.room import Room
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport, DoctorReport, PruneReport
 from hebbgraph.store.backup import back_up
 from hebbgraph.store.places import as_directory
 
-if TYPE_CHECKING:
-    from hebbgraph.index import CoreIndex
-
 __all__ = ["Maintenance"]
 
 
-class Maintenance:
-    """What an index needs once in a while.
-
-    Parameters
-    ----------
-    index : CoreIndex
-    """
-
-    def __init__(self, index: CoreIndex) -> None:
-        self._index = index
+class Maintenance(Room):
+    """What an index needs once in a while."""
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
-        """Check everything that must always hold against a rebuild in memory.
+        """Check the index against a rebuild in memory.
 
-        The database's own check and the digest of each chunk; the feedback log; checksums;
-        vocabulary, postings, document frequencies, the lexical index, vectors and learned weights;
-        and the file of colonies. Takes as much time and memory as building the index.
+        Checked are the database itself, the digest of each chunk, the feedback log, checksums,
+        vocabulary, postings, document frequencies, the lexical index, vectors, learned weights and
+        the file of colonies. This takes as much time and memory as building the index.
 
         Parameters
         ----------
         repair : bool
             Rebuild derived parts that are wrong, and set a damaged file of colonies aside. A
-            damaged database needs a backup.
+            damaged database must be restored from a backup.
 
         Examples
         --------
@@ -51,20 +40,19 @@ class Maintenance:
         ...     index.maintenance.doctor().ok
         True
         """
-        self._index._check_exists()
-        return examine(self._index._parts, repair=repair)
+        return examine(self._parts(), repair=repair)
 
     def backup(self, path: str | Path) -> Path:
-        """Copy the database into a new directory, while others may go on writing.
+        """Copy the database into a new directory; others may write meanwhile.
 
-        All namespaces, with their feedback. Derived parts are built when the copy is opened; it
-        works like any index. See ``HebbianIndex.restore``. For SQLite; PostgreSQL has ``pg_dump``.
+        The copy holds all namespaces with their feedback and opens like any index, which builds
+        its derived parts. See ``HebbianIndex.restore``. For PostgreSQL, use ``pg_dump``.
         """
         self._index._check_open()
         return back_up(self._index._parts.database, as_directory(path, "the backup"))
 
     def prune(self, min_weight: float | None = None, *, dry_run: bool = True) -> PruneReport:
-        """Report which learned edges are too weak to count, and which feedback has no effect.
+        """Report learned edges that are too weak to count, and feedback without effect.
 
         Parameters
         ----------
@@ -85,8 +73,8 @@ class Maintenance:
     ) -> int:
         """Compute the missing vectors of an embedder; return how many were computed.
 
-        An interrupted run continues where it stopped. A new model takes over at once: until a
-        chunk has its vector, only lexical search finds it.
+        An interrupted run continues where it stopped. A new model takes effect at once; only
+        lexical search finds a chunk until its new vector exists.
 
         Parameters
         ----------
@@ -95,9 +83,8 @@ class Maintenance:
         show_progress, on_progress
             As for ``index.add``.
         """
-        self._index._check_exists()
         return reembed(
-            self._index._parts, embedder, show_progress=show_progress, on_progress=on_progress
+            self._parts(), embedder, show_progress=show_progress, on_progress=on_progress
         )
 
     def retag(
@@ -110,13 +97,13 @@ class Maintenance:
         """Tag every chunk again; ids, vectors and learned weights stay.
 
         Use it for chunks that were added without the tagger or whose tagging failed, or to change
-        the tagger. Stored answers of a language model are not asked for again, so an interrupted
-        run continues where it stopped. Until its batch is done, a chunk keeps its tags.
+        the tagger. Stored answers of a language model are reused, so an interrupted run continues
+        where it stopped. A chunk keeps its old tags until its batch is done.
 
         Parameters
         ----------
         tagger : callable, optional
-            Takes over. By default, the one that the index was opened with, or none.
+            The new tagger. By default, the one that the index was opened with, if any.
         show_progress, on_progress
             As for ``index.add``.
 
@@ -125,10 +112,7 @@ class Maintenance:
         AddReport
             ``replaced`` counts the chunks whose tags changed.
         """
-        self._index._check_exists()
-        return retag(
-            self._index._parts, tagger, show_progress=show_progress, on_progress=on_progress
-        )
+        return retag(self._parts(), tagger, show_progress=show_progress, on_progress=on_progress)
 
     adoctor = in_thread(doctor)
     abackup = in_thread(backup)

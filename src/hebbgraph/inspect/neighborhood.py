@@ -1,8 +1,8 @@
-"""Tags by name, and the tags around one: bounded, however large the graph is."""
+"""Tags by name, and the neighbours of a tag; work is bounded however large the graph is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,59 +16,60 @@ from hebbgraph.text import display, phrase_key
 
 __all__ = ["neighborhood", "tags_named", "tags_of_chunk"]
 
-#: Of a tag that more chunks hold, this many are read, evenly spaced.
+#: Sample at most this many chunks of a tag, evenly spaced.
 _MOST_READ = 20_000
-_MOST_CHUNKS = 200
-#: Postings whose pairs are counted.
+#: Chunks and hubs that are listed.
+_MOST_CHUNKS, _MOST_HUBS = 200, 20
+#: Count pairs among at most this many postings.
 _MOST_PAIRED = 80_000
-_MOST_HUBS = 20
-#: Names that are read before all are searched.
+#: Match this many of the most frequent names before searching all.
 _MOST_TRIED = 5_000
 _EDGES_PER_NODE = 4
 
 Titles = Callable[[list[int]], Mapping[int, tuple[str, str]]]
-"""From rows to ids and titles."""
+"""Maps rows to ids and titles."""
 
 
-class _Found(NamedTuple):
+class _Neighbors(NamedTuple):
+    """Tags, and how many of the sampled chunks each shares with the tag asked for."""
+
     tags: IntArray
     weights: IntArray
 
 
-class _Read(NamedTuple):
-    """The chunks that were read: their slots, and each of their tags with its chunk's place."""
+class _Sample(NamedTuple):
+    """Sampled chunks by slot, and their postings: position of the chunk, and tag."""
 
     chunks: IntArray
     owner: IntArray
     tags: IntArray
 
-    def places(self, nodes: IntArray) -> IntArray:
-        """Return the place among nodes of each tag, -1 for others."""
-        place = np.full(int(max(self.tags.max(initial=0), nodes.max())) + 1, -1)
-        place[nodes] = np.arange(len(nodes))
-        found: IntArray = place[self.tags]
-        return found
+    def positions(self, nodes: IntArray) -> IntArray:
+        """Return the position of each posting's tag in ``nodes``, -1 if it is not there."""
+        position = np.full(int(max(self.tags.max(initial=0), nodes.max())) + 1, -1)
+        position[nodes] = np.arange(len(nodes))
+        positions: IntArray = position[self.tags]
+        return positions
 
 
 def tags_named(graph: TagGraph, containing: str, limit: int) -> list[TagCount]:
-    """Return the tags whose names hold a text, the most frequent first."""
-    wanted = phrase_key(containing) or " ".join(containing.casefold().split())
+    """Return the tags whose names contain a text, the most frequent first."""
+    part = phrase_key(containing) or " ".join(containing.casefold().split())
     keys = graph.phrases.keys
-    itself = graph.phrases.number(wanted)
-    if not wanted:
+    if not part:
         return _counted(graph, np.arange(len(keys)), limit)
-    # Most are asked for by a letter or two, which the most frequent tags hold as well.
-    often = _most_frequent(graph)
-    found = [tag for tag in often.tolist() if wanted in keys[tag]]
-    if len(found) < limit:
-        return _counted(graph, keys.holding(wanted), limit, itself)
-    if itself is not None and itself not in found:
-        found.append(itself)
-    return _counted(graph, np.array(found), limit, itself)
+    exact = graph.phrases.number(part)
+    # A letter or two usually match enough of the most frequent tags.
+    matches = [tag for tag in _most_frequent(graph).tolist() if part in keys[tag]]
+    if len(matches) < limit:
+        return _counted(graph, keys.holding(part), limit, exact)
+    if exact is not None and exact not in matches:
+        matches.append(exact)
+    return _counted(graph, np.array(matches), limit, exact)
 
 
 def _most_frequent(graph: TagGraph) -> IntArray:
-    """Return some thousand tags; no other is as frequent as one of them."""
+    """Return some thousand tags that are more frequent than all others."""
     tags = np.arange(len(graph.phrases.keys))
     df = np.where(graph.link_kinds(tags) == LinkKind.PHRASE, graph.df(tags), 0)
     at_least = np.cumsum(np.bincount(df, minlength=1)[::-1])  # from the highest frequency down
@@ -91,11 +92,11 @@ def _counted(
     rank = df.astype(np.float64)
     if first is not None:
         rank[tags == first] = np.inf
-    some = top_n(rank, limit)  # before sorting: there may be millions
-    best = tags[some[np.lexsort((graph.phrases.order[tags[some]], -rank[some]))][:limit]]
+    top = top_n(rank, limit)  # there may be millions, too many to sort
+    best = tags[top[np.lexsort((graph.phrases.order[tags[top]], -rank[top]))][:limit]]
     return [
-        TagCount(tag=display(graph.phrases.keys[tag]), chunks=chunks, titles=entitled)
-        for tag, chunks, entitled in zip(
+        TagCount(tag=display(graph.phrases.keys[tag]), chunks=chunks, titles=titles)
+        for tag, chunks, titles in zip(
             best.tolist(), graph.df(best).tolist(), graph.title_counts(best).tolist(), strict=True
         )
     ]
@@ -115,10 +116,10 @@ def neighborhood(
     Parameters
     ----------
     graph : TagGraph
-        The caller holds its lock.
+        Locked by the caller.
     tag : int
     limit : int
-        Of nodes, the tag itself included.
+        Of nodes, including the tag itself.
     hub_cut : int
         Tags of more chunks than this are hubs.
     titles : callable
@@ -126,107 +127,97 @@ def neighborhood(
         The colony of each slot, negative for none.
     """
     _, chunks, is_title = graph.chunks_of(np.array([tag]))
-    n_chunks = len(chunks)
-    step = -(-n_chunks // _MOST_READ) if n_chunks else 1
+    step = -(-len(chunks) // _MOST_READ) or 1
     slots = chunks[::step].astype(np.int64)
-    read = _Read(slots, *graph.tags_of(slots)[:2])
-    found = _around(graph, tag, read.tags)
-    df = graph.df(found.tags)
-    hubs = df > hub_cut
-    kept = _strongest(graph, _Found(found.tags[~hubs], found.weights[~hubs]), limit - 1)
-    folded = _strongest(graph, _Found(found.tags[hubs], found.weights[hubs]), _MOST_HUBS)
-    nodes = np.concatenate((np.array([tag]), kept.tags))
-    weights = np.concatenate((np.array([len(slots)]), kept.weights)) * step
-    colonies = _colonies(nodes, read, colony)
-    order = np.argsort(~is_title, kind="stable")[:_MOST_CHUNKS]
-    shown, entitled = chunks[order].astype(np.int64), is_title[order]
-    names = titles(graph.rows[shown].tolist())
-    keys = graph.phrases.keys
+    sample = _Sample(slots, *graph.tags_of(slots)[:2])
+    others = sample.tags[
+        (sample.tags != tag) & (graph.link_kinds(sample.tags) == LinkKind.PHRASE)
+    ].astype(np.int64)
+    tags, shared = np.unique(others, return_counts=True)
+    is_hub = graph.df(tags) > hub_cut
+    neighbors = _strongest(graph, _Neighbors(tags[~is_hub], shared[~is_hub]), limit - 1)
+    hubs = _strongest(graph, _Neighbors(tags[is_hub], shared[is_hub]), _MOST_HUBS)
+    nodes = np.concatenate((np.array([tag]), neighbors.tags))
+    weights = np.concatenate((np.array([len(slots)]), neighbors.weights)) * step
+    listed = np.argsort(~is_title, kind="stable")[:_MOST_CHUNKS]
+    rows = graph.rows[chunks[listed].astype(np.int64)].tolist()
+    names = titles(rows)
     return Neighborhood(
-        tag=display(keys[tag]),
-        nodes=tuple(
-            TagNode(tag=display(keys[one]), weight=weight, chunks=held, colony=of)
-            for one, weight, held, of in zip(
-                nodes.tolist(),
-                np.minimum(weights, graph.df(nodes)).tolist(),
-                graph.df(nodes).tolist(),
-                colonies,
-                strict=True,
-            )
+        tag=display(graph.phrases.keys[tag]),
+        nodes=_nodes(
+            graph, nodes, np.minimum(weights, graph.df(nodes)), _colonies(nodes, sample, colony)
         ),
-        edges=_edges(nodes, weights, read, step),
-        more=int(np.count_nonzero(~hubs)) - len(kept.tags),
-        hubs=tuple(
-            TagNode(tag=display(keys[one]), weight=weight * step, chunks=held)
-            for one, weight, held in zip(
-                folded.tags.tolist(),
-                folded.weights.tolist(),
-                graph.df(folded.tags).tolist(),
-                strict=True,
-            )
-        ),
-        n_hubs=int(np.count_nonzero(hubs)),
+        edges=_edges(nodes, weights, sample, step),
+        more=int(np.count_nonzero(~is_hub)) - len(neighbors.tags),
+        hubs=_nodes(graph, hubs.tags, hubs.weights * step, [None] * len(hubs.tags)),
+        n_hubs=int(np.count_nonzero(is_hub)),
         chunks=tuple(
-            TagChunk(chunk_id=names[row][0], title=names[row][1], is_title=own)
-            for row, own in zip(graph.rows[shown].tolist(), entitled.tolist(), strict=True)
+            TagChunk(chunk_id=names[row][0], title=names[row][1], is_title=titled)
+            for row, titled in zip(rows, is_title[listed].tolist(), strict=True)
             if row in names
         ),
-        more_chunks=n_chunks - len(shown),
+        more_chunks=len(chunks) - len(rows),
         sampled=step > 1,
     )
 
 
-def _around(graph: TagGraph, tag: int, tags: IntArray) -> _Found:
-    tags = tags[(tags != tag) & (graph.link_kinds(tags) == LinkKind.PHRASE)]
-    others, weights = np.unique(tags, return_counts=True)
-    return _Found(others.astype(np.int64), weights.astype(np.int64))
-
-
-def _strongest(graph: TagGraph, found: _Found, n: int) -> _Found:
-    """Return the n that share most chunks; of equal ones, the rarest elsewhere."""
+def _strongest(graph: TagGraph, neighbors: _Neighbors, n: int) -> _Neighbors:
+    """Return the n that share most chunks; ties go to the rarer tag."""
+    tags, weights = neighbors
     n = max(n, 0)
-    least = np.sort(found.weights)[-n] if 0 < n < len(found.weights) else 0
-    tags, weights = (one[found.weights >= least] for one in found)  # not a sort of all by three
+    if 0 < n < len(weights):  # a partial sort first, since sorting all by three keys is slow
+        keep = weights >= np.sort(weights)[-n]
+        tags, weights = tags[keep], weights[keep]
     best = np.lexsort((graph.phrases.order[tags], graph.df(tags), -weights))[:n]
-    return _Found(tags[best], weights[best])
+    return _Neighbors(tags[best], weights[best])
 
 
-def _edges(nodes: IntArray, weights: IntArray, read: _Read, step: int) -> tuple[TagEdge, ...]:
+def _nodes(
+    graph: TagGraph, tags: IntArray, weights: IntArray, colonies: Iterable[int | None]
+) -> tuple[TagNode, ...]:
+    columns = tags.tolist(), weights.tolist(), graph.df(tags).tolist()
+    return tuple(
+        TagNode(tag=display(graph.phrases.keys[tag]), weight=weight, chunks=chunks, colony=colony)
+        for tag, weight, chunks, colony in zip(*columns, colonies, strict=True)
+    )
+
+
+def _edges(nodes: IntArray, weights: IntArray, sample: _Sample, step: int) -> tuple[TagEdge, ...]:
     """Return the edges of the first node, and the strongest between the others."""
-    own = tuple(
+    to_first = tuple(
         TagEdge(source=0, target=at, weight=weight)
         for at, weight in enumerate(weights[1:].tolist(), start=1)
     )
-    # Pairs of tags grow with the square: of many, a part is counted.
-    stride = -(-len(read.tags) // _MOST_PAIRED) or 1
-    at = read.places(nodes)
-    keep = (at > 0) & (read.owner % stride == 0)
-    indptr = np.searchsorted(read.owner[keep], np.arange(len(read.chunks) + 1))
-    joined = edges_between(indptr, read.tags[keep])
+    # The number of pairs is quadratic, so count them in a part of many chunks.
+    stride = -(-len(sample.tags) // _MOST_PAIRED) or 1
+    keep = (sample.positions(nodes) > 0) & (sample.owner % stride == 0)
+    indptr = np.searchsorted(sample.owner[keep], np.arange(len(sample.chunks) + 1))
+    pairs = edges_between(indptr, sample.tags[keep])
     order = np.argsort(nodes)
-    one, other = (order[np.searchsorted(nodes[order], ends)] for ends in joined[:2])
-    weight = joined.weight
+    source, target = (order[np.searchsorted(nodes[order], ends)] for ends in pairs[:2])
+    weight = pairs.weight
     most = _EDGES_PER_NODE * len(nodes)
     best = top_n(weight.astype(np.float64), most)
-    best = best[np.lexsort((other[best], one[best], -weight[best]))][:most]
+    best = best[np.lexsort((target[best], source[best], -weight[best]))][:most]
+    columns = source[best].tolist(), target[best].tolist(), weight[best].tolist()
     others = (
         TagEdge(source=min(a, b), target=max(a, b), weight=w * step * stride)
-        for a, b, w in zip(
-            one[best].tolist(), other[best].tolist(), weight[best].tolist(), strict=True
-        )
+        for a, b, w in zip(*columns, strict=True)
     )
-    return (*own, *others)
+    return (*to_first, *others)
 
 
-def _colonies(nodes: IntArray, read: _Read, colony: IntArray | None) -> list[int | None]:
+def _colonies(nodes: IntArray, sample: _Sample, colony: IntArray | None) -> list[int | None]:
     """Return for each tag the colony of most of the chunks that it shares."""
+    colonies: list[int | None] = [None] * len(nodes)
     if colony is None:
-        return [None] * len(nodes)
-    of = colony[read.chunks[read.owner]]
-    at = read.places(nodes)
-    keep = (at >= 0) & (of >= 0)
-    pairs, counts = np.unique(np.stack((at[keep], of[keep])), axis=1, return_counts=True)
-    result: list[int | None] = [None] * len(nodes)
-    for position in np.lexsort((-pairs[1], counts)).tolist():
-        result[int(pairs[0][position])] = int(pairs[1][position])
-    return result
+        return colonies
+    colony_of_posting = colony[sample.chunks[sample.owner]]
+    position = sample.positions(nodes)
+    keep = (position >= 0) & (colony_of_posting >= 0)
+    pairs, counts = np.unique(
+        np.stack((position[keep], colony_of_posting[keep])), axis=1, return_counts=True
+    )
+    for at in np.lexsort((-pairs[1], counts)).tolist():  # the most frequent colony comes last
+        colonies[int(pairs[0][at])] = int(pairs[1][at])
+    return colonies

@@ -1,4 +1,4 @@
-"""A recall, spread again on the index as it is now: with what was learned, and without."""
+"""Spread a recall again on the current index, with and without what was learned."""
 
 from __future__ import annotations
 
@@ -29,35 +29,40 @@ def check_namespace(namespace: Namespace, recall: Recall) -> None:
 
 @dataclass(frozen=True)
 class Replay:
-    """What spreading finds for a request now.
+    """The activation of a request on the current index.
 
     Attributes
     ----------
     request : Request
-    found, unlearned : Activation
-        With past citations, and as if there had been none.
+    learned, unlearned : Activation
+        With past lessons, and as if there had been none.
     confidence, unlearned_confidence : float
-        Scores of hits are shares of it.
+        Multiplied with the scores of the two activations.
     """
 
     request: Request
-    found: Activation
+    learned: Activation
     unlearned: Activation
     confidence: float
     unlearned_confidence: float
 
     @classmethod
     def of(cls, recaller: Recaller, request: Request) -> Replay:
-        """Spread activation; the caller holds graph and learned weights."""
+        """Spread activation; the caller has locked graph and learned weights."""
         spreading = spreading_of(recaller)
-        found = spreading.spread(request)
-        confidence = spreading.confidence(request, found)
-        unlearned = found.unlearned or found
-        return cls(request, found, unlearned, confidence, spreading.confidence(request, unlearned))
+        learned = spreading.spread(request)
+        unlearned = learned.unlearned or learned
+        return cls(
+            request,
+            learned,
+            unlearned,
+            spreading.confidence(request, learned),
+            spreading.confidence(request, unlearned),
+        )
 
     def score(self, slot: int) -> float:
         """Return the score of a chunk."""
-        return _score(self.found, slot, self.confidence)
+        return _score(self.learned, slot, self.confidence)
 
     def unlearned_score(self, slot: int) -> float:
         """Return the score of a chunk without any feedback."""
@@ -66,49 +71,49 @@ class Replay:
     def causes(self, slot: int) -> Causes:
         """Return what the score of a chunk is made of.
 
-        Direct evidence d and activation a combine as d + (1 - d) a: to the graph goes what it
-        adds to d. d is divided as the evidence it is a power of. To learning goes what memory
-        adds to this chunk or takes from it; what is left is divided as without it.
+        Direct evidence d and activation a combine as d + (1 - d) a; the graph's part is what it
+        adds to d. d divides in proportion to lexical and dense evidence. Learning's part is what
+        memory adds to this chunk or takes from it; the rest divides as it would without learning.
         """
         score_now, unlearned = self.score(slot), self.unlearned_score(slot)
-        at, now = position(self.unlearned, slot), position(self.found, slot)
+        at, now = position(self.unlearned, slot), position(self.learned, slot)
         if at is None or now is None or not unlearned:
             return Causes(learned=score_now)
-        gained = 0.0 if self.found.gained is None else float(self.found.gained[now])
+        gained = 0.0 if self.learned.gained is None else float(self.learned.gained[now])
         learned = score_now - unlearned if (score_now - unlearned) * gained > 0 else 0.0
         score, arrived = float(self.unlearned.scores[at]), float(self.unlearned.arrived[at])
-        # Not of ``direct``, which is 0 for chunks that no search returned.
+        # ``Activation.direct`` would be 0 for chunks that no search returned.
         direct = (score - arrived) / (1.0 - arrived) if arrived < 1.0 else 0.0
         evidence = self.request.evidence
         lexical, dense = evidence.parts(slot)
         share = evidence.dense_share
         words, nearness = (1.0 - share) * (lexical or 0.0), share * (dense or 0.0)
-        if words + nearness <= 0:  # what no search returned has its evidence by its vector, if any
+        if words + nearness <= 0:  # no search returned the chunk: its evidence is its vector's
             nearness = 1.0 if evidence.dense is not None else 0.0
             words = 1.0 - nearness
         sure = self.unlearned_confidence * (score_now - learned) / unlearned
-        of_words = sure * direct * words / (words + nearness)
+        from_words = sure * direct * words / (words + nearness)
         return Causes(
-            lexical=of_words,
-            dense=sure * direct - of_words,
+            lexical=from_words,
+            dense=sure * direct - from_words,
             graph=score_now - learned - sure * direct,
             learned=learned,
         )
 
 
 def spreading_of(recaller: Recaller) -> Spreading:
-    """Return the strategy that replays."""
+    """Return the recaller's spreading strategy."""
     spreading = recaller.strategy("spreading")
     assert isinstance(spreading, Spreading)
     return spreading
 
 
-def position(found: Activation, slot: int) -> int | None:
-    """Return where a chunk is among those that activation found, or None."""
-    at = int(np.searchsorted(found.chunks, slot))
-    return at if at < len(found.chunks) and found.chunks[at] == slot else None
+def position(activation: Activation, slot: int) -> int | None:
+    """Return the position of a chunk among the active ones, or None."""
+    at = int(np.searchsorted(activation.chunks, slot))
+    return at if at < len(activation.chunks) and activation.chunks[at] == slot else None
 
 
-def _score(found: Activation, slot: int, confidence: float) -> float:
-    at = position(found, slot)
-    return 0.0 if at is None else confidence * float(found.scores[at])
+def _score(activation: Activation, slot: int, confidence: float) -> float:
+    at = position(activation, slot)
+    return 0.0 if at is None else confidence * float(activation.scores[at])

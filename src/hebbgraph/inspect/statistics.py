@@ -17,7 +17,7 @@ from hebbgraph.inspect.cooccurrence import degrees
 __all__ = ["Stats", "graph_stats"]
 
 _PERCENTILES = (0, 50, 90, 99, 100)
-#: More pairs of tags in a chunk, and more chunks, are sampled: other readers wait meanwhile.
+#: Sample beyond this many pairs of tags and this many chunks, since other readers wait meanwhile.
 _MOST_PAIRS, _MOST_CHUNKS = 20_000_000, 1_000_000
 
 _REPEATS_WORDS = (
@@ -44,27 +44,26 @@ class Stats(BaseModel):
     degrees : dict
         Percentiles of the degree of a tag.
     estimated : bool
-        Whether ``edges``, ``density``, ``untagged_share`` and ``degrees`` come of a sample of tags
-        and chunks, as in an index of more than some hundred thousand chunks.
+        Whether ``edges``, ``density``, ``untagged_share`` and ``degrees`` come from a sample, as
+        in an index of more than some hundred thousand chunks.
     generation : int
     colonies : int
         Communities of chunks; 0 if they were never computed.
     lessons : int
         Feedback in the log.
     answers : dict
-        The latest answers that learners have read, by what became of them: ``"learned"``, or in
-        a word why nothing was learned (:class:`hebbgraph.citations.Reason`).
+        The latest answers that learners have read, by outcome: ``"learned"``, or why nothing was
+        learned (:class:`hebbgraph.citations.Reason`).
     vectors : dict
-        What the vectors tell of their embedder (:func:`hebbgraph.formulas.dense_share.likeness`):
-        ``"kurtosis"`` of the cosines between chunks, the interval from ``"low"`` to ``"high"`` that
-        it lies in, and the ``"share"`` of dense search that follows, before a question is asked.
-        Empty without vectors.
+        How alike the vectors are (:func:`hebbgraph.formulas.dense_share.likeness`): ``"kurtosis"``
+        of the cosines between chunks, its interval from ``"low"`` to ``"high"``, and the
+        ``"share"`` of dense search that follows before a question is asked. Empty without vectors.
     lengths : dict
-        How far lexical search holds long passages back (:mod:`hebbgraph.formulas.length`): BM25's
-        ``"b"``, the ``"gain"`` of 1 over .75 in questions that the corpus asks itself, and the
-        interval from ``"low"`` to ``"high"`` that it lies in. Empty for less than 100 passages.
+        How strongly lexical search penalises long passages (:mod:`hebbgraph.formulas.length`):
+        BM25's ``"b"``, the ``"gain"`` of 1 over .75 on questions made from the corpus, and its
+        interval from ``"low"`` to ``"high"``. Empty below 100 passages.
     notes : tuple of str
-        What should be mended.
+        Problems worth fixing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -97,11 +96,11 @@ def graph_stats(
     weights: EvidenceWeights | None = None,
     lengths: LengthTrial | None = None,
 ) -> Stats:
-    """Return the statistics of a graph; of a large one in some seconds, by samples."""
+    """Return the statistics of a graph; a large one is sampled, which takes some seconds."""
     n_chunks, known = graph.n_chunks, np.arange(len(graph.phrases))
     df = graph.df(known).astype(np.int64)
     used = known[df > 0]
-    used = used[np.argsort(-df[used], kind="stable")]  # every nth is of every frequency
+    used = used[np.argsort(-df[used], kind="stable")]  # so every nth tag covers all frequencies
     postings = int(df.sum())
     tags_per_chunk = postings / n_chunks if n_chunks else 0.0
     pairs = np.ceil(df[used] * tags_per_chunk)
@@ -110,7 +109,7 @@ def graph_stats(
     edges = round(float(degree.mean()) * len(used) / 2) if len(used) else 0
     possible = len(used) * (len(used) - 1) / 2
     percentiles = np.percentile(degree, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
-    if step > 1:  # the most frequent tag is hardly ever drawn
+    if step > 1:  # the sample rarely contains the most frequent tag
         percentiles[-1] = max(percentiles[-1], degrees(graph, used[:1], pairs[:1])[0])
     some = evenly_chosen(graph.alive, _MOST_CHUNKS)
     tagged = len(np.unique(graph.tags_of(some)[0]))

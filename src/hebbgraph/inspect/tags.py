@@ -1,25 +1,21 @@
-"""``index.tags``: the tags of an index, and what users say about them."""
+"""``index.tags``: find tags, show their neighbours, correct them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hebbgraph.arguments import check_ids
+from hebbgraph.arguments import check_ids, check_str
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.formulas.adjacency import LinkKind
-from hebbgraph.inspect.corrections import correct_tags, undo_tag_correction
+from hebbgraph.inspect.corrections import correct_tags, is_tag, undo_tag_correction
 from hebbgraph.inspect.neighborhood import neighborhood, tags_named, tags_of_chunk
+from hebbgraph.inspect.room import Room
 from hebbgraph.records import CorrectionKind, TagCorrection
 from hebbgraph.records.neighborhood import Neighborhood, TagCount
 from hebbgraph.text import display, phrase_key
-
-if TYPE_CHECKING:
-    from hebbgraph.index import CoreIndex
 
 __all__ = ["Tags"]
 
@@ -27,16 +23,8 @@ _MOST_NODES = 2_000
 _MOST_TAGS = 10_000
 
 
-class Tags:
-    """The tags of an index: found, seen with their neighbours, corrected.
-
-    Parameters
-    ----------
-    index : CoreIndex
-    """
-
-    def __init__(self, index: CoreIndex) -> None:
-        self._index = index
+class Tags(Room):
+    """The tags of an index: found, seen with their neighbours, corrected."""
 
     def find(
         self, containing: str = "", *, chunk: str | None = None, limit: int = 100
@@ -46,20 +34,18 @@ class Tags:
         Parameters
         ----------
         containing : str
-            Part of the name; a tag of just that name comes first.
+            Part of the name; a tag with exactly this name comes first.
         chunk : str, optional
             Only the tags of the chunk with this id.
         limit : int, from 1 to 10000
         """
-        self._index._check_exists()
-        if not isinstance(containing, str):
-            raise ParameterError(f"containing is a str, got {containing!r:.80}")
+        parts = self._parts()
+        check_str(containing, "containing")
         _check_limit(limit, _MOST_TAGS)
         if chunk is not None:
             check_ids([chunk], "a chunk id")
             if containing:
                 raise ParameterError("tags takes containing or chunk, not both")
-        parts = self._index._parts
         with parts.held():
             graph = parts.derived.graph
             if chunk is None:
@@ -73,19 +59,19 @@ class Tags:
     def around(self, tag: str, *, limit: int = 500) -> Neighborhood:
         """Return the tags that share most chunks with a tag, and the chunks that hold it.
 
-        Hubs, which recalls cut, are apart. However large the index is, the answer and the work
-        are bounded; of a tag of more than 20,000 chunks, a part is read.
+        Hubs, which recalls cut, are listed separately. Work and answer are bounded however large
+        the index is; for a tag of more than 20,000 chunks, a sample is read.
 
         Parameters
         ----------
         tag : str
         limit : int, from 1 to 2000
-            Of tags, the one asked for included.
+            Of tags, including this one.
 
         Raises
         ------
         NotFoundError
-            If no chunk holds the tag; the error names some that are alike.
+            If no chunk holds the tag; the error names similar tags.
 
         Examples
         --------
@@ -97,29 +83,25 @@ class Tags:
         ...     [(node.tag, node.weight) for node in index.tags.around("ida moss").nodes]
         [('ida moss', 2), ('petrel', 1)]
         """
-        self._index._check_exists()
-        if not isinstance(tag, str):
-            raise ParameterError(f"a tag is a str, got {tag!r:.80}")
+        parts = self._parts()
+        check_str(tag, "a tag")
         _check_limit(limit, _MOST_NODES)
-        parts = self._index._parts
 
         def titles(rows: list[int]) -> Mapping[int, tuple[str, str]]:
-            outlines = parts.truth.outlines(rows)
-            return {row: (one.chunk.id, one.chunk.title) for row, one in outlines.items()}
+            outlines = parts.truth.outlines(rows).items()
+            return {row: (outline.chunk.id, outline.chunk.title) for row, outline in outlines}
 
         with parts.held():
             graph = parts.derived.graph
             number = graph.phrases.number(phrase_key(tag))
-            wanted = np.array([] if number is None else [number], np.int64)
-            wanted = wanted[(graph.df(wanted) > 0) & (graph.link_kinds(wanted) == LinkKind.PHRASE)]
-            if not len(wanted):
-                near = [alike.tag for alike in tags_named(graph, tag, 3)]
-                hint = f"; there are {', '.join(map(repr, near))}" if near else ""
+            if number is None or not is_tag(graph, number):
+                similar = [other.tag for other in tags_named(graph, tag, 3)]
+                hint = f"; there are {', '.join(map(repr, similar))}" if similar else ""
                 name = display(phrase_key(tag) or tag)
                 raise NotFoundError(f"no chunk holds the tag {name!r}{hint}")
             return neighborhood(
                 graph,
-                int(wanted[0]),
+                number,
                 limit,
                 hub_cut=parts.settings.spreading().hub_cut(graph.n_chunks),
                 titles=titles,
@@ -137,24 +119,24 @@ class Tags:
     ) -> TagCorrection:
         """Merge, rename, mute or split tags.
 
-        Texts and the tags found in them stay as they are: a correction is read over them, in
-        this process and all others, for chunks added later too, until it is undone.
+        Texts and the tags found in them stay unchanged. A correction applies on top of them, in
+        all processes and for chunks added later too, until it is undone.
 
         Parameters
         ----------
         kind : {"merge", "rename", "mute", "split"}
             ``merge``: chunks and questions that name one of ``tags`` have ``into`` instead.
-            ``rename``: the same, of one tag, to a name that is no tag yet.
+            ``rename``: the same for one tag, with a name that is no tag yet.
             ``mute``: chunks no longer hold ``tags``, and questions no longer name them.
             ``split``: the given ``chunks`` hold ``into`` instead of the tag. A question that
-            names the tag is about both; activation crosses from one to the other no more.
+            names the tag is about both, but activation no longer passes from one to the other.
         tags : str or iterable of str
             Tags that chunks hold now, earlier corrections included.
         into : str, optional
         chunks : iterable of str, optional
             Ids, for ``split``.
         actor : str, optional
-            Who says so.
+            Who makes the correction.
 
         Raises
         ------
@@ -171,21 +153,18 @@ class Tags:
         ...     index.recall("What does a manatee eat?").cues[0].tag
         'manatee'
         """
-        self._index._check_exists()
-        return correct_tags(self._index._parts, kind, tags, into=into, chunks=chunks, actor=actor)
+        return correct_tags(self._parts(), kind, tags, into=into, chunks=chunks, actor=actor)
 
     def corrections(self) -> list[TagCorrection]:
         """Return the corrections in force, the oldest first."""
-        self._index._check_exists()
-        return list(self._index._parts.truth.corrections.all())
+        return list(self._parts().truth.corrections.all())
 
     def undo(self, correction: TagCorrection | str) -> bool:
         """Undo a correction, by its record or id; return whether it was in force.
 
         Afterwards recalls are as if it had never been made.
         """
-        self._index._check_exists()
-        return undo_tag_correction(self._index._parts, correction)
+        return undo_tag_correction(self._parts(), correction)
 
     def __call__(
         self, containing: str = "", *, chunk: str | None = None, limit: int = 100

@@ -1,14 +1,16 @@
-"""How activation spread for a question, edge by edge: a recall replayed for people to watch."""
+"""How activation spread for a question, edge by edge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.replay import Replay, check_namespace, spreading_of
@@ -24,14 +26,16 @@ from hebbgraph.text import display
 __all__ = ["trace"]
 
 _MAX_EVENTS = 10_000
-#: Hits of a recall that had none.
+#: Hits that a trace lists for a recall without hits.
 _HITS = 10
-#: Cuts listed for each step and reason.
+#: Cuts listed per step and reason.
 _MAX_CUTS = 20
+
+_Over: TypeAlias = Literal["question", "tag", "link"]
 
 
 class _Node(NamedTuple):
-    """A node by number; the question has the number 0."""
+    """A node by number; the question has number 0."""
 
     kind: Literal["query", "tag", "chunk"]
     number: int
@@ -45,17 +49,36 @@ class _Flow(NamedTuple):
 
     step: int
     phase: int
-    over: Literal["question", "tag", "link"]
+    over: _Over
     source: _Node
     target: _Node
     mass: float
-    learned: float
+    learned: float = 0.0
+
+    def event(self, positions: Mapping[_Node, int]) -> TraceEvent:
+        return TraceEvent(
+            step=self.step,
+            over=self.over,
+            source=positions[self.source],
+            target=positions[self.target],
+            mass=self.mass,
+            learned=self.learned,
+        )
 
 
 class _Cut(NamedTuple):
+    """A tag or chunk that mass did not cross."""
+
     step: int
     node: _Node
     reason: str
+
+    def record(self, names: Mapping[_Node, TraceNode]) -> TraceCut:
+        name = names[self.node]
+        kind: Literal["tag", "chunk"] = "tag" if self.node.kind == "tag" else "chunk"
+        return TraceCut(
+            step=self.step, kind=kind, value=name.value, title=name.title, reason=self.reason
+        )
 
 
 def trace(
@@ -69,96 +92,79 @@ def trace(
     check_namespace(namespace, recall)
     if not 1 <= limit <= _MAX_EVENTS:
         raise ParameterError(f"limit lies in 1 to {_MAX_EVENTS}, got {limit!r}")
+    truth = namespace.truth
     with namespace.held() as generation:
-        replay = Replay.of(recaller, recaller.again(recall, where))
         graph = namespace.derived.graph
+        replay = Replay.of(recaller, recaller.again(recall, where))
         flows = sorted(_flows(replay), key=lambda flow: -flow.mass)
-        kept = sorted(
+        strongest = sorted(
             flows[:limit],
             key=lambda flow: (flow.step, flow.phase, -flow.mass, flow.source, flow.target),
         )
         cuts = list(_cuts(replay, graph, recaller))
-        ranked = _ranked(namespace.truth, graph, replay, len(recall.hits) or _HITS)
-        nodes = list(dict.fromkeys([_QUERY, *(end for flow in kept for end in flow[3:5])]))
-        named = _named(
-            namespace.truth,
-            graph,
-            [*nodes, *(cut.node for cut in cuts), *(_Node("chunk", slot) for slot, _ in ranked)],
-        )
-    at = {node: position for position, node in enumerate(nodes)}
+        ranks = _unlearned_ranks(truth, graph, replay, len(recall.hits) or _HITS)
+        hits = {_Node("chunk", slot): rank for slot, rank in ranks.items()}
+        ends = (end for flow in strongest for end in (flow.source, flow.target))
+        nodes = list(dict.fromkeys([_QUERY, *ends]))
+        names = _names(truth, graph, [*nodes, *(cut.node for cut in cuts), *hits])
+    positions = {node: position for position, node in enumerate(nodes)}
     return Trace(
         recall_id=recall.id,
         query=recall.query,
         generation=generation,
         confidence=replay.confidence,
-        nodes=tuple(named[node] for node in nodes),
-        events=tuple(
-            TraceEvent(
-                step=flow.step,
-                over=flow.over,
-                source=at[flow.source],
-                target=at[flow.target],
-                mass=flow.mass,
-                learned=flow.learned,
-            )
-            for flow in kept
-        ),
-        more=len(flows) - len(kept),
-        cuts=tuple(
-            TraceCut(
-                step=cut.step,
-                kind="tag" if cut.node.kind == "tag" else "chunk",
-                value=named[cut.node].value,
-                title=named[cut.node].title,
-                reason=cut.reason,
-            )
-            for cut in cuts
-        ),
+        nodes=tuple(names[node] for node in nodes),
+        events=tuple(flow.event(positions) for flow in strongest),
+        more=len(flows) - len(strongest),
+        cuts=tuple(cut.record(names) for cut in cuts),
         hits=tuple(
             TraceHit(
-                chunk_id=named[_Node("chunk", slot)].value,
-                title=named[_Node("chunk", slot)].title,
+                chunk_id=names[node].value,
+                title=names[node].title,
                 rank=rank,
-                score=replay.score(slot),
-                causes=replay.causes(slot),
+                score=replay.score(node.number),
+                causes=replay.causes(node.number),
                 unlearned_rank=unlearned_rank,
             )
-            for rank, (slot, unlearned_rank) in enumerate(ranked, start=1)
+            for rank, (node, unlearned_rank) in enumerate(hits.items(), start=1)
         ),
     )
 
 
-def _ranked(truth: Truth, graph: TagGraph, replay: Replay, k: int) -> list[tuple[int, int | None]]:
-    """Return the best slots, each with its rank without any feedback, if it has one."""
-    slots, scores = replay.found.top(k)
+def _unlearned_ranks(
+    truth: Truth, graph: TagGraph, replay: Replay, k: int
+) -> dict[int, int | None]:
+    """Return the k best slots, best first, each with its rank without feedback, if any."""
+    slots, scores = replay.learned.top(k)
     best = best_slots(truth, graph, Ranking(slots, scores * replay.confidence), k)
     hits, plain = [slot for slot, score in best.pairs() if score > 0], replay.unlearned
-    least = min((s for slot in hits if (s := plain.unlearned_score(slot)) > 0), default=np.inf)
-    ranking = Ranking(*plain.top(max(1, int(np.count_nonzero(plain.scores >= least)))))
+    lowest = min((s for slot in hits if (s := plain.unlearned_score(slot)) > 0), default=np.inf)
+    ranking = Ranking(*plain.top(max(1, int(np.count_nonzero(plain.scores >= lowest)))))
     best = best_slots(truth, graph, ranking, len(ranking.slots))
-    before = {slot: at for at, (slot, score) in enumerate(best.pairs(), start=1) if score > 0}
-    return [(slot, before.get(slot)) for slot in hits]
+    ranks = {slot: rank for rank, (slot, score) in enumerate(best.pairs(), start=1) if score > 0}
+    return {slot: ranks.get(slot) for slot in hits}
 
 
-# -- what flowed --------------------------------------------------------------------
+# -- flows --------------------------------------------------------------------------
 
 
 def _flows(replay: Replay) -> Iterator[_Flow]:
-    found = replay.found
-    for tag, mass in zip(found.cues.tolist(), found.cue_mass.tolist(), strict=True):
-        yield _Flow(0, 0, "question", _QUERY, _Node("tag", tag), mass, 0.0)
-    for step, over, layer in _steps(found.layers):
+    activation = replay.learned
+    for tag, mass in zip(activation.cues.tolist(), activation.cue_mass.tolist(), strict=True):
+        yield _Flow(0, 0, "question", _QUERY, _Node("tag", tag), mass)
+    for step, over, layer in _steps(activation.layers):
         if step == 0:
-            yield from _seeds(layer)
-            yield from _brought(replay)
+            seed_mass = (layer.seed_trusted + layer.seed_plain).tolist()
+            for chunk, mass in zip(layer.seeds.tolist(), seed_mass, strict=True):
+                if mass > 0:
+                    yield _Flow(0, 1, "question", _QUERY, _Node("chunk", chunk), mass)
+            yield from _from_memory(replay)
         yield from _edges(layer, step, over)
 
 
-def _steps(
-    layers: tuple[Layer, ...],
-) -> Iterator[tuple[int, Literal["tag", "link"], Layer]]:
-    """Yield the layers with their step; those over links begin with one where mass starts anew."""
-    over: Literal["tag", "link"] = "tag"
+def _steps(layers: tuple[Layer, ...]) -> Iterator[tuple[int, _Over, Layer]]:
+    """Yield layers with their steps; a later layer with seeds starts the steps over links."""
+    over: _Over = "tag"
     step = 0
     for number, layer in enumerate(layers):
         if number and len(layer.seeds):
@@ -168,46 +174,38 @@ def _steps(
         step += 1
 
 
-def _seeds(layer: Layer) -> Iterator[_Flow]:
-    """Yield where mass starts."""
-    total = (layer.seed_trusted + layer.seed_plain).tolist()
-    for chunk, mass in zip(layer.seeds.tolist(), total, strict=True):
-        if mass > 0:
-            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", chunk), mass, 0.0)
-
-
-def _brought(replay: Replay) -> Iterator[_Flow]:
+def _from_memory(replay: Replay) -> Iterator[_Flow]:
     """Yield what memory adds to chunks, straight from the question."""
-    memory, plain = replay.request.question.learned, replay.found.unlearned
+    memory, plain = replay.request.question.learned, replay.learned.unlearned
     if memory is None or plain is None:
         return
-    nodes, brought = memory.brought(plain)
-    slots, gain = memory.slots.of_node[nodes], brought.sum(1)
-    reached = set(replay.found.chunks.tolist())
-    for slot, amount in zip(slots.tolist(), gain.tolist(), strict=True):
-        if amount > 0 and slot in reached:
-            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", slot), amount, 1.0)
+    nodes, added = memory.brought(plain)
+    slots = memory.slots.of_node[nodes].tolist()
+    reached = set(replay.learned.chunks.tolist())
+    for slot, mass in zip(slots, added.sum(1).tolist(), strict=True):
+        if mass > 0 and slot in reached:
+            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", slot), mass, 1.0)
 
 
-def _edges(layer: Layer, step: int, over: Literal["tag", "link"]) -> Iterator[_Flow]:
-    """Yield the flows of one step: to tags, between tags, to chunks.
+def _edges(layer: Layer, step: int, over: _Over) -> Iterator[_Flow]:
+    """Yield the flows of one step: chunk to tag, tag to tag over aliases, tag to chunk."""
 
-    An alias joins tags without any lesson.
-    """
-    for source, tag, mass in zip(*(one.tolist() for one in layer.sources), strict=True):
-        yield _Flow(step, 2, over, _Node("chunk", source), _Node("tag", tag), mass, 0.0)
-    for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
-        yield _Flow(step, 3, "tag", _Node("tag", source), _Node("tag", tag), mass, 0.0)
-    into: dict[tuple[_Node, _Node], float] = {}
-    for tag, chunk, mass in zip(*(one.tolist() for one in layer.passed), strict=True):
-        into.setdefault((_Node("tag", tag), _Node("chunk", chunk)), 0.0)
-        into[_Node("tag", tag), _Node("chunk", chunk)] += mass
-    for (begin, end), mass in into.items():
+    def triples(columns: tuple[IntArray, IntArray, FloatArray]) -> Iterator[Any]:
+        return zip(*(column.tolist() for column in columns), strict=True)
+
+    for source, tag, mass in triples(layer.sources):
+        yield _Flow(step, 2, over, _Node("chunk", source), _Node("tag", tag), mass)
+    for source, tag, mass in triples(layer.hops):
+        yield _Flow(step, 3, "tag", _Node("tag", source), _Node("tag", tag), mass)
+    total: Counter[tuple[int, int]] = Counter()
+    for tag, chunk, mass in triples(layer.passed):
+        total[tag, chunk] += mass
+    for (tag, chunk), mass in total.items():
         if mass > 0:
-            yield _Flow(step, 4, over, begin, end, mass, 0.0)
+            yield _Flow(step, 4, over, _Node("tag", tag), _Node("chunk", chunk), mass)
 
 
-# -- what did not -------------------------------------------------------------------
+# -- cuts ---------------------------------------------------------------------------
 
 
 def _cuts(replay: Replay, graph: TagGraph, recaller: Recaller) -> Iterator[_Cut]:
@@ -222,35 +220,33 @@ def _cuts(replay: Replay, graph: TagGraph, recaller: Recaller) -> Iterator[_Cut]
                 yield _Cut(step, _Node("tag", int(tags[at])), why)
 
     yield from hubs(0, np.array(replay.request.question.cues, np.int64))
-    layers = [layer for _, over, layer in _steps(replay.found.layers) if over == "tag"]
+    layers = [layer for _, over, layer in _steps(replay.learned.layers) if over == "tag"]
     for step, layer in enumerate(layers[: parameters.n_steps], start=1):
         sources, _, _ = layer.strongest(parameters.beam)
         everyone, trusted, plain = layer.strongest(len(layer.receivers) + len(layer.seeds))
-        late = ~np.isin(everyone, sources)
-        order = np.argsort(-(trusted + plain)[late], kind="stable")[:_MAX_CUTS]
-        for chunk in everyone[late][order].tolist():
+        outside = ~np.isin(everyone, sources)
+        order = np.argsort(-(trusted + plain)[outside], kind="stable")[:_MAX_CUTS]
+        for chunk in everyone[outside][order].tolist():
             why = f"only the {parameters.beam} most active chunks pass on what they have"
             yield _Cut(step, _Node("chunk", chunk), why)
         _, tags, _, _, is_tag = graph.mentions_of(sources)
-        held = np.unique(tags[is_tag]).astype(np.int64)
-        yield from hubs(step, held[graph.link_kinds(held) == 0])
+        tags = np.unique(tags[is_tag]).astype(np.int64)
+        yield from hubs(step, tags[graph.link_kinds(tags) == LinkKind.PHRASE])
 
 
 # -- names --------------------------------------------------------------------------
 
 
-def _named(truth: Truth, graph: TagGraph, nodes: list[_Node]) -> dict[_Node, TraceNode]:
-    slots = {node.number for node in nodes if node.kind == "chunk"}
-    rows = {slot: int(graph.rows[slot]) for slot in slots}
-    held = truth.outlines(rows.values())
-    named = {_QUERY: TraceNode(kind="query")}
-    for kind, number in nodes:
-        if kind == "tag":
-            value, title = display(graph.phrases.keys[number]), ""
-        elif kind == "chunk" and rows[number] in held:
-            chunk = held[rows[number]].chunk
+def _names(truth: Truth, graph: TagGraph, nodes: Iterable[_Node]) -> dict[_Node, TraceNode]:
+    names = dict.fromkeys(nodes, TraceNode(kind="query"))
+    rows = {node.number: int(graph.rows[node.number]) for node in names if node.kind == "chunk"}
+    outlines = truth.outlines(rows.values())
+    for node in names:
+        value = title = ""
+        if node.kind == "tag":
+            value = display(graph.phrases.keys[node.number])
+        elif node.kind == "chunk" and rows[node.number] in outlines:  # else deleted meanwhile
+            chunk = outlines[rows[node.number]].chunk
             value, title = chunk.id, chunk.title
-        else:  # deleted meanwhile
-            value, title = "", ""
-        named[_Node(kind, number)] = TraceNode(kind=kind, value=value, title=title)
-    return named
+        names[node] = TraceNode(kind=node.kind, value=value, title=title)
+    return names

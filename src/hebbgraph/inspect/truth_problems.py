@@ -1,4 +1,4 @@
-"""What is wrong with the database itself and with the texts."""
+"""Problems of the database itself and of the texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hebbgraph.store.truth import Truth
 
 __all__ = ["truth_problems"]
 
-#: States that no write can lead to.
+#: Counts of rows in a state that no write leads to.
 _IMPOSSIBLE = {
     "chunks of no or a future generation": (
         "SELECT count(*) FROM chunks WHERE namespace = ? AND (generation > ? OR generation < 1)"
@@ -27,39 +27,39 @@ _IMPOSSIBLE = {
         "WHERE chunks.namespace = ? AND ? >= 0"
     ),
 }
-_BECAME = {
+_TEXT_PROBLEMS = {
     TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
     TextState.changed: "changed since they were added; add the chunks again",
 }
 
 
 def truth_problems(truth: Truth) -> Iterator[Finding]:
-    """Yield what is wrong with the database itself and with the texts."""
+    """Yield problems of the database itself and of the texts."""
     with truth.database.read() as connection:
-        told = truth.database.driver.problems(connection)
+        problems = truth.database.driver.problems(connection)
         newest = read_state(
             connection.execute(STATE, (truth.namespace,)).fetchall()
         ).commit.generation
         for what, query in _IMPOSSIBLE.items():
             (count,) = connection.execute(query, (truth.namespace, newest)).fetchone()
-            told += [f"{count} {what}"] if count else []
-    for problem in told:
+            problems += [f"{count} {what}"] if count else []
+    for problem in problems:
         yield Finding(part="database", problem=problem)
-    off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
+    ids: dict[TextState, list[str]] = {state: [] for state in _TEXT_PROBLEMS}
     unread = 0
     for page in pages(truth.rows_by_id()):
         read = [(chunk, state) for _, chunk, state in truth.fetch_checked(page, verify=False)]
         unread += len(page) - len(read)
         expected = truth.digests(chunk.id for chunk, _ in read)
         for chunk, state in read:
-            if state in off:
-                off[state].append(chunk.id)
+            if state in ids:
+                ids[state].append(chunk.id)
             elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                 changed = f"chunk {chunk.id!r} is not what was written"
                 yield Finding(part="database", problem=changed)
-    if unread and truth.generation() == newest:  # else some were deleted meanwhile
+    if unread and truth.generation() == newest:  # else they may have been deleted meanwhile
         lost = f"listed, and cannot be read: {counted(unread, 'chunk')}"
         yield Finding(part="database", problem=lost)
-    for state, ids in off.items():
-        if ids:
-            yield Finding(part="texts", problem=f"{_BECAME[state]}: {some_of(ids)}")
+    for state, problem in _TEXT_PROBLEMS.items():
+        if ids[state]:
+            yield Finding(part="texts", problem=f"{problem}: {some_of(ids[state])}")

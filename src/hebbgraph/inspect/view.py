@@ -10,11 +10,11 @@ from hebbgraph.calling import in_thread
 from hebbgraph.derived.colonies import ColonyState
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.dense_share import Likeness
-from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.documents import DocumentList, documents
 from hebbgraph.inspect.explain import explain
 from hebbgraph.inspect.export import colony_graph, incidence_graph, tag_graph
 from hebbgraph.inspect.lesson_report import lesson_report
+from hebbgraph.inspect.room import Room
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
 from hebbgraph.learning.survey import deeds_of
@@ -26,29 +26,20 @@ from hebbgraph.records.lesson_report import LessonReport
 if TYPE_CHECKING:
     import networkx as nx
 
-    from hebbgraph.index import CoreIndex
+    from hebbgraph.namespace import Namespace
+
 
 __all__ = ["Inspection"]
 
 
-class Inspection:
-    """What can be seen of an index.
-
-    Parameters
-    ----------
-    index : CoreIndex
-    """
-
-    def __init__(self, index: CoreIndex) -> None:
-        self._index = index
+class Inspection(Room):
+    """How an index came to its answers, and what it holds."""
 
     def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
         """See :meth:`hebbgraph.HebbianIndex.explain`."""
-        self._index._check_exists()
+        parts = self._parts()
         check_ids([chunk_id], "a chunk id")
-        return explain(
-            self._index._parts, self._index._recaller, self._index._resolve(recall), chunk_id
-        )
+        return explain(parts, self._index._recaller, self._index._resolve(recall), chunk_id)
 
     def trace(
         self,
@@ -59,17 +50,17 @@ class Inspection:
     ) -> Trace:
         """Replay how activation spread for a recall's question, edge by edge.
 
-        By the default strategy, on the index as it is now, among what the recall's filter lets
-        pass. Seeds and vectors of your own are not known any more.
+        The default strategy runs on the current index, among chunks that pass the recall's filter.
+        ``seeds`` and ``vectors`` of the recall are not recorded, so the replay lacks them.
 
         Parameters
         ----------
         recall : Recall, or the id of a recent one
         where : dict, optional
-            In place of the recall's own filter. A callable is not kept: without this, only the hits
-            and the chunks on their paths take part then.
+            Replaces the recall's own filter. If that was a callable, which is not recorded, only
+            the hits and the chunks on their paths take part.
         limit : int, from 1 to 10000
-            The strongest flows that are returned.
+            Return this many of the strongest flows.
 
         Returns
         -------
@@ -90,43 +81,33 @@ class Inspection:
         >>> first.over, trace.nodes[first.target].value
         ('question', 'petrel')
         """
-        self._index._check_exists()
+        parts = self._parts()
         if not isinstance(limit, int) or isinstance(limit, bool):
             raise ParameterError(f"limit is a whole number, got {limit!r:.80}")
-        return trace(
-            self._index._parts, self._index._recaller, self._index._resolve(recall), where, limit
-        )
+        return trace(parts, self._index._recaller, self._index._resolve(recall), where, limit)
 
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.inspect.statistics.Stats`."""
-        self._index._check_exists()
-        parts = self._index._parts
+        parts = self._parts()
         with parts.derived.held():
             graph = parts.derived.graph
             return graph_stats(
                 graph,
-                colonies=self._colony_state(graph).n_colonies if parts.colonies.exist else 0,
+                colonies=_colony_state(parts).n_colonies if parts.colonies.exist else 0,
                 lessons=parts.log.count(),
                 answers=parts.answers.counts(),
-                alike=self._likeness(graph),
+                alike=_likeness(parts),
                 weights=parts.settings.evidence,
                 lengths=parts.derived.lexical.lengths,
             )
 
-    def _likeness(self, graph: TagGraph) -> Likeness | None:
-        """Return what the vectors tell of their embedder, if there are any."""
-        table = self._index._parts.derived.vectors
-        if table is None or not len(table.rows):
-            return None
-        return VectorSlots(graph, table).likeness(graph.alive, table)
-
     def documents(self, containing: str = "", *, limit: int = 100) -> DocumentList:
-        """List the documents that the index was made of, the one indexed last first.
+        """List the documents of the index, the one indexed last first.
 
         Parameters
         ----------
         containing : str
-            Only those whose id holds this text, without regard to case.
+            Only documents whose id contains this text, ignoring case.
         limit : int
 
         Examples
@@ -136,21 +117,20 @@ class Inspection:
         ...     index.inspect.documents().documents
         (DocumentSummary(id='owls.md', title='Owls', passages=1, from_file=False, indexed_at=None),)
         """
-        self._index._check_exists()
-        return documents(self._index._parts.truth, containing, limit)
+        return documents(self._parts().truth, containing, limit)
 
     def learned(self) -> tuple[LearnedParameter, ...]:
-        """Say how far memory is trusted here, where exams have moved it, and each kind of deed.
+        """Return how far memory and each kind of feedback are trusted here.
 
-        Every lesson is an exam first: what would memory have said without it? From up to 256
-        exams follow the weights of words, of vectors and of pairs of chunks beside the score
-        without learning, and how much chunks lose that were taught, so that others do not
-        sink (``docs/learning.md``). ``forget`` takes back what they follow from.
+        Each lesson first serves as an exam: what would memory have answered without it? Up to 256
+        exams set the weights of words, vectors and pairs of chunks relative to the score without
+        learning, and how much taught chunks lose for other questions (``docs/learning.md``).
+        ``forget`` also undoes what the exams of forgotten lessons have set.
 
         Returns
         -------
         tuple of LearnedParameter
-            Empty if nothing has moved, and people only cited.
+            Empty if every value is the default and all feedback was citations.
 
         Examples
         --------
@@ -158,27 +138,27 @@ class Inspection:
         >>> index.inspect.learned()
         ()
         """
-        self._index._check_exists()
-        with self._index._parts.held():
-            learned = self._index._parts.learned
+        parts = self._parts()
+        with parts.held():
+            learned = parts.learned
             return (*learned.learned(), *deeds_of(learned))
 
     def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
         """Replay the log on its own later questions: did learning help *here*?
 
-        The later half of the questions whose text is kept is held out. A memory apart learns the
-        lessons before them, an eighth, a quarter, a half, all, and each time a copy of this
-        index that knows only those is asked the later questions. What was cited then counts
-        as right, whoever cited it. This index stays as it is, and nothing is written.
+        The later half of the questions whose text is kept is held out. A separate memory learns
+        the lessons before them: an eighth, a quarter, a half, then all. After each part, the held
+        out questions are asked with this memory. The chunks that were cited for them count as
+        right, whoever cited them. The index itself stays unchanged and nothing is written.
 
-        It takes ``LearningSettings(store_queries=True)``, else there is nothing to ask. Open an
-        index that has vectors with its model. A reranker is left out, and so are filters and
-        the earlier turns of conversations, which the log does not keep.
+        This needs ``LearningSettings(store_queries=True)``, which keeps the questions. Open an
+        index that has vectors with its model. Rerankers are left out, and so are filters and
+        earlier turns, which the log does not record.
 
         Parameters
         ----------
         questions : int, from 1 to 1000
-            So many of the later questions are asked at most, evenly spread. Each takes up to five
+            Ask at most this many of the later questions, evenly spread. Each takes up to five
             recalls.
         k : int
             The depth of recall.
@@ -205,20 +185,19 @@ class Inspection:
         >>> report.taught, report.asked, len(report.points)
         (15, 15, 5)
         """
-        self._index._check_exists()
-        return lesson_report(self._index._parts, questions, k)
+        return lesson_report(self._parts(), questions, k)
 
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
         """Return the communities of chunks, the largest first.
 
-        The Louvain method finds them on the first call, from shared tags and similar vectors. After
-        that, chunks that come and go change only their surroundings. Use
+        The Louvain method finds them on the first call, from shared tags and similar vectors.
+        Later changes of chunks only change the colonies around them. Use
         ``recall(where={"$colony": id})`` for one colony, ``recall(per_colony=n)`` for many.
 
         Parameters
         ----------
         rebuild : bool
-            Find them again. A colony keeps its id as far as it keeps its chunks.
+            Find them again. A colony that keeps most of its chunks keeps its id.
 
         Examples
         --------
@@ -232,17 +211,10 @@ class Inspection:
         ...     [(colony.id, colony.chunks) for colony in index.inspect.colonies()]
         [(0, 2), (1, 2)]
         """
-        self._index._check_exists()
-        with self._index._parts.derived.held():
-            graph = self._index._parts.derived.graph
-            return self._index._parts.colonies.describe(
-                graph, self._colony_state(graph, rebuild=rebuild)
-            )
-
-    def _colony_state(self, graph: TagGraph, *, rebuild: bool = False) -> ColonyState:
-        return self._index._parts.colonies.at(
-            graph, self._index._parts.derived.vectors, rebuild=rebuild
-        )
+        parts = self._parts()
+        with parts.derived.held():
+            state = _colony_state(parts, rebuild=rebuild)
+            return parts.colonies.describe(parts.derived.graph, state)
 
     def to_networkx(self, kind: Literal["tags", "incidence", "colonies"] = "tags") -> nx.Graph[str]:
         """Return a graph for networkx.
@@ -253,28 +225,24 @@ class Inspection:
             Tags joined by the number of chunks that hold both; chunks and their tags; or chunks
             joined by shared tags and similar vectors, each with its colony.
         """
-        self._index._check_exists()
+        parts = self._parts()
         if kind not in ("tags", "incidence", "colonies"):
             raise ParameterError(f"kind is 'tags', 'incidence' or 'colonies', got {kind!r}")
-        with self._index._parts.derived.held():
-            graph = self._index._parts.derived.graph
+        with parts.derived.held():
+            graph = parts.derived.graph
             if kind == "tags":
                 return tag_graph(graph)
-            if kind == "colonies":
-                state = self._colony_state(graph)
-                return colony_graph(
-                    state.generation,
-                    state.rows,
-                    state.colony,
-                    self._index._parts.colonies.edges(state),
-                    self._index._parts.truth.ids(state.rows.tolist()),
-                    {
-                        one.id: one.name
-                        for one in self._index._parts.colonies.describe(graph, state)
-                    },
-                )
-            return incidence_graph(
-                graph, self._index._parts.truth.ids(graph.rows[graph.alive].tolist())
+            if kind == "incidence":
+                return incidence_graph(graph, parts.truth.ids(graph.rows[graph.alive].tolist()))
+            state = _colony_state(parts)
+            described = parts.colonies.describe(graph, state)
+            return colony_graph(
+                state.generation,
+                state.rows,
+                state.colony,
+                parts.colonies.edges(state),
+                parts.truth.ids(state.rows.tolist()),
+                {colony.id: colony.name for colony in described},
             )
 
     aexplain = in_thread(explain)
@@ -285,3 +253,16 @@ class Inspection:
     alesson_report = in_thread(lesson_report)
     acolonies = in_thread(colonies)
     ato_networkx = in_thread(to_networkx)
+
+
+def _colony_state(parts: Namespace, *, rebuild: bool = False) -> ColonyState:
+    derived = parts.derived
+    return parts.colonies.at(derived.graph, derived.vectors, rebuild=rebuild)
+
+
+def _likeness(parts: Namespace) -> Likeness | None:
+    """Return how alike the vectors are, if there are any."""
+    table, graph = parts.derived.vectors, parts.derived.graph
+    if table is None or not len(table.rows):
+        return None
+    return VectorSlots(graph, table).likeness(graph.alive, table)
