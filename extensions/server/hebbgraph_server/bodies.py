@@ -16,7 +16,6 @@ from hebbgraph.records import (
     Feedback,
     ForgetPreview,
     Forgetting,
-    Recall,
 )
 from pydantic import (
     BaseModel,
@@ -75,23 +74,6 @@ class RecallRequest(Body):
     min_score: float | None = Field(default=None, ge=0, le=1)
     history: Turns = Field(default=[])
     as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
-
-
-class ReinforceRequest(Body):
-    """See ``HebbianIndex.reinforce``."""
-
-    recall: Recall | Id
-    cited: Ids = Field(default=[])
-    rejected: Ids | None = None
-    rating: dict[str, float] | float | None = None
-    reason: dict[str, str] | str | None = None
-    outdated: dict[str, str] | None = None
-    shown: Ids | None = None
-    actor: Id | None = None
-    trusted: bool = False
-    kind: str = Field(
-        default="cited", max_length=64, description="what people did instead of citing"
-    )
 
 
 class FindFeedbackRequest(Body):

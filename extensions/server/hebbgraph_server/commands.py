@@ -1,4 +1,4 @@
-"""The commands that this distribution brings: ``hebbgraph serve`` and ``hebbgraph mcp``."""
+"""The commands ``hebbgraph serve`` and ``hebbgraph mcp``."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _Llm = Annotated[
     typer.Option(
         metavar="URL",
         envvar="HEBBGRAPH_LLM",
-        help="Have a model answer: a server with OpenAI's API, like http://localhost:11434/v1. "
-        f"Its key, if it takes one, comes from {_KEY_VARIABLE}.",
+        help="Let a model answer: the URL of OpenAI's API, like http://localhost:11434/v1. "
+        f"Its key comes from {_KEY_VARIABLE}.",
     ),
 ]
 _LlmModel = Annotated[
@@ -60,14 +60,14 @@ _LlmModel = Annotated[
 ]
 _LlmSeconds = Annotated[
     float,
-    typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="How long an answer may take."),
+    typer.Option(envvar="HEBBGRAPH_LLM_SECONDS", min=1, help="Time limit of an answer."),
 ]
 _LlmAtOnce = Annotated[
     int,
     typer.Option(
         envvar="HEBBGRAPH_LLM_AT_ONCE",
         min=1,
-        help="Questions that the model is asked at the same time; more are told to wait.",
+        help="Concurrent questions to the model; more have to wait.",
     ),
 ]
 
@@ -79,10 +79,10 @@ class _LogFormat(StrEnum):
 
 _LogAs = Annotated[
     _LogFormat,
-    typer.Option(envvar="HEBBGRAPH_LOG_FORMAT", help="json writes a line for each event."),
+    typer.Option(envvar="HEBBGRAPH_LOG_FORMAT", help="json writes one line for each event."),
 ]
 _Logging = Annotated[
-    _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="How much it logs.")
+    _LogLevel, typer.Option(envvar="HEBBGRAPH_LOG_LEVEL", help="Least severe level to log.")
 ]
 
 _FromUse = Annotated[
@@ -90,7 +90,7 @@ _FromUse = Annotated[
     typer.Option(
         "--learn-from-use",
         envvar="HEBBGRAPH_LEARN_FROM_USE",
-        help="Learn, a little, from passages that agents read on in, and people open or copy.",
+        help="Learn a little from passages that agents read on in and people open or copy.",
     ),
 ]
 
@@ -102,12 +102,14 @@ def mcp(
         _Role,
         typer.Option(
             envvar="HEBBGRAPH_ROLE",
-            help="read: recall, explain. teach: cite too. write: remember, forget.",
+            help="read: recall, explain; teach: also cite; write: also remember, forget.",
         ),
     ] = _Role.write,
     actor: Annotated[
         str | None,
-        typer.Option(envvar="HEBBGRAPH_ACTOR", help="Who cites. \\[default: each session]"),
+        typer.Option(
+            envvar="HEBBGRAPH_ACTOR", help="Actor of all citations. \\[default: each session]"
+        ),
     ] = None,
     learn_from_use: _FromUse = False,
     embedder: EmbedderName = None,
@@ -146,18 +148,18 @@ _NewToken = Annotated[
 ]
 
 
-def _known(tokens: Path | None) -> tuple[Token, ...]:
-    """Return the tokens of a file, and that of the environment."""
+def _tokens(tokens: Path | None) -> tuple[Token, ...]:
+    """Return the tokens of a file and of the environment."""
     from hebbgraph_server.access import Role, read_tokens, token_of
 
-    known = [] if tokens is None else read_tokens(tokens)
+    all_tokens = [] if tokens is None else read_tokens(tokens)
     if secret := os.environ.get(_TOKEN_VARIABLE):
-        known.append(token_of(secret, name="environment", role=Role.WRITE))
-    return tuple(known)
+        all_tokens.append(token_of(secret, name="environment", role=Role.WRITE))
+    return tuple(all_tokens)
 
 
 def _model(url: str | None, name: str, seconds: float) -> Model | None:
-    """Return the model that answers, if one is named; its key is in the environment."""
+    """Return the model at a URL, with its key from the environment."""
     from hebbgraph_server.answering import Model
 
     if url is None:
@@ -167,17 +169,17 @@ def _model(url: str | None, name: str, seconds: float) -> Model | None:
 
 
 _First = Annotated[
-    str, typer.Option(envvar="HEBBGRAPH_NAMESPACE", help="Namespace to open at once.")
+    str, typer.Option(envvar="HEBBGRAPH_NAMESPACE", help="Namespace to open at start.")
 ]
 _Host = Annotated[
     str,
     typer.Option(
         envvar="HEBBGRAPH_HOST",
-        help="Address to listen on; any but the loopback takes a token.",
+        help="Address to listen on; all but the loopback address need a token.",
     ),
 ]
 _Port = Annotated[
-    int, typer.Option(envvar="HEBBGRAPH_PORT", min=0, max=65535, help="0 is any that is free.")
+    int, typer.Option(envvar="HEBBGRAPH_PORT", min=0, max=65535, help="0 takes any that is free.")
 ]
 _TokenFile = Annotated[
     Path | None,
@@ -189,13 +191,14 @@ _Hosts = Annotated[
     list[str] | None,
     typer.Option(
         envvar="HEBBGRAPH_ALLOWED_HOST",
-        help="Name by which clients may address it; repeatable.",
+        help="Name of this server, for clients and proxies; repeatable.",
     ),
 ]
 _Origins = Annotated[
     list[str] | None,
     typer.Option(
-        envvar="HEBBGRAPH_ALLOWED_ORIGIN", help="Web origin that may call it; repeatable."
+        envvar="HEBBGRAPH_ALLOWED_ORIGIN",
+        help="Other web origin that may send requests; repeatable.",
     ),
 ]
 _Folder = Annotated[
@@ -204,8 +207,8 @@ _Folder = Annotated[
         envvar="HEBBGRAPH_FOLDER",
         exists=True,
         file_okay=False,
-        help="Folder that was indexed into --namespace: the page reads it again. "
-        "Without --base, documents of files that are gone are deleted.",
+        help="Folder that was indexed into --namespace and that the page can read again. "
+        "Without --base, documents whose files are gone are deleted.",
     ),
 ]
 _Storing = Annotated[
@@ -213,7 +216,7 @@ _Storing = Annotated[
     typer.Option(
         "--store-queries",
         envvar="HEBBGRAPH_STORE_QUERIES",
-        help="Keep questions with lessons, so that the page shows what was asked.",
+        help="Store questions with lessons, so that the page can show them.",
     ),
 ]
 
@@ -242,7 +245,7 @@ def serve(
     log_format: _LogAs = _LogFormat.text,
     new_token: _NewToken = False,
 ) -> None:
-    """Serve an index, made if there is none: a page at /, an API under /v1, MCP at /mcp."""
+    """Serve an index, a new one if needed: a page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph.pool import IndexPool
 
     from hebbgraph_server import ServerSettings, create_app
@@ -253,7 +256,7 @@ def serve(
     settings = ServerSettings(
         host=host,
         port=port,
-        tokens=_known(tokens),
+        tokens=_tokens(tokens),
         allowed_hosts=frozenset(allowed_host or ()),
         allowed_origins=frozenset(allowed_origin or ()),
         model=_model(llm, llm_model, llm_seconds),

@@ -1,8 +1,8 @@
-"""An index as tools for agents, over the Model Context Protocol.
+"""An index as tools for agents, over the Model Context Protocol (MCP).
 
-``recall``, ``cite``, ``remember``, ``forget`` and ``explain``, and each chunk as a resource. What
-an agent cites teaches, in the name of its session: the influence of one session is bounded like
-that of any actor.
+The tools are ``recall``, ``cite``, ``remember``, ``forget`` and ``explain``; each chunk is a
+resource. Citations of an agent teach under the name of its session, whose influence is bounded
+like that of any actor.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ __all__ = ["VisitOf", "make_mcp", "run_stdio", "served_mcp"]
 
 logger = logging.getLogger(__name__)
 
-#: Who asks, in which namespace, in which session.
+#: Maps the context of a call to its visit and the name of its session.
 VisitOf = Callable[[Any], tuple[Visit, str]]
 
 _INSTRUCTIONS = """\
 A memory that learns which passages belong together. Ask it with `recall`. After you have \
-answered, tell it with `cite` which of the passages your answer rests on, and which were wrong: \
-later recalls find them sooner. Cite only what you used. `remember` keeps new text, `forget` \
+answered, report with `cite` which passages your answer rests on and which were wrong: later \
+recalls find the cited ones sooner. Cite only what you used. `remember` stores new text, `forget` \
 removes it, `explain` says why a passage came back."""
-#: Longer text is cut into passages, and shown in part.
+#: In characters. Longer texts are split into passages; longer passages are shown in part.
 _MAX_PASSAGE = 2_000
-#: What heading and source say, a path of this machine among it.
+#: Metadata that heading and source repeat; some of it holds a path of this machine.
 _MADE_BY_US = frozenset({"source", "position", "headings", "media_type", "content_hash"})
 _MAX_HITS = 50
-#: Of so many sessions it is known what they asked last.
+#: Sessions whose latest recall is remembered.
 _MAX_SESSIONS = 1_000
 
 
@@ -64,14 +64,14 @@ class _Result(BaseModel):
 
 
 class Passage(_Result):
-    """A chunk that came back."""
+    """A chunk that answers a question."""
 
     id: str
     title: str
     heading: str = Field(description="title and headings above it")
-    source: str = Field(description="document, and place in it")
+    source: str = Field(description="its document and place")
     text: str = Field(description="its beginning; the resource hebbgraph://chunks/{id} has all")
-    complete: bool = Field(description="whether text is all of it")
+    complete: bool = Field(description="whether text is the whole text")
     metadata: dict[str, Any]
     score: float
     path: str = Field(description="how the question led to it")
@@ -83,11 +83,11 @@ class Recalled(_Result):
     recall_id: str = Field(description="for cite and explain")
     passages: list[Passage]
     notes: list[str]
-    nothing_known: bool = Field(description="the memory seems to hold nothing about this")
+    nothing_known: bool = Field(description="the memory seems to know nothing about this")
 
 
 class Cited(_Result):
-    """What was learned."""
+    """A lesson."""
 
     feedback_id: str = Field(description="for forget")
     cited: list[str]
@@ -95,30 +95,30 @@ class Cited(_Result):
 
 
 class Remembered(_Result):
-    """What was kept."""
+    """The stored chunks."""
 
     chunk_ids: list[str]
     document_id: str | None = None
 
 
 class Forgotten(_Result):
-    """What was removed, or would be."""
+    """The number of removed records; after a dry run, of those that would be."""
 
     removed: int
     dry_run: bool
 
 
-def _answering(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Hand our errors to the agent as it can read them."""
+def _with_tool_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tool that raises our errors as ToolError, whose message the agent sees."""
 
     @functools.wraps(tool)
-    async def answer(*args: Any, **kwargs: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return await tool(*args, **kwargs)
         except HebbgraphError as error:
             raise ToolError(str(error)) from error
 
-    return answer
+    return call
 
 
 class _Tools:
@@ -126,8 +126,8 @@ class _Tools:
 
     def __init__(self, visit_of: VisitOf) -> None:
         self._visit_of = visit_of
-        #: By namespace and session, the latest recall: what is read next was found by it.
-        self._asked: dict[tuple[str, str], str] = {}
+        #: Namespace and session to the id of the latest recall, which led to what is read next.
+        self._latest: dict[tuple[str, str], str] = {}
 
     def _visit(self, context: Any, role: Role) -> tuple[Visit, str]:
         visit, session = self._visit_of(context)
@@ -146,21 +146,21 @@ class _Tools:
             list[str] | None, Field(description="earlier turns of the conversation, oldest first")
         ] = None,
     ) -> Recalled:
-        """Find the passages that answer a question, also over several steps."""
+        """Find the passages that answer a question, even one that takes several steps."""
         visit, session = self._visit(ctx, Role.READ)
-        found: Recall = await visit.run(
+        recall: Recall = await visit.run(
             lambda index: retrieval(
                 visit.namespace,
                 k,
                 lambda: index.recall(query, k=k, where=where, history=history or ()),
             )
         )
-        self._asked.pop((visit.namespace, session), None)
-        self._asked[visit.namespace, session] = found.id
-        if len(self._asked) > _MAX_SESSIONS:
-            del self._asked[next(iter(self._asked))]
+        self._latest.pop((visit.namespace, session), None)
+        self._latest[visit.namespace, session] = recall.id
+        if len(self._latest) > _MAX_SESSIONS:
+            del self._latest[next(iter(self._latest))]
         return Recalled(
-            recall_id=found.id,
+            recall_id=recall.id,
             passages=[
                 Passage(
                     id=hit.chunk.id,
@@ -177,47 +177,49 @@ class _Tools:
                     score=hit.score,
                     path=hit.path_text,
                 )
-                for hit in found.hits
+                for hit in recall.hits
             ],
-            notes=list(found.notes),
-            nothing_known=found.nothing_known,
+            notes=list(recall.notes),
+            nothing_known=recall.nothing_known,
         )
 
     async def cite(
         self,
         ctx: Context,
         recall_id: Annotated[str, Field(description="as recall returned it")],
-        chunk_ids: Annotated[list[str], Field(description="passages that the answer rests on")],
+        chunk_ids: Annotated[list[str], Field(description="the passages that the answer rests on")],
         rejected: Annotated[list[str] | None, Field(description="passages that were wrong")] = None,
         outdated: Annotated[
             dict[str, str] | None,
-            Field(description="passages that no longer hold, each with the one that holds now"),
+            Field(description="outdated passages, each with the one that replaces it"),
         ] = None,
     ) -> Cited:
-        """Say which passages an answer rests on, so that they are found sooner."""
+        """Report the passages that an answer rests on, so that recalls find them sooner."""
         visit, session = self._visit(ctx, Role.TEACH)
         actor = visit.caller.actor or session
-        given = await visit.run(
+        feedback = await visit.run(
             lambda index: index.reinforce(
                 recall_id, chunk_ids, rejected=rejected, outdated=outdated, actor=actor
             ),
             pool="write",
         )
-        return Cited(feedback_id=given.id, cited=list(given.cited), rejected=list(given.rejected))
+        return Cited(
+            feedback_id=feedback.id, cited=list(feedback.cited), rejected=list(feedback.rejected)
+        )
 
     async def remember(
         self,
         ctx: Context,
         text: Annotated[str, Field(description="plain text or Markdown")],
-        title: Annotated[str, Field(description="what it is about")] = "",
+        title: Annotated[str, Field(description="its subject")] = "",
         document_id: Annotated[
-            str | None, Field(description="a name; remembering it again replaces it")
+            str | None, Field(description="a name; storing it again replaces the old text")
         ] = None,
-        metadata: Annotated[dict[str, Any] | None, Field(description="what filters see")] = None,
+        metadata: Annotated[dict[str, Any] | None, Field(description="fields for filters")] = None,
     ) -> Remembered:
-        """Keep a text, so that later recalls find it. A long one is cut into passages."""
+        """Store a text for later recalls. A long text is split into passages."""
         if not text.strip() and not title.strip():
-            raise ParameterError("nothing was kept, as the text is empty; give the text to keep")
+            raise ParameterError("the text is empty, so nothing was stored; give the text")
         visit, _ = self._visit(ctx, Role.WRITE)
 
         def work(index: HebbianIndex) -> Remembered:
@@ -236,18 +238,17 @@ class _Tools:
         chunk_ids: Annotated[list[str] | None, Field(description="chunks to delete")] = None,
         document_id: Annotated[str | None, Field(description="a document to delete")] = None,
         feedback_id: Annotated[str | None, Field(description="a citation to take back")] = None,
-        dry_run: Annotated[bool, Field(description="only say how much it would be")] = True,
+        dry_run: Annotated[bool, Field(description="only count what would be removed")] = True,
     ) -> Forgotten:
-        """Delete chunks or a document, or take a citation back. First a dry run, by default."""
-        given = [one for one in (chunk_ids, document_id, feedback_id) if one is not None]
-        if len(given) != 1:
+        """Delete chunks or a document, or take a citation back. By default, a dry run."""
+        if [chunk_ids, document_id, feedback_id].count(None) != 2:
             raise ParameterError("forget takes one of chunk_ids, document_id and feedback_id")
         visit, session = self._visit(ctx, Role.READ if dry_run else Role.TEACH)
         if feedback_id is not None:
-            # Its own alone, unless it may do anything.
-            own = visit.caller.actor or (None if visit.caller.role >= Role.WRITE else session)
+            # Without the role write, a session takes back its own citations alone.
+            actor = visit.caller.actor or (None if visit.caller.role >= Role.WRITE else session)
             removed = await visit.run(
-                lambda index: _taken_back(index, feedback_id, own, dry_run), pool="long"
+                lambda index: _take_back(index, feedback_id, actor, dry_run), pool="long"
             )
             return Forgotten(removed=removed, dry_run=dry_run)
         if not dry_run:
@@ -268,28 +269,28 @@ class _Tools:
         recall_id: Annotated[str, Field(description="as recall returned it")],
         chunk_id: Annotated[str, Field(description="any chunk, found or not")],
     ) -> Explanation:
-        """Say why a passage came back: its score, the path to it, what was learned about it."""
+        """Explain why a passage came back: its score, the path to it, and the lessons on it."""
         visit, _ = self._visit(ctx, Role.READ)
         return await visit.run(lambda index: index.explain(recall_id, chunk_id))
 
     async def chunk(self, id: str, ctx: Context) -> str:
-        """Return a chunk: its title, if it has one, and its text."""
+        """Return the title and text of a chunk."""
         try:
             visit, session = self._visit(ctx, Role.READ)
-            found = await visit.run(lambda index: index.get([id]))
+            chunks = await visit.run(lambda index: index.get([id]))
         except NotFoundError as error:
             raise ResourceNotFoundError(str(error)) from error
         except HebbgraphError as error:
             raise ResourceError(str(error)) from error
-        if not found:
+        if not chunks:
             raise ResourceNotFoundError(f"there is no chunk {id!r}")
-        await self._read_on(visit, session, id)
-        title = f"# {found[0].title}\n\n" if found[0].title else ""
-        return title + found[0].text
+        await self._learn_from_reading(visit, session, id)
+        title = f"# {chunks[0].title}\n\n" if chunks[0].title else ""
+        return title + chunks[0].text
 
-    async def _read_on(self, visit: Visit, session: str, id: str) -> None:
-        """Learn, if that is asked for, that an agent reads what its last recall found."""
-        recall_id = self._asked.get((visit.namespace, session))
+    async def _learn_from_reading(self, visit: Visit, session: str, id: str) -> None:
+        """With ``learn_from_use``, teach that the agent reads a hit of its latest recall."""
+        recall_id = self._latest.get((visit.namespace, session))
         may_teach = visit.service.settings.learn_from_use and visit.caller.role.includes(Role.TEACH)
         if recall_id is None or not may_teach:
             return
@@ -302,11 +303,11 @@ class _Tools:
 
         try:
             await visit.run(work, pool="write")
-        except HebbgraphError as error:  # it was read all the same
-            logger.warning("that an agent read on teaches nothing: %s", error)
+        except HebbgraphError as error:  # the reading itself succeeded
+            logger.warning("reading on taught nothing: %s", type(error).__name__)
 
 
-def _taken_back(index: HebbianIndex, feedback_id: str, actor: str | None, dry_run: bool) -> int:
+def _take_back(index: HebbianIndex, feedback_id: str, actor: str | None, dry_run: bool) -> int:
     if dry_run:
         return len(index.forget(feedback_id, actor=actor, dry_run=True).feedback)
     return index.forget(feedback_id, actor=actor)
@@ -315,7 +316,7 @@ def _taken_back(index: HebbianIndex, feedback_id: str, actor: str | None, dry_ru
 def _passages(
     text: str, title: str, document_id: str | None, metadata: dict[str, Any]
 ) -> tuple[str | None, list[Chunk]]:
-    """Return the chunks of a text, and the document that they make, if they make one."""
+    """Return the chunks of a text, and the id of their document, if they make one."""
     if len(text) <= _MAX_PASSAGE:
         chunk = Chunk.coerce(
             {"text": text, "title": title, "metadata": metadata, "document_id": document_id}
@@ -330,12 +331,12 @@ def _passages(
     ]
 
 
-#: What other doors call an argument: the spelling nearest to "cited" is "rejected".
+#: Names of arguments elsewhere: the nearest spelling to "cited" would be "rejected".
 _INSTEAD = {"cited": "give chunk_ids"}
 
 
 class _StrictServer(MCPServer):
-    """Refuses arguments that a tool does not have; the SDK drops them in silence."""
+    """Refuses unknown arguments, which the SDK drops silently."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         for tool in await self.list_tools():
@@ -355,23 +356,23 @@ class _StrictServer(MCPServer):
         ]
 
 
-#: What a tool takes, where that is more than to read; forget takes it unless it is a dry run.
-_TAKES = {"cite": Role.TEACH, "forget": Role.TEACH, "remember": Role.WRITE}
+#: Roles that tools need, if not ``read``; a dry run of forget needs no more than that.
+_ROLES = {"cite": Role.TEACH, "forget": Role.TEACH, "remember": Role.WRITE}
 
 
-def _listing(visit_of: VisitOf) -> Callable[..., Any]:
-    """Make what leaves out of the list of tools those that the caller's role may not use."""
+def _hide_tools(visit_of: VisitOf) -> Callable[..., Any]:
+    """Return middleware that lists only the tools that the caller's role may use."""
 
-    async def listing(ctx: Any, call_next: Callable[..., Any]) -> Any:
-        found = await call_next(ctx)
+    async def hide_tools(ctx: Any, call_next: Callable[..., Any]) -> Any:
+        result = await call_next(ctx)
         if ctx.method != "tools/list":
-            return found
+            return result
         role = visit_of(Context(request_context=ctx))[0].caller.role
-        told = found if isinstance(found, dict) else found.model_dump(by_alias=True)
-        tools = [one for one in told["tools"] if role.includes(_TAKES.get(one["name"], Role.READ))]
-        return told | {"tools": tools}
+        answer = result if isinstance(result, dict) else result.model_dump(by_alias=True)
+        tools = [t for t in answer["tools"] if role.includes(_ROLES.get(t["name"], Role.READ))]
+        return answer | {"tools": tools}
 
-    return listing
+    return hide_tools
 
 
 def make_mcp(visit_of: VisitOf) -> MCPServer:
@@ -380,7 +381,7 @@ def make_mcp(visit_of: VisitOf) -> MCPServer:
     Parameters
     ----------
     visit_of : callable
-        Maps the context of a call to the visit, and to the name of its session.
+        See :data:`VisitOf`.
     """
     tools = _Tools(visit_of)
     server = _StrictServer(
@@ -394,27 +395,27 @@ def make_mcp(visit_of: VisitOf) -> MCPServer:
         tools.explain: ToolAnnotations(read_only_hint=True, open_world_hint=False),
     }
     for tool, hint in hints.items():
-        server.add_tool(_answering(tool), description=inspect.getdoc(tool), annotations=hint)
-    server.middleware.append(_listing(visit_of))
+        server.add_tool(_with_tool_errors(tool), description=inspect.getdoc(tool), annotations=hint)
+    server.middleware.append(_hide_tools(visit_of))
     server.resource(
         "hebbgraph://chunks/{id}",
         name="chunk",
         description="A chunk by its id, percent-encoded.",
         mime_type="text/markdown",
-        # It is looked up in the database, and names no file.
+        # The id names no file.
         security=ResourceSecurity(exempt_params={"id"}),
     )(tools.chunk)
     return server
 
 
 def served_mcp(service: Service) -> MCPServer:
-    """Return the MCP server of an HTTP server, whose guard has found out who asks."""
+    """Return the MCP server of an HTTP server, whose guard has checked the token."""
 
     def visit_of(context: Any) -> tuple[Visit, str]:
         request = context.request_context.request
         namespace = request.query_params.get("namespace", "default")
         visit = Visit(service, request.state.caller, namespace)
-        # Later versions of the protocol have no sessions: then, all that a token asks is one.
+        # Later versions of the protocol have no sessions; then a token is one session.
         session = request.headers.get("mcp-session-id", visit.caller.name)
         return visit, f"mcp:{hashlib.sha256(session.encode()).hexdigest()[:16]}"
 
@@ -429,7 +430,7 @@ def run_stdio(
     actor: str | None = None,
     settings: ServerSettings | None = None,
 ) -> None:
-    """Serve one namespace to whoever started this process, until standard input ends."""
+    """Serve one namespace over standard input and output, until the input ends."""
     caller = Token(name="stdio", digest="0" * 64, role=role, namespaces={namespace}, actor=actor)
     settings = settings or ServerSettings()
     indexes = Indexes(pool, namespace)

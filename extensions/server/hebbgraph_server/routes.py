@@ -17,7 +17,6 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from hebbgraph.records import (
     AddReport,
-    Feedback,
     Recall,
     TagCorrection,
 )
@@ -125,7 +124,7 @@ ROUTES = (
     _read("neighborhood"),
     _read("tag_corrections", method="GET"),
     Route("GET", "/tables/{table}", tables.table, None, Role.READ),
-    _teach("reinforce", Feedback),
+    _teach("reinforce"),
     _teach("find_feedback", bodies.Feedbacks),
     _teach("forget", bodies.Forgotten),
     _teach("forgotten", bodies.Forgettings, "GET"),

@@ -15,27 +15,6 @@ from hebbgraph_server.served import served
 from hebbgraph_server.visit import Visit
 
 
-async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
-    """Learn from an answer: which of the chunks shown to the model it cites."""
-    actor = visit.caller.actor_of(body.actor)
-    _check_vouching(visit, body.trusted)
-    return await visit.answer(
-        lambda index: index.reinforce(
-            body.recall,
-            body.cited,
-            rejected=body.rejected,
-            rating=body.rating,
-            reason=body.reason,
-            outdated=body.outdated,
-            shown=body.shown,
-            actor=actor,
-            trusted=body.trusted,
-            kind=body.kind,
-        ),
-        pool="write",
-    )
-
-
 def _check_vouching(visit: Visit, trusted: bool) -> None:
     """Raise AccessError if an actor vouches for its own lesson."""
     if trusted and (actor := visit.caller.actor) is not None:
@@ -152,5 +131,12 @@ def _in_its_name(arguments: dict[str, Any], visit: Visit) -> None:
     arguments["record"] = arguments["record"].model_copy(update={"credits": tuple(credits)})
 
 
+def _as_actor(arguments: dict[str, Any], visit: Visit) -> None:
+    """Set the actor of a lesson to the token's."""
+    arguments["actor"] = visit.caller.actor_of(arguments["actor"])
+    _check_vouching(visit, arguments["trusted"])
+
+
+reinforce = served("reinforce", pool="write", check=_as_actor)
 lessons = served("lessons", "lessons", pool="long", check=_own_lessons)
 keep_answer = served("keep_answer", pool="write", check=_in_its_name)

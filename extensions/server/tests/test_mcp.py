@@ -61,7 +61,7 @@ async def use_all(client: Client) -> None:
     assert (await call(client, "forget", feedback_id=given["feedback_id"]))["removed"] == 1
     undone = await call(client, "forget", feedback_id=given["feedback_id"], dry_run=False)
     assert undone == {"removed": 1, "dry_run": False}
-    assert "nothing was kept" in await refused(client, "remember", text=" \n")
+    assert "nothing was stored" in await refused(client, "remember", text=" \n")
     kept = await call(client, "remember", text="Owls hunt voles.", title="Owls")
     resource = await client.read_resource(f"hebbgraph://chunks/{kept['chunk_ids'][0]}")
     assert resource.contents[0].text == "# Owls\n\nOwls hunt voles."  # type: ignore[union-attr]
