@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved, public_members
-from hebbgraph.ingest import ChunkLike, Intake, OnError, Taken
+from hebbgraph.ingest import AcceptedChunk, ChunkLike, Intake, OnError
 from hebbgraph.plain_values import plain
 from hebbgraph.records import (
     AddReport,
@@ -147,7 +147,7 @@ class HebbianClient(HebbianIndex):
         if isinstance(chunks, Chunk | str | bytes | Mapping) or not isinstance(chunks, Iterable):
             raise ParameterError(f"add takes an iterable of chunks, got {chunks!r:.80}")
         intake = Intake(strict=strict, on_error=on_error)
-        accepted: Iterable[Taken] = intake.take(chunks)
+        accepted: Iterable[AcceptedChunk] = intake.take(chunks)
         total = None
         if isinstance(chunks, Sequence):
             accepted = list(accepted)  # check all before sending any
@@ -194,9 +194,9 @@ class HebbianClient(HebbianIndex):
         return f"HebbianClient({self._http.url!r}, namespace={self._namespace!r})"
 
 
-def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:
+def _pages(taken: Iterable[AcceptedChunk]) -> Iterator[list[AcceptedChunk]]:
     """Yield chunks in pages for one request each; no page is empty."""
-    page: list[Taken] = []
+    page: list[AcceptedChunk] = []
     size = 0
     for each in taken:
         page.append(each)
@@ -208,7 +208,7 @@ def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:
         yield page
 
 
-def _merged(report: AddReport, more: AddReport, page: Sequence[Taken]) -> AddReport:
+def _merged(report: AddReport, more: AddReport, page: Sequence[AcceptedChunk]) -> AddReport:
     """Add one request's report to another; positions count all chunks."""
     failed = [
         failure.model_copy(update={"position": page[failure.position].position})

@@ -1,23 +1,23 @@
-"""Chunks to commits, which is what ``add`` does.
+"""The flow of ``add``: chunks to commits.
 
 ================  ======================================================================
-``intake``        what callers hand over to chunks; characters that cannot be kept go
-``versions``      which version of a chunk bears its id, and what the others are called
-``candidates``    what a chunk proposes as tags: pass 1, given tags, a tagger's, links
-``vectors``       the vectors of a batch: none paid for twice, none lost to a failure
-``writer``        the flow: a batch is prepared outside of any transaction, then committed
-``rewriting``     all chunks tagged or embedded again, for ``index.maintenance``
-``progress``      how far a long call has come
+``intake``        input values to chunks; replaces characters that cannot be stored
+``versions``      which version of a chunk has its id, and the ids of the others
+``candidates``    the tag candidates of a chunk: pass 1, given tags, a tagger's, links
+``vectors``       the vectors of a batch: nothing is embedded twice or lost to a failure
+``writer``        the flow: prepare a batch outside any transaction, then commit it
+``rewriting``     tags or embeds all chunks again, for ``index.maintenance``
+``progress``      progress of long calls
 ================  ======================================================================
 
 The names exported here are for adapters and extensions.
 """
 
 from hebbgraph.ingest.intake import (
+    AcceptedChunk,
     ChunkLike,
     Intake,
     OnError,
-    Taken,
     Unreadable,
     clean_chunk,
     is_blank,
@@ -25,11 +25,11 @@ from hebbgraph.ingest.intake import (
 from hebbgraph.ingest.progress import OnProgress, progress
 
 __all__ = [
+    "AcceptedChunk",
     "ChunkLike",
     "Intake",
     "OnError",
     "OnProgress",
-    "Taken",
     "Unreadable",
     "clean_chunk",
     "is_blank",

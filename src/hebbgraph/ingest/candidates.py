@@ -1,4 +1,4 @@
-"""What a chunk proposes as tags: candidates from its text, its given tags, and its links."""
+"""The tag candidates of a chunk: from its text, its given tags, and its links."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def propose_candidates(
     chunks: Sequence[Chunk],
     tags: Iterable[Iterable[str]],
 ) -> list[dict[str, list[str]]]:
-    """Return each chunk's candidates from pass 1, its given tags, and its links.
+    """Return the candidates of chunks: from pass 1, given tags, and links.
 
     Parameters
     ----------
     settings : Settings
     chunks : sequence of Chunk
     tags : iterable of iterables of str
-        More given tags of each chunk, such as those of a tagger.
+        More given tags for each chunk, such as those of a tagger.
 
     Returns
     -------
     list of dict
-        For each chunk, candidates by kind.
+        The candidates of each chunk, by kind.
     """
     proposed = [
         proposals(chunk.searched if settings.text_tags else "", chunk.title, [*chunk.tags, *more])

@@ -1,4 +1,4 @@
-"""From what a caller hands over to chunks: real text is cleaned, what cannot be kept is named."""
+"""Input values to chunks: cleans real text, and reports what cannot be stored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
 __all__ = [
+    "AcceptedChunk",
     "ChunkLike",
     "Intake",
     "OnError",
-    "Taken",
     "Unreadable",
     "check_iterable",
     "clean_chunk",
@@ -32,13 +32,13 @@ _LISTS = ("tags", "addresses", "references")
 
 
 class Unreadable(NamedTuple):
-    """Stands where a chunk was expected, such as for a line that is no JSON."""
+    """Takes the place of a chunk that could not be read, such as a line of invalid JSON."""
 
     reason: str
 
 
-class Taken(NamedTuple):
-    """A chunk, and its position among all that were handed over, from 0."""
+class AcceptedChunk(NamedTuple):
+    """A chunk and its position among the input values, from 0."""
 
     position: int
     chunk: Chunk
@@ -56,28 +56,28 @@ def check_iterable(chunks: Iterable[ChunkLike], method: str) -> None:
 
 
 class Intake:
-    r"""Takes the chunks of one call.
+    r"""Validates and cleans the chunks of one call.
 
     Parameters
     ----------
     strict : bool
-        Refuse a chunk with characters that cannot be kept, instead of replacing them.
+        Reject chunks with characters that cannot be stored, instead of replacing them.
     on_error : {"raise", "skip"}
-        What happens to a chunk that cannot be taken.
+        What to do with an invalid chunk.
     skip_empty : bool
-        Skip a chunk without text and title in any case, as loaders yield them for blank pages.
+        Always skip chunks without text and title, which loaders yield for blank pages.
 
     Attributes
     ----------
     cleaned : int
-        Chunks of which characters were replaced.
+        Number of chunks in which characters were replaced.
     failed : list of FailedChunk
         Chunks that were skipped.
 
     Examples
     --------
     >>> intake = Intake(on_error="skip")
-    >>> [taken.chunk.text for taken in intake.take(["ice\x00trade", 5])]
+    >>> [accepted.chunk.text for accepted in intake.take(["ice\x00trade", 5])]
     ['ice trade']
     >>> intake.cleaned, intake.failed[0].position
     (1, 1)
@@ -96,13 +96,13 @@ class Intake:
         self.cleaned = 0
         self.failed: list[FailedChunk] = []
 
-    def take(self, values: Iterable[ChunkLike], *, first: int = 0) -> Iterator[Taken]:
-        """Yield the chunks that can be taken; ``first`` is the position of the first value.
+    def take(self, values: Iterable[ChunkLike], *, first: int = 0) -> Iterator[AcceptedChunk]:
+        """Yield the valid chunks; ``first`` is the position of the first value.
 
         Raises
         ------
         InvalidChunkError
-            For one that cannot, unless they are skipped.
+            For an invalid chunk, unless ``on_error`` is ``"skip"``.
         """
         for position, value in enumerate(values, first):
             try:
@@ -117,19 +117,19 @@ class Intake:
                 )
                 self.refuse(position, value, InvalidChunkError(reason), skip=self.skip_empty)
             else:
-                yield Taken(position, chunk)
+                yield AcceptedChunk(position, chunk)
 
     def refuse(
         self, position: int, value: object, error: InvalidChunkError, *, skip: bool = False
     ) -> None:
-        """Note a chunk that cannot be taken, or raise its error."""
+        """Record an invalid chunk, or raise its error."""
         if self.on_error == "raise" and not skip:
             error.args = (f"{error} (at position {position} of the chunks)",)
             raise error
         self.failed.append(FailedChunk(position=position, id=_id_of(value), reason=str(error)))
 
     def tell(self) -> None:
-        """Log once what was cleaned and skipped."""
+        """Log how many chunks were cleaned and skipped."""
         if self.cleaned:
             logger.warning(
                 "characters that cannot be kept were replaced; chunks: %d. "
@@ -137,19 +137,19 @@ class Intake:
                 self.cleaned,
             )
         if self.failed:
-            # Frameworks hand no report on to whoever called, so there the log has to name one.
-            named = f"first: {self.failed[0].reason}" if self.skip_empty else "report names them"
-            logger.warning("chunks were skipped: %d; the %s", len(self.failed), named)
+            # Frameworks do not pass the report to their callers, so the log names a reason.
+            detail = f"first: {self.failed[0].reason}" if self.skip_empty else "report names them"
+            logger.warning("chunks were skipped: %d; the %s", len(self.failed), detail)
 
     def _chunk(self, value: ChunkLike) -> Chunk:
         if isinstance(value, Unreadable):
             raise InvalidChunkError(value.reason)
         try:
             chunk = Chunk.coerce(value)
-            if not chunk.metadata or (found := _odd(chunk.metadata)) is None:
+            if not chunk.metadata or (problem := _unstorable_metadata(chunk.metadata)) is None:
                 return chunk
             if self.strict:
-                raise InvalidChunkError(f"chunk {chunk.id!r}: metadata: {found}; remove it")
+                raise InvalidChunkError(f"chunk {chunk.id!r}: metadata: {problem}; remove it")
         except InvalidChunkError:
             if self.strict:
                 raise
@@ -159,15 +159,15 @@ class Intake:
 
 
 def clean_chunk(value: ChunkLike) -> Chunk:
-    r"""Make a chunk of real text, as PDFs and web pages give it.
+    r"""Make a chunk from real text, such as that of PDFs and web pages.
 
-    Control characters and lone surrogates are replaced one by one, so positions stay
-    (:func:`hebbgraph.records.storable`); tags and links of which nothing is left go.
+    Control characters and lone surrogates are replaced one by one, so positions do not change
+    (:func:`hebbgraph.records.storable`); tags and links that become empty are dropped.
 
     Raises
     ------
     InvalidChunkError
-        If there is another reason why it cannot be kept.
+        If the chunk is invalid for another reason.
 
     Examples
     --------
@@ -184,29 +184,30 @@ def clean_chunk(value: ChunkLike) -> Chunk:
     fields: dict[str, Any] = dict(value)
     fields |= {name: _clean(fields[name]) for name in _TEXTS if name in fields}
     for name in _LISTS:
-        if isinstance(held := fields.get(name), list | tuple):
-            fields[name] = [clean for one in held if (clean := _clean(one)) == one or clean.strip()]
+        if isinstance(values := fields.get(name), list | tuple):
+            pairs = [(value, _clean(value)) for value in values]
+            fields[name] = [clean for value, clean in pairs if clean == value or clean.strip()]
     if isinstance(fields.get("metadata"), dict):
         fields["metadata"] = _cleaned(fields["metadata"])
     return Chunk.coerce(fields)
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text shows nothing: spaces, line ends, marks without width."""
-    return all(one.isspace() or unicodedata.category(one) == "Cf" for one in text)
+    """Return whether a text has only spaces, line ends and characters without width."""
+    return all(char.isspace() or unicodedata.category(char) == "Cf" for char in text)
 
 
 def _clean(value: Any) -> Any:
     return storable(value) if isinstance(value, str) else value
 
 
-def _odd(metadata: dict[str, Any]) -> str | None:
+def _unstorable_metadata(metadata: dict[str, Any]) -> str | None:
     """Describe a character in metadata that some databases cannot store, if any."""
     parts: list[Any] = [metadata]
-    for part in parts:  # which grows meanwhile
+    for part in parts:  # the list grows in the loop
         if isinstance(part, str):
-            if (found := unstorable(part)) is not None:
-                return f"{found} of {part!r:.80}"
+            if (problem := unstorable(part)) is not None:
+                return f"{problem} of {part!r:.80}"
         elif isinstance(part, dict):
             parts += (*part, *part.values())
         elif isinstance(part, list):
@@ -215,11 +216,11 @@ def _odd(metadata: dict[str, Any]) -> str | None:
 
 
 def _cleaned(value: Any, depth: int = 0) -> Any:
-    """Replace in metadata what :func:`hebbgraph.records.storable` replaces in texts."""
+    """Apply :func:`hebbgraph.records.storable` to all strings in metadata."""
     if isinstance(value, str):
         return storable(value)
     if depth > MAX_METADATA_DEPTH:
-        return value  # refused as too deep
+        return value  # validation rejects it as too deep
     if isinstance(value, dict):
         return {_cleaned(key): _cleaned(part, depth + 1) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""How far a long call has come: a progress bar, a callable, or both."""
+"""Progress of long calls: a progress bar, a callable, or both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def progress(
     on_progress : callable, optional
         Called with the same arguments.
     what : str
-        The unit that is counted, shown beside the bar.
+        The unit, shown beside the bar.
     """
     if not (on_progress is None or callable(on_progress)):
         raise ParameterError(f"on_progress is a callable, got {on_progress!r:.80}")
@@ -51,5 +51,5 @@ def progress(
 def part_of(
     report: Callable[[int, int | None], object], before: int, total: int | None
 ) -> Callable[[int], object]:
-    """Return a function that reports the progress of a batch as part of the whole."""
+    """Return a function that reports progress within a batch as part of the whole."""
     return lambda done: report(before + done, total)

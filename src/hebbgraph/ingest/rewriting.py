@@ -1,4 +1,4 @@
-"""All chunks of an index tagged or embedded again, batch by batch."""
+"""Tag or embed all chunks of an index again, batch by batch."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ def retag(
         started = time.perf_counter()
         report = AddReport(generation=truth.generation())
         total, done = truth.count(), 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as notify:
             for rows in pages(truth.rows_by_id(), namespace.settings.batch_size):
-                tell_part = part_of(tell, done, total)
-                report += _retag_batch(namespace, rows, tagging, tell_part)
+                report += _retag_batch(namespace, rows, tagging, part_of(notify, done, total))
                 done += len(rows)
-                tell(done, max(total, done))
+                notify(done, max(total, done))
         return report.model_copy(update={"seconds": time.perf_counter() - started})
     finally:
         namespace.bring_up_to_date()
@@ -52,8 +51,8 @@ def _retag_batch(
     on_progress: Callable[[int], object],
 ) -> AddReport:
     truth = namespace.truth
-    # A chunk whose text has changed keeps its tags until it is added again: writing it would make
-    # the loss permanent.
+    # A chunk whose external text has changed keeps its tags until it is added again: writing it
+    # now would make the loss permanent.
     chunks = {
         row: chunk for row, chunk, text in truth.fetch_checked(rows) if text is TextState.same
     }
@@ -104,12 +103,12 @@ def reembed(
         )
     namespace.embedder = embedder
     total, done, last = truth.embeddings.count_to_embed(state.epoch), 0, 0
-    with progress(show_progress, on_progress) as tell:
+    with progress(show_progress, on_progress) as notify:
         while rows := truth.embeddings.rows_to_embed(state.epoch, settings.batch_size, after=last):
             last = rows[-1]
             if embedded := _embed_rows(namespace, embedder, state, rows):
                 done += embedded
-                tell(done, max(total, done))
+                notify(done, max(total, done))
     namespace.derived.hold_vectors()
     namespace.bring_up_to_date()
     return done
@@ -120,8 +119,11 @@ def _embed_rows(
 ) -> int:
     """Embed and write these rows; return how many have a text to embed."""
     truth = namespace.truth
-    checked = truth.fetch_checked(rows)
-    chunks = {row: chunk for row, chunk, text in checked if text is not TextState.missing}
+    chunks = {
+        row: chunk
+        for row, chunk, text in truth.fetch_checked(rows)
+        if text is not TextState.missing
+    }
     if not chunks:
         return 0
     embedded = Embedded({}, state)

@@ -1,4 +1,4 @@
-"""The vectors of a batch of chunks: none is paid for twice, none is lost to a failure."""
+"""The vectors of a batch of chunks: nothing is embedded twice, and no vector lost to a failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ChunkVectors", "Embedded", "embed_chunks"]
 
 @dataclass
 class Embedded:
-    """Vectors as they are stored, by the key of their content.
+    """Vectors in stored form, by the key of their content.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Embedded:
     state : EmbeddingState, optional
         The model; None before the first vector of the index.
     failure : EmbeddingError, optional
-        Why some vectors are missing, with the ids of the chunks.
+        Why some vectors are missing, with the ids of their chunks.
     """
 
     vectors: dict[bytes, bytes]
@@ -37,13 +37,11 @@ class Embedded:
     failure: EmbeddingError | None = None
 
     def of(self, chunk: Chunk) -> bytes | None:
-        """Return the vector of a chunk's content."""
-        if not self.vectors:
-            return None
-        return self.vectors.get(_key(chunk))
+        """Return the vector of a chunk's content, or None."""
+        return self.vectors.get(_key(chunk)) if self.vectors else None
 
     def by_row(self, chunks: Mapping[int, Chunk]) -> dict[int, bytes]:
-        """Return the vectors of those chunks that have one, by row."""
+        """Return the known vectors of chunks, by row."""
         vectors = ((row, self.of(chunk)) for row, chunk in chunks.items())
         return {row: vector for row, vector in vectors if vector is not None}
 
@@ -54,20 +52,23 @@ def embed_chunks(
     into: Embedded,
     *,
     dtype: str = "float16",
-    tell: Callable[[int], object] | None = None,
+    on_progress: Callable[[int], object] | None = None,
 ) -> None:
-    """Embed what has no vector yet, equal content once; keep what came before a failure.
+    """Embed chunks that have no vector yet, equal content once.
+
+    On an :class:`~hebbgraph.errors.EmbeddingError`, earlier vectors are kept and ``into.failure``
+    is set.
 
     Parameters
     ----------
     embedder : Embedder
     chunks : sequence of Chunk
     into : Embedded
-        What is there, and what is added.
+        Holds the known vectors; receives the new ones.
     dtype : str
-        How the first vectors of an index are stored.
-    tell : callable, optional
-        Told how many chunks have their vector.
+        Stored type of the first vectors of an index.
+    on_progress : callable, optional
+        Called with the number of chunks that have their vector.
 
     Raises
     ------
@@ -87,25 +88,26 @@ def embed_chunks(
                 )
             rows = map(np.ndarray.tobytes, matrix.astype(into.state.dtype))
             into.vectors.update(zip(islice(keys, len(matrix)), rows, strict=True))
-            if tell is not None:
-                tell(done := done + len(matrix))
+            done += len(matrix)
+            if on_progress is not None:
+                on_progress(done)
     except EmbeddingError as error:
-        left = [chunk.id for chunk in chunks if into.of(chunk) is None]
+        missing_ids = [chunk.id for chunk in chunks if into.of(chunk) is None]
         into.failure = EmbeddingError(
-            f"{error}; {len(left)} of {len(chunks)} chunks have no vector, the first is "
-            f"{left[0]!r}. What has one is kept: do the same again to go on"
+            f"{error}; {len(missing_ids)} of {len(chunks)} chunks have no vector, the first is "
+            f"{missing_ids[0]!r}. Finished vectors are kept: repeat the call to continue"
         )
-        into.failure.chunks = tuple(left)
+        into.failure.chunks = tuple(missing_ids)
         into.failure.__cause__ = error.__cause__
 
 
 class ChunkVectors:
-    """Vectors for what a namespace writes.
+    """Provides the vectors of the chunks that a namespace writes.
 
     Attributes
     ----------
     unwritten : Embedded
-        Vectors that were paid for in a write that failed; the next attempt uses them.
+        Vectors of a write that failed; the next attempt uses them.
     """
 
     def __init__(self, namespace: Namespace) -> None:
@@ -122,25 +124,25 @@ class ChunkVectors:
     ) -> Embedded:
         """Embed chunks, if there is an embedder.
 
-        ``beside`` names stored chunks, whose vectors serve for equal content.
+        ``beside`` names stored chunks whose vectors are reused for equal content.
         """
         embedder = self._namespace.embedder
         if embedder is None or not chunks:
             return Embedded({}, None)
         embedded = self._known([*beside, *(chunk.id for chunk in chunks)])
         dtype = self._namespace.settings.vector_dtype
-        embed_chunks(embedder, chunks, embedded, dtype=dtype, tell=on_progress)
+        embed_chunks(embedder, chunks, embedded, dtype=dtype, on_progress=on_progress)
         return embedded
 
     def complete(self, chunks: Sequence[Chunk]) -> EmbeddingError | None:
-        """Give stored chunks the vectors that they lack; return why some failed."""
+        """Add the missing vectors of stored chunks; return why some failed."""
         embedder, embeddings = self._namespace.embedder, self._truth.embeddings
         if embedder is None or not chunks:
             return None
         state = self._truth.state().embedding
         rows = self._truth.rows_of(chunk.id for chunk in chunks)
-        bare = embeddings.without_vector(rows.values(), 0 if state is None else state.epoch)
-        lacking = {rows[chunk.id]: chunk for chunk in chunks if rows.get(chunk.id) in bare}
+        without = embeddings.without_vector(rows.values(), 0 if state is None else state.epoch)
+        lacking = {rows[chunk.id]: chunk for chunk in chunks if rows.get(chunk.id) in without}
         if not lacking:
             return None
         embedded = Embedded({}, state)
@@ -154,7 +156,7 @@ class ChunkVectors:
         return embedded.failure
 
     def _known(self, ids: Iterable[str]) -> Embedded:
-        """Return the stored vectors of these chunks, and those not written yet."""
+        """Return the stored vectors of these chunks, and the unwritten ones."""
         state, unwritten = self._truth.state().embedding, self.unwritten
         if state is None:
             return Embedded(dict(unwritten.vectors), unwritten.state)

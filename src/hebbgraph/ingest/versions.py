@@ -1,9 +1,8 @@
-"""Versions of a chunk: which one bears its id, and under which id the others are kept.
+"""Versions of a chunk: the newest one has the chunk's id, the others get ids with their dates.
 
-A version is identified by the chunk's id and ``valid_from``, so versions with dates may be added
-in any order, and one that is added again replaces itself. A chunk without dates holds from when
-it replaces another; that one ends there. The newest version bears the id. The others are chunks
-of their own, whose ids follow from the chunk's id and their dates.
+A version is identified by the chunk's id and ``valid_from``, so dated versions may be added
+in any order, and adding one again replaces it. A chunk without dates is valid from the moment it
+replaces another, which ends then. Old versions are chunks of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 MARK = "@@"
-"""What separates the id of a chunk from the date of an old version."""
+"""Separates the id of a chunk from the date of an old version."""
 
 _FIELDS = ("valid_from", "valid_until", "supersedes")
 _TICK = timedelta(microseconds=1)
@@ -36,14 +35,14 @@ _LONGEST_DATE = len("until-2024-05-17T09:30:00.000000Z")
 
 
 class Arranged(NamedTuple):
-    """What a batch leads to, as it is to be written.
+    """The chunks to write for a batch.
 
     Attributes
     ----------
     put : list of Chunk
-        The chunks of the batch, under the ids that they get.
+        The chunks of the batch, with their final ids.
     moved : list of Chunk
-        Versions held before, of which ids or ends change.
+        Stored versions whose ids or ends change.
     """
 
     put: list[Chunk]
@@ -53,7 +52,7 @@ class Arranged(NamedTuple):
 def check_versioned(chunk: Chunk) -> None:
     """Raise InvalidChunkError for an id that could be that of an old version."""
     if chunk.version_of is not None:
-        return  # as it was read from an index
+        return  # read from an index
     if MARK in chunk.id:
         raise InvalidChunkError(
             f"chunk {chunk.id!r}: with keep_versions, an id cannot contain {MARK!r}, which "
@@ -67,18 +66,18 @@ def check_versioned(chunk: Chunk) -> None:
 
 
 def dated(chunk: Chunk, fields: tuple[str, str, str] | None) -> Chunk:
-    """Return a chunk that says itself what fields of its metadata say about time.
+    """Fill in the dates of a chunk from its metadata.
 
     Parameters
     ----------
     chunk : Chunk
     fields : (valid_from, valid_until, supersedes), optional
-        Names of metadata fields, for what the chunk leaves out.
+        Names of metadata fields, used where the chunk has no value.
 
     Raises
     ------
     InvalidChunkError
-        If such a field holds something else.
+        If such a field has an invalid value.
 
     Examples
     --------
@@ -88,27 +87,26 @@ def dated(chunk: Chunk, fields: tuple[str, str, str] | None) -> Chunk:
     """
     if fields is None:
         return chunk
-    own = (chunk.valid_from, chunk.valid_until, chunk.supersedes)
-    said = {
+    values = {
         name: value
-        for name, field, has in zip(_FIELDS, fields, own, strict=True)
-        if not has and (value := chunk.metadata.get(field)) not in (None, "", [])
+        for name, field in zip(_FIELDS, fields, strict=True)
+        if not getattr(chunk, name) and (value := chunk.metadata.get(field)) not in (None, "", [])
     }
-    if not said:
+    if not values:
         return chunk
-    if isinstance(said.get("supersedes"), str):
-        said["supersedes"] = [said["supersedes"]]
+    if isinstance(values.get("supersedes"), str):
+        values["supersedes"] = [values["supersedes"]]
     try:
-        return Chunk.coerce(dict(chunk) | said)
+        return Chunk.coerce(dict(chunk) | values)
     except InvalidChunkError as error:
         raise InvalidChunkError(
-            f"{error}; it is read from metadata: mend it there, or name other fields by "
+            f"{error}; it is read from metadata: correct it there, or name other fields by "
             "Settings(time_fields=...)"
         ) from error
 
 
 def version_key(chunk: Chunk) -> str:
-    """Return what tells a version from the others of its chunk.
+    """Return the key that distinguishes a version from others of its chunk.
 
     Examples
     --------
@@ -122,28 +120,28 @@ def version_key(chunk: Chunk) -> str:
     return "earlier" if chunk.valid_until is None else f"until-{moment_text(chunk.valid_until)}"
 
 
-def arranged(chunks: Iterable[Chunk], held: Mapping[str, Chunk], now: datetime) -> Arranged:
-    """Arrange new versions among those that are held.
+def arranged(chunks: Iterable[Chunk], stored: Mapping[str, Chunk], now: datetime) -> Arranged:
+    """Arrange new versions among the stored ones.
 
     Parameters
     ----------
     chunks : iterable of Chunk
-        New ones. Of one id, several in order of arrival.
-    held : mapping
-        The chunks of these ids and their old versions, by the id under which they are kept.
+        New chunks; those with the same id in order of arrival.
+    stored : mapping
+        The stored chunks of these ids and their old versions, by stored id.
     now : datetime
-        When a chunk without dates replaces another one.
+        The moment at which a chunk without dates replaces another one.
 
     Examples
     --------
     >>> old = Chunk(id="fare", text="4 crowns", valid_from="2021")
     >>> new = Chunk(id="fare", text="5 crowns", valid_from="2024")
-    >>> found = arranged([new], {"fare": old}, now=new.valid_from)
-    >>> [chunk.id for chunk in found.put], [chunk.id for chunk in found.moved]
+    >>> put, moved = arranged([new], {"fare": old}, now=new.valid_from)
+    >>> [chunk.id for chunk in put], [chunk.id for chunk in moved]
     (['fare'], ['fare@@2021-01-01'])
     """
     by_subject: dict[str, list[Chunk]] = {}
-    for chunk in held.values():
+    for chunk in stored.values():
         by_subject.setdefault(chunk.version_of or chunk.id, []).append(_bare(chunk))
     for versions in by_subject.values():
         versions.sort(key=_order)
@@ -154,25 +152,25 @@ def arranged(chunks: Iterable[Chunk], held: Mapping[str, Chunk], now: datetime) 
     moved: list[Chunk] = []
     for subject, incoming in new.items():
         versions = by_subject.get(subject, [])
-        # The chunk under its own id is the newest, dates or not.
-        if subject in held and versions:
-            current = _bare(held[subject])
+        # The chunk under its own id is the newest, with dates or without.
+        if subject in stored and versions:
+            current = _bare(stored[subject])
             versions.remove(current)
             versions.append(current)
-        kept = [_put(versions, chunk, now) for chunk in incoming]
+        new_versions = [_put(versions, chunk, now) for chunk in incoming]
         for at, version in enumerate(versions):
-            is_new = any(version is one for one in kept)
+            is_new = any(version is new_version for new_version in new_versions)
             if at < len(versions) - 1:
                 version = _as_old(version, versions[at - 1].valid_until if at else None)
             if is_new:
                 put.append(version)
-            elif held.get(version.id) != version:
+            elif stored.get(version.id) != version:
                 moved.append(version)
     return Arranged(put, moved)
 
 
 def ended(chunk: Chunk, now: datetime) -> Chunk:
-    """Return a chunk that holds until now, or until it would have ended before.
+    """Return a chunk that is valid until now, or until its earlier end.
 
     Examples
     --------
@@ -188,34 +186,30 @@ def ended(chunk: Chunk, now: datetime) -> Chunk:
 
 
 def _put(versions: list[Chunk], chunk: Chunk, now: datetime) -> Chunk:
-    """Put one version in its place among the others; return it as it is kept."""
-    same = next((at for at, one in enumerate(versions) if _is_same(one, chunk)), None)
+    """Put one version in its place among the others; return it as stored."""
+    same = next((version for version in versions if _is_same(version, chunk)), None)
     if same is not None:
-        return versions[same]
-    undated = chunk.valid_from is None and chunk.valid_until is None
-    if not undated:
-        key = version_key(chunk)
-        at = next((at for at, one in enumerate(versions) if version_key(one) == key), None)
-        if at is not None:
-            versions[at] = chunk
-            return chunk
-        # One without dates that is in force was there before.
-        place = sum(_order(one) < _order(chunk) for one in versions)
-        versions.insert(place, chunk)
+        return same
+    if chunk.valid_from is not None or chunk.valid_until is not None:
+        keys = list(map(version_key, versions))
+        if (key := version_key(chunk)) in keys:
+            versions[keys.index(key)] = chunk
+        else:  # behind a current version without dates, which was there before
+            versions.insert(sum(_order(version) < _order(chunk) for version in versions), chunk)
         return chunk
     if versions:
-        ends = (one.valid_until for one in versions if one.valid_from is None)
+        ends = (version.valid_until for version in versions if version.valid_from is None)
         now = max([now, *(end + _TICK for end in ends if end is not None)])
         versions[-1] = ended(versions[-1], now)
     versions.append(chunk)
     return chunk
 
 
-def _is_same(held: Chunk, chunk: Chunk) -> bool:
-    """Return whether a version is held as it is, but for the end that another gave it."""
+def _is_same(stored: Chunk, chunk: Chunk) -> bool:
+    """Return whether a version is stored already, apart from an end set by a later version."""
     if chunk.valid_until is None and chunk.valid_from is not None:
-        held = held.model_copy(update={"valid_until": None})
-    return held == chunk
+        stored = stored.model_copy(update={"valid_until": None})
+    return stored == chunk
 
 
 def _bare(chunk: Chunk) -> Chunk:
@@ -225,7 +219,7 @@ def _bare(chunk: Chunk) -> Chunk:
 
 
 def _as_old(chunk: Chunk, since: datetime | None) -> Chunk:
-    """Return a version as it is kept; one without dates held since the end of the one before."""
+    """Return an old version as stored; without dates, it is valid since the previous one's end."""
     if chunk.valid_from is None and chunk.valid_until is None and since is not None:
         chunk = chunk.model_copy(update={"valid_from": since})
     return chunk.model_copy(

@@ -1,4 +1,4 @@
-"""The flow of ``add``: a batch is checked, tagged and embedded, then committed."""
+"""The flow of ``add``: check, tag and embed a batch, then commit it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hebbgraph.errors import EmbeddingError, InvalidChunkError, ParameterError
 from hebbgraph.ingest.candidates import Tagging, propose_candidates
-from hebbgraph.ingest.intake import ChunkLike, Intake, OnError, Taken, check_iterable
+from hebbgraph.ingest.intake import AcceptedChunk, ChunkLike, Intake, OnError, check_iterable
 from hebbgraph.ingest.progress import OnProgress, part_of, progress
 from hebbgraph.ingest.vectors import ChunkVectors, Embedded
 from hebbgraph.ingest.versions import arranged, check_versioned, dated, ended, version_key
@@ -24,8 +24,8 @@ __all__ = ["Document", "Writer"]
 
 logger = logging.getLogger(__name__)
 
-#: A long add spends at least this many times as long adding as refreshing readers.
-_ADDING_TO_SHOWING = 10.0
+#: A long add spends at least this many times more time adding than refreshing readers.
+_ADD_TIME_PER_REFRESH_TIME = 10.0
 
 
 class Document(NamedTuple):
@@ -35,9 +35,9 @@ class Document(NamedTuple):
     ----------
     id : str
     fingerprint : str, optional
-        Kept for ``document_fingerprints``.
+        Stored for ``document_fingerprints``.
     staying : collection of str
-        Ids of chunks that stay although they are not handed over.
+        Ids of stored chunks to keep although they are not among the new ones.
     """
 
     id: str
@@ -46,9 +46,9 @@ class Document(NamedTuple):
 
 
 class _Final(NamedTuple):
-    """Chunks as they are to be written: what was handed over, and older versions that move.
+    """The chunks to write: the new ones, and older versions that move.
 
-    ``beside`` names stored chunks, whose vectors serve for equal content.
+    ``beside`` names stored chunks whose vectors are reused for equal content.
     """
 
     put: list[Chunk]
@@ -58,7 +58,7 @@ class _Final(NamedTuple):
 
 
 class _Prepared(NamedTuple):
-    """What is ready to be written; after a failure, only what has its vector."""
+    """Chunks that are ready to be written; after a failure, only those with a vector."""
 
     writes: list[ChunkWrite]
     embedded: Embedded
@@ -74,7 +74,7 @@ class Writer:
         self._settings = namespace.settings
         self._tagging = Tagging(namespace)
         self._vectors = ChunkVectors(namespace)
-        self._next_showing = 0.0
+        self._next_refresh = 0.0
 
     def add(
         self,
@@ -103,29 +103,29 @@ class Writer:
         show_progress: bool,
         on_progress: OnProgress,
     ) -> AddReport:
-        accepted: Iterable[Taken] = intake.take(chunks)
+        accepted: Iterable[AcceptedChunk] = intake.take(chunks)
         total = None
         if isinstance(chunks, Sequence):
-            accepted = list(accepted)  # checked as a whole before anything is written
+            accepted = list(accepted)  # validate all before anything is written
             total = len(accepted)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         done = 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as notify:
             try:
                 for batch in pages(accepted, self._settings.batch_size):
                     distinct = self.distinct(batch, intake)
-                    written, failure = self.write(distinct, on_progress=part_of(tell, done, total))
-                    report += written
+                    part, failure = self.write(distinct, on_progress=part_of(notify, done, total))
+                    report += part
                     if failure is not None:
                         raise failure
                     done += len(batch)
-                    tell(done, total)
-                    self._show_to_readers()
+                    notify(done, total)
+                    self._refresh_readers()
             except Exception as error:
                 committed = report.added + report.replaced
-                part = "" if isinstance(error, EmbeddingError) else " of earlier batches"
-                error.add_note(f"{committed} chunks{part} were committed")
+                which = "" if isinstance(error, EmbeddingError) else " of earlier batches"
+                error.add_note(f"{committed} chunks{which} were committed")
                 raise
         return report.model_copy(
             update={
@@ -135,16 +135,17 @@ class Writer:
             }
         )
 
-    def _show_to_readers(self) -> None:
-        """During a long add, refresh what readers of this process see from time to time."""
-        if self._namespace.derived.readers_lag and time.monotonic() >= self._next_showing:
+    def _refresh_readers(self) -> None:
+        """During a long add, show new chunks to the readers of this process from time to time."""
+        if self._namespace.derived.readers_lag and time.monotonic() >= self._next_refresh:
             started = time.monotonic()
             self._namespace.bring_up_to_date()
             took = time.monotonic() - started
-            self._next_showing = time.monotonic() + max(1.0, _ADDING_TO_SHOWING * took)
+            pause = max(1.0, _ADD_TIME_PER_REFRESH_TIME * took)
+            self._next_refresh = time.monotonic() + pause
 
-    def distinct(self, batch: Iterable[Taken], intake: Intake) -> list[Chunk]:
-        """Return the chunks of a batch, each once, with their dates; refuse contradictions."""
+    def distinct(self, batch: Iterable[AcceptedChunk], intake: Intake) -> list[Chunk]:
+        """Return the distinct chunks of a batch, with their dates; reject contradictions."""
         keep_versions = self._settings.keep_versions
         by_key: dict[tuple[str, str], Chunk] = {}
         for position, chunk in batch:
@@ -163,12 +164,12 @@ class Writer:
         return list(by_key.values())
 
     def _with_metadata(self, chunk: Chunk) -> Chunk:
-        """Read from metadata what the settings name and the chunk does not say itself."""
+        """Fill in dates and context from the metadata fields that the settings name."""
         chunk = dated(chunk, self._settings.time_fields)
         return with_context(chunk, self._settings.search_metadata)
 
     def put_document(self, document: Document, chunks: Iterable[ChunkLike]) -> AddReport:
-        """Replace a document in one transaction; the graph is left to the next recall."""
+        """Replace a document in one transaction; the next recall updates the graph."""
         started = time.perf_counter()
         by_id: dict[str, Chunk] = {}
         intake = Intake()
@@ -207,12 +208,12 @@ class Writer:
         accepted = self.distinct(list(intake.take(chunks)), intake)
         intake.tell()
         skipped = {chunk.id for chunk in intake.failed if chunk.id}
-        kept = {chunk.id for chunk in accepted} | skipped
+        staying = {chunk.id for chunk in accepted} | skipped
         documents = {chunk.document_id for chunk in accepted if chunk.document_id}.union(
             document_ids
         )
         # Only a document that loses chunks needs a transaction of its own.
-        losing = [id_ for id_ in sorted(documents) if not truth.ids_of_document(id_) <= kept]
+        losing = [id_ for id_ in sorted(documents) if not truth.ids_of_document(id_) <= staying]
         report = self.add(
             [chunk for chunk in accepted if chunk.document_id not in losing],
             on_error="raise",
@@ -225,11 +226,9 @@ class Writer:
             report += self.put_document(Document(document_id, staying=skipped), rest)
         if delete_missing:
             if self._settings.keep_versions:  # the documents' former chunks are old versions now
-                kept |= {old.id for old in truth.versions_of(frozenset(kept)).values()}
-                kept |= {
-                    id_ for document_id in documents for id_ in truth.ids_of_document(document_id)
-                }
-            missing = [id_ for id_, _ in truth.by_id() if id_ not in kept]
+                staying |= {old.id for old in truth.versions_of(frozenset(staying)).values()}
+                staying = staying.union(*map(truth.ids_of_document, documents))
+            missing = [id_ for id_, _ in truth.by_id() if id_ not in staying]
             report += AddReport(deleted=self.delete(missing, ()) if missing else 0)
         self._namespace.bring_up_to_date()
         return report.model_copy(
@@ -252,8 +251,8 @@ class Writer:
         Returns
         -------
         AddReport
-            What was committed. After a failed embedding, those with a vector; but versions move
-            and documents are replaced as a whole or not at all.
+            What was committed. After a failed embedding, the chunks with a vector; but moving
+            versions and replacing a document happen as a whole or not at all.
         EmbeddingError, optional
             Why some chunks have no vector.
         """
@@ -265,17 +264,17 @@ class Writer:
             final = self._in_versions(chunks, gone)
             changed = self._truth.changed([*final.put, *final.moved])
             beside = {*stored, *final.beside}
-            ready = self._prepared(changed, on_progress, beside)
-            failure = ready.embedded.failure
-            in_part = document is None and not final.moved and ready.writes
-            if failure is not None and not in_part:
-                self._vectors.unwritten = ready.embedded
+            prepared = self._prepare(changed, on_progress, beside)
+            failure = prepared.embedded.failure
+            may_write_part = document is None and not final.moved and prepared.writes
+            if failure is not None and not may_write_part:
+                self._vectors.unwritten = prepared.embedded
                 return AddReport(), failure
             self._vectors.unwritten = Embedded({}, None)
             try:
                 outcome = self._truth.apply(
-                    ready.writes,
-                    embedding=ready.embedded.state,
+                    prepared.writes,
+                    embedding=prepared.embedded.state,
                     delete_ids=() if self._settings.keep_versions else gone,
                     fingerprints=_fingerprints(document),
                     standing=final.standing,
@@ -289,14 +288,14 @@ class Writer:
             **{name: getattr(outcome, name) for name in outcome._fields},
             unchanged=len(unchanged),
             batches=1,
-            tagging=ready.tagging,
+            tagging=prepared.tagging,
         )
         return report, failure or self._vectors.complete(unchanged)
 
     def _in_versions(self, chunks: list[Chunk], gone: Collection[str]) -> _Final:
-        """Arrange chunks among the stored versions, if old ones are kept.
+        """Arrange chunks among the stored versions, if old versions are kept.
 
-        ``gone`` names chunks that their document no longer has; they hold until now.
+        ``gone`` names chunks that their document no longer has; they end now.
         """
         if not self._settings.keep_versions:
             return _Final(chunks, [], None, ())
@@ -308,20 +307,20 @@ class Writer:
         moved += (ended(by_id[id_], now) for id_ in gone if id_ in by_id)
         return _Final(put, moved, Standing(subjects, frozenset(stored)), by_id)
 
-    def _prepared(
+    def _prepare(
         self,
         changed: list[tuple[Chunk, bytes]],
         on_progress: Callable[[int], object] | None,
         beside: Iterable[str],
     ) -> _Prepared:
-        """Tag and embed chunks, given with their digests; no transaction is open."""
+        """Tag and embed (chunk, digest) pairs outside any transaction."""
         chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tagging.tags(chunks, on_progress)
-        tell_embedding = None if self._namespace.tagger else on_progress
-        embedded = self._vectors.embed(chunks, beside=beside, on_progress=tell_embedding)
+        on_embedded = None if self._namespace.tagger else on_progress
+        embedded = self._vectors.embed(chunks, beside=beside, on_progress=on_embedded)
         if embedded.failure is not None:
-            kept = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
-            changed, tags = [changed[at] for at in kept], [tags[at] for at in kept]
+            with_vector = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
+            changed, tags = [changed[at] for at in with_vector], [tags[at] for at in with_vector]
             chunks = [chunk for chunk, _ in changed]
         proposed = propose_candidates(self._settings, chunks, tags)
         writes = [

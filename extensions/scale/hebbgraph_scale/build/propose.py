@@ -18,7 +18,7 @@ from hebbgraph.derived.steps import id_prefix
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.graph.packed_strings import pack_strings
 from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed
-from hebbgraph.ingest import Intake, Taken
+from hebbgraph.ingest import AcceptedChunk, Intake
 from hebbgraph.ingest.candidates import propose_candidates
 from hebbgraph.ingest.versions import dated
 from hebbgraph.records import Chunk
@@ -181,7 +181,7 @@ def _propose(to: Path, partition: Partition, recipe: Recipe) -> Summary:
     }
 
 
-def _different(taken: Iterable[Taken], intake: Intake, recipe: Recipe) -> Iterator[Chunk]:
+def _different(taken: Iterable[AcceptedChunk], intake: Intake, recipe: Recipe) -> Iterator[Chunk]:
     """Yield each chunk once; refuse an id that occurs again with different content."""
     settings, by_id = recipe.settings, dict[str, Chunk]()
     for position, taken_chunk in taken:
