@@ -193,6 +193,7 @@ class Namespace:
             with translated_os(str(self.root)):
                 sweep_scratch(self.root)
         self.recalls.erase()
+        self.answers.prune()
         self.learned.discard()
         self.questions.clear()
         self.database.vacuum()

@@ -10,7 +10,6 @@ former state find that the log of changes does not reach back to it, and start o
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -20,8 +19,6 @@ from pathlib import Path
 from hebbgraph.artifacts import scratch_folder, whole_file
 from hebbgraph.errors import (
     DamagedIndexError,
-    DiskFullError,
-    IndexLockedError,
     NotAnIndexError,
     ParameterError,
     StorageError,
@@ -30,6 +27,7 @@ from hebbgraph.store.database import DATABASE_NAME, Database, translated_os
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
+from hebbgraph.store.sqlite import translate_sqlite
 
 __all__ = ["back_up", "restore"]
 
@@ -111,7 +109,7 @@ def restore(
         )
     with (
         connection_in_use(),
-        _translated(str(backup)),
+        _translated(str(backup), wait_seconds),
         closing(Connection(source_path)) as source,
     ):
         _check(source, backup)
@@ -169,16 +167,10 @@ def _check(connection: sqlite3.Connection, place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _translated(place: str) -> Iterator[None]:
+def _translated(place: str, wait_seconds: float = 0.0) -> Iterator[None]:
     try:
         with translated_os(place):
             yield
     except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "")
-        if name == "SQLITE_FULL":
-            raise DiskFullError(errno.ENOSPC, f"{place}: no space left") from error
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise IndexLockedError(f"{place}: in use by a writer; try again") from error
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            raise DamagedIndexError(f"{place}: the database cannot be read ({error})") from error
-        raise StorageError(f"{place}: {error}") from error
+        translated = translate_sqlite(error, place, wait_seconds)
+        raise translated or StorageError(f"{place}: {error}") from error

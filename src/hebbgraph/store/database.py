@@ -144,8 +144,7 @@ class Database:
     @classmethod
     def at_url(cls, location: str, *, wait_seconds: float) -> Database:
         """Open the database at a URL."""
-        url = parse_url(location)
-        return cls(_driver(url, masked(url), wait_seconds))
+        return cls(_driver(parse_url(location), wait_seconds))
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
@@ -358,7 +357,8 @@ def _locked_uninterrupted(lock: threading.RLock) -> Iterator[None]:
         yield
 
 
-def _driver(url: Url, place: str, wait_seconds: float) -> Driver:
+def _driver(url: Url, wait_seconds: float) -> Driver:
+    place = masked(url)
     if url.backend == "sqlite":
         if url.query:
             raise ParameterError(

@@ -99,11 +99,6 @@ class RecallLog:
         self._since_pruning = 0
         _logs.add(self)
 
-    @property
-    def keeps(self) -> bool:
-        """Whether recalls are kept from now on."""
-        return self._keeps
-
     def start(self) -> None:
         """Keep recalls from now on, unless the settings forbid it."""
         self._keeps = self._keep > 0

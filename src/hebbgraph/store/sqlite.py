@@ -20,7 +20,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.forks import Connection, identity
 
-__all__ = ["SqliteDriver"]
+__all__ = ["SqliteDriver", "translate_sqlite"]
 
 #: Idle connections: rarely do more threads ask at once.
 _MOST_IDLE = 5
@@ -207,28 +207,12 @@ class SqliteDriver:
 
     def translate(self, error: Exception) -> StorageError | None:
         """Return the error of this library for one of SQLite, if there is one."""
-        message = str(error)
-        name = getattr(error, "sqlite_errorname", "")
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return IndexLockedError(
-                f"{self.place}: another writer held the index for more than "
-                f"{self.wait_seconds:g} s; try again, or raise write_wait_seconds"
-            )
-        if name == "SQLITE_FULL" or "disk is full" in message:
-            return DiskFullError(
-                errno.ENOSPC, f"{self.place}: no space left; nothing of this batch was kept"
-            )
-        if name.startswith("SQLITE_READONLY"):
-            if not self.read_only:
-                # If opening for writing fails, for lack of file descriptors, say, SQLite opens
-                # for reading: such a connection would refuse writes for ever.
-                self.disconnect()
-            return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
-            return DamagedIndexError(
-                f"{self.place}: the database cannot be read ({message}); restore a backup"
-            )
-        return None
+        translated = translate_sqlite(error, self.place, self.wait_seconds)
+        if isinstance(translated, ReadOnlyIndexError) and not self.read_only:
+            # If opening for writing fails, for lack of file descriptors, say, SQLite opens for
+            # reading: such a connection would refuse writes for ever.
+            self.disconnect()
+        return translated
 
     def is_refused(self, error: Exception) -> bool:
         """Return False: there is no server."""
@@ -267,3 +251,25 @@ class SqliteDriver:
         """Check pages, and indexes against their tables."""
         messages = connection.execute("PRAGMA integrity_check(20)").fetchall()
         return [message for (message,) in messages if message != "ok"]
+
+
+def translate_sqlite(error: Exception, place: str, wait_seconds: float) -> StorageError | None:
+    """Return the error of this library for one of SQLite, if there is one."""
+    message = str(error)
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return IndexLockedError(
+            f"{place}: another writer held the index for more than {wait_seconds:g} s; try again, "
+            "or raise write_wait_seconds"
+        )
+    if name == "SQLITE_FULL" or "disk is full" in message:
+        return DiskFullError(
+            errno.ENOSPC, f"{place}: no space left; nothing of this batch was kept"
+        )
+    if name.startswith("SQLITE_READONLY"):
+        return ReadOnlyIndexError(f"{place} is read-only: {message}")
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
+        return DamagedIndexError(
+            f"{place}: the database cannot be read ({message}); restore a backup"
+        )
+    return None

@@ -97,11 +97,6 @@ class TagAnswers(ChunkReader):
                 [(self.namespace, tagger, key, tags) for key, tags in rows.items()],
             )
 
-    def n_kept(self) -> int:
-        """Return the number of stored answers."""
-        ((count,),) = self._ask("SELECT count(*) FROM tag_answers WHERE namespace = ?")
-        return int(count)
-
     def forget(
         self, connection: Connection, rows: Iterable[int], replaced_by: Iterable[Chunk]
     ) -> None:

@@ -110,6 +110,18 @@ def test_the_number_and_the_age_are_bounded(open_index: Callable[..., HebbianInd
     assert index.find_answer("old") is None
 
 
+def test_compacting_erases_answers_that_are_too_old(
+    open_index: Callable[..., HebbianIndex],
+) -> None:
+    index = open_index(settings=Settings(learning=LearningSettings(query_retention_days=1)))
+    index.add(OWLS)
+    index.keep_answer(_answer(index, "new"))
+    index.keep_answer(_answer(index, "old", created_at=time.time() - 2 * 86_400))
+    index.compact()
+    assert index.parts.database.ask("SELECT count(*) FROM answers") == [(1,)]
+    assert index.find_answer("new") is not None
+
+
 def test_keeping_it_again_takes_its_place(open_index: Callable[..., HebbianIndex]) -> None:
     index = open_index()
     index.add(OWLS)
