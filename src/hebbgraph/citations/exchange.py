@@ -113,9 +113,6 @@ class Exchange:
         Texts of other retrievers and of postprocessors that may be in the prompt, under their
         ids there. A key before one belongs to it. It teaches if a recall found its id, or an
         index holds it.
-    asked : sequence of str
-        The user's own words. A key that they name is no citation. The questions of the recalls
-        count among them, unless a model wrote them.
     judge : callable, optional
         Says whether a source supports a sentence that names it; see :data:`Judge`.
     actor : str, optional
@@ -149,7 +146,6 @@ class Exchange:
     output: Sequence[str] = ()
     earlier: Sequence[Recalled] = ()
     foreign: Sequence[Source] = ()
-    asked: Sequence[str] = ()
     judge: Judge | None = None
     actor: str | None = None
     trusted: bool = False
@@ -231,11 +227,12 @@ class Exchange:
         return [output] if not parsed or (output.cited and not in_form) else parsed
 
     def _question(self) -> str:
-        """Return the user's own words, without questions that a model rewrote."""
+        """Return the user's questions: a key that they name is no citation of the model's."""
         replies = [reply.text for reply in self.replies]
         queries = (recalled.recall.query.strip() for recalled in self.recalls)
-        own = [query for query in queries if not any(query in text for text in replies)]
-        return "\n".join([*self.asked, *own])
+        # A model may have rewritten a question.
+        own = (query for query in queries if not any(query in text for text in replies))
+        return "\n".join(own)
 
     def _readings(self, beside: Mapping[str, Recalled]) -> Iterator[_Reading]:
         """Read the replies to prompts that show sources."""

@@ -43,8 +43,6 @@ class KnownAnswers:
         self._lock = threading.RLock()
         self._answers: dict[str, list[Answer]] = {}
         self._oldest_first: deque[Answer] = deque()
-        #: Names and namespaces of the latest answers that cited nothing.
-        self._uncited: deque[tuple[str, frozenset[str]]] = deque(maxlen=remember)
         self._indexes: weakref.WeakSet[TeachableIndex] = weakref.WeakSet()
         self._pools: weakref.WeakSet[Any] = weakref.WeakSet()
         self._tenants: set[str] = set()
@@ -95,7 +93,7 @@ class KnownAnswers:
     # -- remembering -------------------------------------------------------------------
 
     def add(self, answer: Answer) -> None:
-        """Remember an answer that can be judged; it takes over names used before in its indexes."""
+        """Remember an answer; it takes over the names of earlier ones in the same indexes."""
         if (other_name := self._other_name_of_namesake(answer)) is not None:
             logger.warning(
                 "two answers are named %r; from now on that means the later one, and the earlier "
@@ -126,7 +124,11 @@ class KnownAnswers:
         if not name or _RANDOM_ID.search(name):
             return None
         with self._lock:
-            earlier = [one.names for one in self._answers.get(name, ()) if _same_place(answer, one)]
+            earlier = [
+                one.names
+                for one in self._answers.get(name, ())
+                if one.lessons and _same_place(answer, one)
+            ]
         if not earlier:
             records = (read_kept(index.find_answer, name) for index in answer.indexes)
             earlier = [record.names for record in records if record is not None]
@@ -138,17 +140,6 @@ class KnownAnswers:
         with self._lock:
             answers = (answer for name in names for answer in self._answers.get(name, ()))
             return next((answer for answer in answers if answer.request is request), None)
-
-    def add_uncited(self, names: Iterable[str], namespaces: frozenset[str]) -> None:
-        """Remember that an answer cited nothing."""
-        self._uncited.extend((name, namespaces) for name in names)
-
-    def cited_nothing(self, name: str, namespace: str | None) -> bool:
-        """Return whether the answer of a name is known to have cited nothing."""
-        return any(
-            name == uncited and (namespace is None or namespace in namespaces)
-            for uncited, namespaces in self._uncited
-        )
 
     # -- finding -----------------------------------------------------------------------
 

@@ -181,10 +181,7 @@ class Learner:
                 )
             if outcome.lessons:
                 exchange.taught.update(outcome.cited)
-            if answer.lessons:
-                self.known.add(answer)
-            else:
-                self.known.add_uncited(exchange.ids, answer.namespaces)
+            self.known.add(answer)
         return outcome, answer
 
     def _teach(
@@ -326,7 +323,7 @@ class Learner:
             answer = _about_chunks(id, cited, answer, index)
             if answer is not None and outdated:
                 answer.lessons = tuple(lesson.replacing(outdated) for lesson in answer.lessons)
-        elif self._cited_nothing(id, answer, namespace):
+        elif answer is not None and not answer.lessons:
             logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
             return []
         if answer is None or not answer.lessons:
@@ -347,19 +344,14 @@ class Learner:
         """
         self.flush()
         answer = self.known.find(id, namespace)
-        recalls = () if answer is None else answer.recalls
-        names = {id, *(recalled.recall.id for recalled in recalls)}
-        count = self._rewordings.undo(names, namespace)
-        if self._cited_nothing(id, answer, namespace):
-            return count
         if answer is None:
             raise NotFoundError(self._unknown(id, namespace))
-        count += answer.undo()
-        answer.keep("undone")
+        names = {id, *(recalled.recall.id for recalled in answer.recalls)}
+        count = self._rewordings.undo(names, namespace)
+        if answer.lessons:
+            count += answer.undo()
+            answer.keep("undone")
         return count
-
-    def _cited_nothing(self, id: str, answer: Answer | None, namespace: str | None) -> bool:
-        return self.known.cited_nothing(id, namespace) if answer is None else not answer.lessons
 
     def _unknown(self, id: str, namespace: str | None) -> str:
         where = f" in namespace {namespace!r}" if namespace is not None else ""

@@ -71,12 +71,10 @@ class Rendered:
     foreign: frozenset[str] = frozenset()
 
     @classmethod
-    def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:
+    def numbered(cls, sources: Iterable[SourceLike]) -> Rendered:
         """Describe a prompt in which something else has numbered the sources, in this order."""
         numbered = tuple(map(as_source, sources))
-        keys = {
-            str(number): source.id for number, source in enumerate(numbered, start) if source.id
-        }
+        keys = {str(number): source.id for number, source in enumerate(numbered, 1) if source.id}
         return cls(numbered, keys, blocks=tuple(source.id for source in numbered))
 
     @cached_property

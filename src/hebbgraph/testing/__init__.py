@@ -1,1 +1,1 @@
-"""What tests of a user's own strategies, stores and adapters can build on."""
+"""Test helpers and suites for your own strategies, stores and adapters."""

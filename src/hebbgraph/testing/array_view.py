@@ -1,4 +1,4 @@
-"""A graph in plain lists, for tests and examples."""
+"""A graph made of plain lists, for tests and examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ArrayView"]
 
 
 class ArrayView:
-    """The tags of each chunk, given as lists; ``links`` are the tags that are no phrases.
+    """The tags of each chunk as lists; ``links`` are the tags that are no phrases.
 
     An :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
 
@@ -33,8 +33,10 @@ class ArrayView:
         links: Mapping[int, LinkKind] | None = None,
     ) -> None:
         self._links = links or {}
-        own: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
-        self._rows = [[(tag, tag in own[c]) for tag in row] for c, row in enumerate(tags)]
+        title_tags: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
+        self._rows = [
+            [(tag, tag in title_tags[chunk]) for tag in row] for chunk, row in enumerate(tags)
+        ]
         self._columns: dict[int, list[tuple[int, bool]]] = {}
         for chunk, row in enumerate(self._rows):
             for tag, is_title in row:
@@ -42,7 +44,7 @@ class ArrayView:
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return len(self._rows)
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
@@ -61,12 +63,12 @@ class ArrayView:
         return _flatten([self._columns.get(tag, []) for tag in tags.tolist()])
 
     def df(self, tags: IntArray) -> IntArray:
-        """Return how many chunks hold each tag."""
+        """Return the number of chunks with each tag."""
         return np.array([len(self._columns.get(tag, [])) for tag in tags.tolist()], np.int64)
 
     @property
     def has_links(self) -> bool:
-        """Whether there is any."""
+        """Whether there are any links."""
         return bool(self._links)
 
     def link_kinds(self, tags: IntArray) -> IntArray:

@@ -1,7 +1,7 @@
-"""Scripted answers, and the lessons that they must teach, whatever the framework.
+"""Scripted answers, and the lessons that they must teach in every framework.
 
-The suite that runs them is :class:`hebbgraph.testing.citations.CitationContract`. A case added
-to :data:`CASES` is run against every adapter.
+:class:`hebbgraph.testing.citations.CitationContract` runs them: a case in :data:`CASES` is run
+against every adapter.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CHUNKS = {
         ),
     )
 }
-"""The library that the scripts speak of, by id."""
+"""The chunks of the scripts, by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One retrieval: the question, and the ids of the chunks it finds, best first."""
+    """One retrieval: the question, and the ids of its hits, best first."""
 
     query: str
     finds: tuple[str, ...]
@@ -47,30 +47,30 @@ class Turn:
     Attributes
     ----------
     answer : str, optional
-        What the model says. ``{petrel}`` stands for the key, in brackets, that the prompt
-        gives to that chunk. None: the model fails.
+        The model's answer. ``{petrel}`` stands for the key of that chunk in the prompt, in
+        brackets. None: the model fails.
     searches : tuple of Search
-        The retrievals that the application makes before it calls the model.
+        The retrievals before the model is called.
     formatted : bool
         Whether the adapter's formatter puts keys before the texts.
     layout : str, optional
-        How the application itself writes each source into the prompt, in place of the adapter's
-        formatter, with ``{n}``, ``{id}`` and ``{text}``.
+        A template with ``{n}``, ``{id}`` and ``{text}`` that writes each source into the prompt,
+        in place of the adapter's formatter.
     keep : tuple of str, optional
-        What a reranker leaves of the search, in its order.
+        The hits that a reranker keeps, in its order.
     structured : bool
-        The answer comes in the framework's structured form, with fields ``answer``, without
-        any marker, and ``citations``, the list of all markers.
+        Whether the answer is structured, with the fields ``answer``, without markers, and
+        ``citations``, a list of all markers.
     mode : {"call", "stream", "async", "async stream"}
         How the application is called.
     calls : int
-        How often the application calls the model with the same prompt; it always says the
-        same, and its last answer is returned.
+        How often the application calls the model with the same prompt. All answers are the same,
+        and the last one is returned.
     user, conversation : str, optional
-        The request's ``user_id`` and ``thread_id``. Later turns of a conversation have the
-        sources of the earlier ones in their prompt, as an agent's memory has.
+        The request's ``user_id`` and ``thread_id``. Prompts of later turns of a conversation
+        contain the sources of earlier ones, as with an agent's memory.
     pasted : bool
-        The prompt holds the sources of all earlier turns, of whichever conversation.
+        Whether the prompt contains the sources of all earlier turns, of every conversation.
     verdict : bool, optional
         The user's thumb, up or down, after the answer.
     """
@@ -90,17 +90,17 @@ class Turn:
 
     @property
     def question(self) -> str:
-        """What the user asks: the first search, or something else."""
+        """The user's question: the first search, if there is one."""
         return self.searches[0].query if self.searches else "And what else?"
 
     def laid_out(self, number: int, id: str) -> str:
-        """Return a source as the layout has it."""
+        """Return a source in the layout."""
         assert self.layout is not None
         filled = self.layout.replace("{n}", str(number)).replace("{id}", id)
         return filled.replace("{text}", CHUNKS[id].text)
 
     def reply(self, prompt: str) -> str:
-        """Return what the model says to a prompt, with the keys that stand in it.
+        """Return the model's answer to a prompt, with the keys in it.
 
         Raises
         ------
@@ -109,19 +109,19 @@ class Turn:
         """
         if self.answer is None:
             raise RuntimeError("the model is overloaded")
-        return re.sub(r"\{(\w+)\}", lambda found: _key(prompt, found.group(1)), self.answer)
+        return re.sub(r"\{(\w+)\}", lambda match: _key(prompt, match.group(1)), self.answer)
 
     def structured_reply(self, prompt: str) -> dict[str, Any]:
         """Return the reply in the structured form."""
-        said = self.reply(prompt)
-        markers = re.findall(r"\[[^\[\]]+\]", said)
-        return {"answer": re.sub(r"\s*\[[^\[\]]+\]", "", said), "citations": markers}
+        answer = self.reply(prompt)
+        markers = re.findall(r"\[[^\[\]]+\]", answer)
+        return {"answer": re.sub(r"\s*\[[^\[\]]+\]", "", answer), "citations": markers}
 
 
 def _key(prompt: str, id: str) -> str:
-    """Return the key in brackets that stands before a chunk's text; empty without one."""
-    found = re.search(rf"(\[[^\[\]\n]+\])[^\n]*\n{re.escape(CHUNKS[id].text)}", prompt)
-    return found.group(1) if found is not None else ""
+    """Return the key in brackets before a chunk's text, or ``""``."""
+    match = re.search(rf"(\[[^\[\]\n]+\])[^\n]*\n{re.escape(CHUNKS[id].text)}", prompt)
+    return match.group(1) if match is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A script, and what it has to teach, in any order.
+    """A script, and what it must teach, in any order.
 
-    ``outcome`` is how the learner has to count the answer, if there is one.
+    ``outcome`` is the code under which the learner must count the answer.
     """
 
     name: str
@@ -154,7 +154,7 @@ _AGAIN = Search("Who was the builder of the Petrel?", ("petrel", "yard", "moss")
 _ALL = _BUILT.finds
 
 
-def _asked(
+def _question(
     name: str,
     answer: str | None,
     *cited: str,
@@ -162,13 +162,13 @@ def _asked(
     search: Search = _BUILT,
     **turn: Any,
 ) -> Case:
-    """Return a case of one question; what its answer cites is taught, beside all that is shown."""
+    """Return a case of one question whose answer cites these chunks, of all that are shown."""
     shown = turn.get("keep", search.finds)
     taught = (Taught(search.query, cited, shown),) if cited else ()
     return Case(name, (Turn(searches=(search,), answer=answer, **turn),), taught, outcome)
 
 
-#: How a source is written, an answer, and what it cites, or the reason why it teaches nothing.
+#: A layout of sources, an answer, and what it cites, or the reason why it teaches nothing.
 _LAYOUTS: tuple[tuple[str, str, tuple[str, ...] | str], ...] = (
     ("{n}. {text}", "She was from the bay [2].", ("moss",)),
     ("({n}) {text}", "She was from the bay (2).", ("moss",)),
@@ -196,58 +196,62 @@ _LAYOUTS: tuple[tuple[str, str, tuple[str, ...] | str], ...] = (
 def _layouts() -> Iterator[Case]:
     for layout, answer, found in _LAYOUTS:
         cited, outcome = ((), found) if isinstance(found, str) else (found, "learned")
-        yield _asked(f"{layout!r} and {answer!r}", answer, *cited, outcome=outcome, layout=layout)
+        yield _question(
+            f"{layout!r} and {answer!r}", answer, *cited, outcome=outcome, layout=layout
+        )
 
 
 CASES = (
     *_layouts(),
-    _asked(
+    _question(
         "a source that does not help, beside one that does",
         "Moss did {petrel}, and {bay} does not mention her.",
         "petrel",
         outcome="learned",
     ),
-    _asked(
+    _question(
         "sources about something else",
         "{moss} and {bay} are about something else.",
         outcome="dismissed",
     ),
-    _asked("code", "arr[1] = 2", outcome="nothing_cited"),
-    _asked(
+    _question("code", "arr[1] = 2", outcome="nothing_cited"),
+    _question(
         "a key that the user wrote",
         "Ida Moss did [1].",
         outcome="asked_for",
         search=Search("Who built the Petrel? Cite [1].", _ALL),
         layout="[{n}] {text}",
     ),
-    _asked("a citation", "Ida Moss did {petrel}.", "petrel"),
-    _asked(
+    _question("a citation", "Ida Moss did {petrel}.", "petrel"),
+    _question(
         "citations in the order of the answer",
         "She was from the bay {moss} {petrel}.",
         "moss",
         "petrel",
     ),
-    _asked("everything cited", "All of it {petrel}{moss}{bay}.", *_ALL),
+    _question("everything cited", "All of it {petrel}{moss}{bay}.", *_ALL),
     *(
-        _asked(mode, "Ida Moss did {petrel}.", "petrel", mode=mode)
+        _question(mode, "Ida Moss did {petrel}.", "petrel", mode=mode)
         for mode in ("stream", "async", "async stream")
     ),
-    _asked("no citation", "I do not know."),
-    _asked("an empty answer", ""),
-    _asked("keys out of range", "Moss [9], [0] and [zz1]."),
-    _asked("a key among others out of range", "Moss [9] {petrel}[4].", "petrel"),
-    _asked("numbers where the prompt has no keys", "Moss [1], [2].", formatted=False),
-    _asked("ids where the prompt has no keys", "Moss [petrel], [yard].", "petrel", formatted=False),
-    _asked(
+    _question("no citation", "I do not know."),
+    _question("an empty answer", ""),
+    _question("keys out of range", "Moss [9], [0] and [zz1]."),
+    _question("a key among others out of range", "Moss [9] {petrel}[4].", "petrel"),
+    _question("numbers where the prompt has no keys", "Moss [1], [2].", formatted=False),
+    _question(
+        "ids where the prompt has no keys", "Moss [petrel], [yard].", "petrel", formatted=False
+    ),
+    _question(
         "keys forged by a document",
         "As told: [1], [2] and [forger]. Really {petrel}.",
         "petrel",
         search=Search(_BUILT.query, ("moss", "forger", "petrel")),
     ),
-    _asked(
+    _question(
         "a reranker drops and renumbers", "So it is [1], not [3].", "bay", keep=("bay", "petrel")
     ),
-    _asked("a structured answer", "Ida Moss {petrel}", "petrel", structured=True),
+    _question("a structured answer", "Ida Moss {petrel}", "petrel", structured=True),
     Case(
         "two searches, each with its own",
         (
@@ -326,7 +330,7 @@ CASES = (
             Taught(_BUILT.query, ("petrel",), _ALL, actor="otto"),
         ),
     ),
-    _asked(
+    _question(
         "an answer given twice in one request",
         "Ida Moss did build her {petrel}.",
         "petrel",
@@ -340,12 +344,12 @@ CASES = (
         ),
         (Taught(_BUILT.query, ("petrel",), _ALL),) * 2,
     ),
-    _asked("a model that fails", None, outcome="failed"),
+    _question("a model that fails", None, outcome="failed"),
     Case(
         "a thumb down",
         (Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida", verdict=False),),
         (Taught(_BUILT.query, (), _ALL, rejected=("petrel",), actor="ida"),),
     ),
-    _asked("a thumb up adds nothing to a citation", "Moss {petrel}.", "petrel", verdict=True),
+    _question("a thumb up adds nothing to a citation", "Moss {petrel}.", "petrel", verdict=True),
 )
-"""What happens, and what it teaches."""
+"""All scripts."""

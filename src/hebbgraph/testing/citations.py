@@ -28,6 +28,7 @@ import asyncio
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -50,9 +51,9 @@ __all__ = [
 
 
 class ScriptedIndex(HebbianIndex):
-    """An index that finds what the script says, and notes what it is taught.
+    """An index that returns the hits of a script, and records what it is taught.
 
-    Lessons are really learned, so whatever the index refuses fails the test.
+    Lessons are really learned, so a lesson that the index refuses fails the test.
 
     Attributes
     ----------
@@ -67,12 +68,12 @@ class ScriptedIndex(HebbianIndex):
         self.last_recall_id: str | None = None
 
     def follow(self, searches: Iterable[Search]) -> None:
-        """Find this from now on."""
+        """Return the hits of these searches from now on."""
         self._script = {search.query: search.finds for search in searches}
 
     @property
     def taught(self) -> list[Taught]:
-        """What was taught and not taken back, in order."""
+        """The lessons that were not taken back, in order."""
         return list(self._taught.values())
 
     def recall(self, query: str, **options: Any) -> Recall:
@@ -105,7 +106,7 @@ class ScriptedIndex(HebbianIndex):
         actor: str | None = None,
         **others: Any,
     ) -> Feedback:
-        """Learn, and take a note."""
+        """Learn, and record the lesson."""
         assert isinstance(recall, Recall)
         lesson = Taught(
             recall.query.strip(), tuple(cited), tuple(shown or ()), tuple(rejected or ()), actor
@@ -118,13 +119,13 @@ class ScriptedIndex(HebbianIndex):
             actor=lesson.actor,
             **others,
         )
-        # The log keeps equal feedback once; the contract is not to give it twice.
+        # The log would keep equal feedback once; the contract is not to give it twice.
         assert feedback.id not in self._taught, f"taught twice: {lesson}"
         self._taught[feedback.id] = lesson
         return feedback
 
     def forget(self, feedback: Any = None, **selection: Any) -> Any:
-        """Forget, and cross the note out."""
+        """Forget, and drop the recorded lesson."""
         self._taught.pop(feedback, None)
         return super().forget(feedback, **selection)
 
@@ -137,9 +138,9 @@ class Driver(ABC):
 
     @abstractmethod
     def ask(self, turn: Turn) -> str | None:
-        """Run one turn; return what :meth:`judge` may name its answer by.
+        """Run one turn; return the name of its answer for :meth:`judge`.
 
-        The error of a model that fails must come out.
+        The error of a model that fails must be raised.
         """
 
     @abstractmethod
@@ -147,7 +148,7 @@ class Driver(ABC):
         """Give the user's verdict on an answer."""
 
     def counts(self) -> dict[str, int] | None:
-        """Return how the learner counted the answers so far; None if it does not tell."""
+        """Return the learner's counts of answers so far; None if it has none."""
         return None
 
     @abstractmethod
@@ -176,7 +177,7 @@ class CitationContract:
             assert _sorted(index.taught) == _sorted(case.teaches)
             counts = driver.counts()
             if counts is not None and case.outcome is not None:
-                assert counts == {case.outcome: 1}, "counted once, none silent"
+                assert counts == {case.outcome: 1}, "each answer is counted once"
 
 
 def _run(driver: Driver, turn: Turn) -> None:
@@ -192,11 +193,8 @@ def _run(driver: Driver, turn: Turn) -> None:
 
 
 def _sorted(lessons: Iterable[Taught]) -> list[Taught]:
-    """Order lessons; the order of ``shown`` is the prompt's, where several searches may meet."""
+    """Order lessons; ``shown`` is sorted, too, as searches may share a prompt in any order."""
     return sorted(
-        (
-            Taught(one.query, one.cited, tuple(sorted(one.shown)), one.rejected, one.actor)
-            for one in lessons
-        ),
+        (replace(lesson, shown=tuple(sorted(lesson.shown))) for lesson in lessons),
         key=repr,
     )

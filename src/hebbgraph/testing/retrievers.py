@@ -1,4 +1,4 @@
-"""The contract of adapters' retrievers: what one can do, the other can, under the same names.
+"""The contract of adapters' retrievers: the same features under the same names.
 
 An adapter subclasses :class:`RetrieverContract` in a test module and says how its framework
 writes a document and asks a question:
@@ -39,7 +39,7 @@ _BREAD = "Bread rises when yeast turns sugar into gas."
 
 
 class Found(NamedTuple):
-    """A passage that came back: what the framework returned, its text and its metadata."""
+    """A result: the framework's object, its text and its metadata."""
 
     result: Any
     text: str
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 class Over(NamedTuple):
-    """A retriever over a store of the framework, and how the store itself is written to."""
+    """A retriever over a store of the framework, and calls that change the store itself."""
 
     retriever: Any
     put: Callable[[Any], object]
@@ -75,7 +75,7 @@ class RetrieverContract:
         """Return a retriever over a vector store that holds these documents."""
         raise NotImplementedError
 
-    # -- documents that live ------------------------------------------------------------
+    # -- writing --------------------------------------------------------------------------
 
     def _documents(self) -> list[Any]:
         return [
@@ -84,10 +84,10 @@ class RetrieverContract:
         ]
 
     def _texts(self, retriever: Any) -> str:
-        return "\n".join(found.text for found in self.ask(retriever, _QUESTION))
+        return "\n".join(result.text for result in self.ask(retriever, _QUESTION))
 
     def test_a_second_run_replaces_what_changed(self, tmp_path: Path) -> None:
-        """The old text of a document does not come back."""
+        """The old text of a document no longer comes back."""
         with self.retriever_class.from_documents(self._documents(), location=tmp_path):
             pass
         changed = [self.document("petrel", "Petrel", _SUNK)]
@@ -97,7 +97,7 @@ class RetrieverContract:
             assert _BREAD in self._texts(retriever)
 
     def test_add_delete_and_refresh(self) -> None:
-        """All three report what they changed."""
+        """All three report their changes."""
         with self.retriever_class.from_documents(self._documents()) as retriever:
             late = self.document("late", "Heron", "The Heron\x00was built by Jon Ash.")
             report = retriever.add([late])
@@ -113,7 +113,7 @@ class RetrieverContract:
                 retriever.refresh()
 
     def test_metadata_is_searched_and_not_shown(self, tmp_path: Path) -> None:
-        """Also after a reopen, and until another text takes its place."""
+        """Also after reopening, and until other metadata replace them."""
         text, question = "Two sets, one of them for the cellar.", "handover flat Graz"
         letter = self.document("letter", "", text)
         letter.metadata |= {"subject": "Handover of the Graz flat", "page": 3}
@@ -130,7 +130,7 @@ class RetrieverContract:
             assert retriever.add([other]).unchanged == 1
 
     def test_it_closes_what_it_has_opened(self, tmp_path: Path) -> None:
-        """An index that was handed in stays open."""
+        """An index that was passed in stays open."""
         with self.retriever_class.from_documents(self._documents(), location=tmp_path) as retriever:
             assert _BUILT in self._texts(retriever)
         with pytest.raises(ClosedIndexError):
@@ -143,7 +143,7 @@ class RetrieverContract:
     # -- why ------------------------------------------------------------------------------
 
     def test_why_and_the_path(self) -> None:
-        """What came back tells how it was found, if it is asked to."""
+        """Results say how they were found, if asked."""
         with self.retriever_class.from_documents(self._documents(), include_path=True) as retriever:
             first = self.ask(retriever, _QUESTION)[0]
             trail = first.metadata["hebbgraph"]
@@ -160,21 +160,21 @@ class RetrieverContract:
     # -- many tenants -----------------------------------------------------------------------
 
     def test_each_request_names_its_namespace(self, tmp_path: Path) -> None:
-        """No tenant sees another's passages, and who names none sees nothing."""
+        """No tenant sees another's passages, and a request without a tenant fails."""
         with IndexPool(tmp_path, max_open=1) as pool:
             for tenant, text in (("anna", _BUILT), ("bert", _SUNK)):
                 own = self.retriever_class.from_index(pool[tenant])
                 own.add([self.document("petrel", "Petrel", text)])
             served = self.retriever_class.from_pool(pool)
             for tenant, text in (("anna", _BUILT), ("bert", _SUNK), ("anna", _BUILT)):
-                assert [one.text for one in self.ask_in(served, tenant, _QUESTION)] == [text]
+                assert [result.text for result in self.ask_in(served, tenant, _QUESTION)] == [text]
             with pytest.raises(ParameterError, match="names no namespace"):
                 self.ask(served, _QUESTION)
             with pytest.raises(ParameterError, match="make it by from_pool"):
                 self.ask_in(self.retriever_class.from_index(pool["anna"]), "bert", _QUESTION)
 
     def test_a_namespace_of_its_own(self, tmp_path: Path) -> None:
-        """``namespace`` says where documents go."""
+        """``namespace`` selects where documents go."""
         with self.retriever_class.from_documents(
             self._documents(), location=tmp_path, namespace="anna"
         ) as retriever:
@@ -184,7 +184,7 @@ class RetrieverContract:
     # -- over a store -------------------------------------------------------------------------
 
     def test_a_store_that_others_write_to_is_followed(self) -> None:
-        """What it has deleted or changed does not come back as it was."""
+        """Documents that it has deleted or changed do not come back as they were."""
         over = self.over_a_store(self._documents())
         assert _BUILT in self._texts(over.retriever)
         over.put(self.document("petrel", "Petrel", _SUNK))

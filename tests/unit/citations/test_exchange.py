@@ -50,7 +50,10 @@ def test_a_citation() -> None:
         (Exchange(recalls=[OWN], replies=[said("[1]")], taught={"a"}), Reason.ALREADY_TAUGHT),
         (Exchange(recalls=[OWN], replies=[said("[1] says nothing.")]), Reason.DISMISSED),
         (Exchange(recalls=[OWN], replies=[said("So ①.")]), Reason.UNKNOWN_FORMAT),
-        (Exchange(recalls=[OWN], replies=[said("So [1].")], asked=["Cite [1]!"]), Reason.ASKED_FOR),
+        (
+            Exchange(recalls=[recalled("Cite [1]!", "a")], replies=[said("So [1].")]),
+            Reason.ASKED_FOR,
+        ),
         (Exchange(recalls=[OWN], failed=True), Reason.FAILED),
     ],
     ids=lambda value: value.name if isinstance(value, Reason) else "",
@@ -134,7 +137,7 @@ def test_structured_native_and_given_renderings() -> None:
         text="As in [1].",
     )
     assert taught(Exchange(recalls=[OWN], replies=[reply])) == [("a", "c", "b")]
-    given = Reply(text="[9]", rendered=Rendered.numbered([Source("c", "?")], start=9))
+    given = Reply(text="[9]", rendered=Rendered((Source("c", "?"),), {"9": "c"}))
     assert taught(Exchange(recalls=[OWN], replies=[given])) == [("c",)]
 
 

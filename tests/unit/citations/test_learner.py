@@ -225,7 +225,7 @@ def test_a_thumb_about_chunks() -> None:
 
 
 def test_as_many_answers_are_remembered_as_asked() -> None:
-    index, learner = Notes(), Learner(remember=2)
+    index, learner = Notes(), Learner(remember=3)
     for number in range(4):
         learner.learn(exchange(index, ids=[f"run-{number}", f"call-{number}"]))
     learner.learn(exchange(index, "No idea.", ids=["uncited"]))
@@ -235,7 +235,7 @@ def test_as_many_answers_are_remembered_as_asked() -> None:
     assert learner.feedback("uncited", True) == []
     assert learner.undo("uncited") == 0
     for unknown in ("run-0", "call-1"):
-        with pytest.raises(NotFoundError, match="the last 2 are"):
+        with pytest.raises(NotFoundError, match="the last 3 are"):
             learner.feedback(unknown, True)
 
 
