@@ -1,9 +1,8 @@
-"""The contract of learning from citations: a suite that every adapter has to pass.
+"""The contract of learning from citations: a suite that every adapter must pass.
 
-A framework's adapter turns what happens in the framework into calls of ``index.reinforce``.
-This suite scripts what happens and says which calls have to come out. An adapter gives a
-:class:`Driver`, which knows how to run one scripted turn in its framework, and subclasses the
-suite:
+An adapter turns events of its framework into calls of ``index.reinforce``. The suite runs scripts
+and compares these calls. An adapter writes a :class:`Driver`, which runs one scripted turn in its
+framework, and subclasses the suite:
 
 .. code-block:: python
 
@@ -11,8 +10,8 @@ suite:
 
     class MyDriver(Driver):
         def ask(self, turn: Turn) -> str | None:
-            ...  # run turn.searches through the adapter's retriever and formatter, give the
-            ...  # prompt to a model that answers turn.reply(prompt); return the recall's id
+            ...  # run turn.searches with the adapter's retriever and formatter, pass the prompt
+            ...  # to a model that answers turn.reply(prompt), and return the recall's id
 
     class TestCitationContract(CitationContract):
         def make_driver(self, index: ScriptedIndex) -> MyDriver:
