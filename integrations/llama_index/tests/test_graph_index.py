@@ -211,6 +211,10 @@ def test_parents_go_and_change_with_their_document(tmp_path: Path) -> None:
     index.update_ref_doc(Document(id_="ships.md", text=SHIPS.text.replace("Petrel", "Kestrel")))
     assert "Kestrel" in parents()
     assert "Petrel" not in parents()
+    with HebbianIndex.open(place, namespace=aside, settings="saved") as opened:
+        first, *_ = opened.ids()
+    index.delete_nodes([first])  # a parent, too
+    assert index.vector_store.get_nodes([first]) == []
     index.delete_ref_doc("ships.md")
     assert "Kestrel" not in parents()
     index.close()

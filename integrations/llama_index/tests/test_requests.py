@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
@@ -47,6 +48,7 @@ from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from pydantic import BaseModel
 
 from hebbgraph import FilterError, HebbianIndex, ParameterError
+from hebbgraph.citations import Reason
 from llama_index.retrievers.hebbgraph import (
     CitationFormatter,
     CitationLearner,
@@ -613,6 +615,24 @@ def test_hyde_in_an_engine(nodes: list[TextNode]) -> None:
         hyde = HyDEQueryTransform(llm=RuleLLM(rule=lambda prompt: "grey linnet gorse October"))
         engine = TransformQueryEngine(engine_of(retriever), query_transform=hyde)
         assert engine.query("Who leaves?").source_nodes[0].node_id == "linnet"
+
+
+# -- words ------------------------------------------------------------------------------
+
+
+def test_messages_name_what_llama_index_has(
+    retriever: HebbianRetriever, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CitationLearner(retriever) as learner:
+        retriever.retrieve(QUESTION)
+        with learner.request():
+            retriever.retrieve(QUESTION)
+        engine_of(retriever).query(QUESTION)
+    assert 'instrument_tags({"user_id": ...})' in caplog.text  # nobody was named
+    assert "learner.request()" in Reason.NO_REPLY.remedy
+    hint = "write MetadataFilters(filters=[MetadataFilter(key=..., value=...)])"
+    with pytest.raises(FilterError, match=re.escape(hint)):
+        HebbianRetriever(retriever.index, filters={"owner": "ida"})  # type: ignore[arg-type]
 
 
 # -- the index as a vector store, and its end ----------------------------------------

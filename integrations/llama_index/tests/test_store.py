@@ -315,11 +315,13 @@ def test_parents_of_a_hierarchy_are_kept_and_not_searched(tmp_path: Path) -> Non
     assert len(store.add(nodes)) == len(nodes)
     assert store.index.stats().chunks == len(nodes) - len(parents)
     assert {node.node_id for node in store.get_nodes(parents)} == set(parents)
-    store.index.close()
+    store.close()
+    store.close()
     again = HebbianVectorStore.open(tmp_path / "i")
     assert len(again.get_nodes(parents)) == len(parents)
     again.delete("ships.md")
     assert again.get_nodes(parents) == []
+    again.close()
 
 
 def test_nodes_that_differ(nodes: list[TextNode]) -> None:

@@ -60,7 +60,8 @@ class Reason(StrEnum):
 
 _REMEDIES = {
     Reason.OTHER_INDEX: "hand the learner the index that the retriever asks, or none",
-    Reason.NO_REPLY: "let the learner listen to the outermost call, or relate calls by a session",
+    Reason.NO_REPLY: "let the learner listen to the outermost call, or put the calls into one "
+    "learner.session() (LangChain) or learner.request() (LlamaIndex)",
     Reason.NOTHING_SHOWN: "the texts were rewritten or dropped before the model saw them",
     Reason.NO_KEYS: "put keys before the texts, with this package's formatter",
     Reason.FOREIGN: "add those texts to the index, with the ids that they have there",

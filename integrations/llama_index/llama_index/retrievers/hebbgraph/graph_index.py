@@ -30,13 +30,10 @@ from llama_index.core.settings import Settings
 from llama_index.core.storage.docstore.types import RefDocInfo
 from llama_index.core.storage.storage_context import StorageContext
 
-from hebbgraph import HebbianIndex
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
-from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
-from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore, Parents
-from llama_index.retrievers.hebbgraph.embedding import embedder_of
+from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import (
     INSTEAD,
@@ -57,7 +54,7 @@ from llama_index.retrievers.hebbgraph.prompts import (
     CitationFormatter,
 )
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
-from llama_index.retrievers.hebbgraph.writing import Written, write_documents, write_nodes
+from llama_index.retrievers.hebbgraph.writing import Written, write_documents
 
 __all__ = ["HebbianGraphIndex"]
 
@@ -135,7 +132,6 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         index_struct: HebbianStruct | None = None,
         storage_context: StorageContext | None = None,
     ) -> None:
-        embedder = embedder_of(embed_model)
         given_nodes = [*check_nodes(nodes or []), *(objects or ())]
         if index_struct is not None:  # load_index_from_storage
             location = index_struct.find() if location == MEMORY else location
@@ -143,12 +139,12 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         elif storage_context is not None:
             check_names(["storage_context"], (), of=type(self).__name__, instead=_INSTEAD)
         struct = HebbianStruct.of(location, namespace)
-        self.index = HebbianIndex.open(
-            location, namespace=namespace, embedder=embedder, edges=edges
+        self._store = HebbianVectorStore.open(
+            location, namespace=namespace, embed_model=embed_model, edges=edges
         )
+        self.index = self._store.index
         self._embed_model = embed_model
         self._parse = Parsing(transformations or ())
-        self._parents = Parents(self.index, location)
         with self._closed_on_error():
             super().__init__(
                 index_struct=replace(index_struct or struct, location=struct.location),
@@ -158,7 +154,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
                 transformations=self._parse.transformations,
                 show_progress=show_progress,
             )
-            self._docstore = HebbianDocstore(self.index, self._parents)
+            self._docstore = HebbianDocstore(self._store)
             if given_nodes:
                 self.insert_nodes(given_nodes)
 
@@ -214,8 +210,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         return self.index_struct
 
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
-        self._parents.put(nodes)
-        write_nodes(self.index, nodes, show_progress=self._show_progress)
+        self._store.add(nodes, show_progress=self._show_progress)
 
     def _write(self, documents: Sequence[Document], *, refresh: bool = False) -> Written:
         documents = check_nodes(documents, "documents")  # type: ignore[assignment]
@@ -226,8 +221,9 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
             refresh=refresh,
             show_progress=self._show_progress,
         )
-        ids = [document.node_id for document in documents] if refresh else ()
-        self._parents.put(written.nodes, documents=ids)
+        if self._store.parents is not None:
+            ids = [document.node_id for document in documents] if refresh else ()
+            self._store.parents.put(written.nodes, documents=ids)
         return written
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
@@ -258,17 +254,16 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
     ) -> None:
         """Delete all nodes of a document; an absent one is ignored."""
-        self.index.delete(document_id=ref_doc_id)
-        self._parents.delete(document_id=ref_doc_id)
+        self._store.delete(ref_doc_id)
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
-        self.index.delete([node_id])
+        self._store.delete_nodes([node_id])
 
     def delete_nodes(
         self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
     ) -> None:
         """Delete nodes by id; absent ones are ignored."""
-        self.index.delete(node_ids)
+        self._store.delete_nodes(node_ids)
 
     ainsert_nodes = in_thread(insert_nodes)  # type: ignore[arg-type]  # self
     ainsert = in_thread(insert)  # type: ignore[arg-type]  # self
@@ -282,7 +277,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     @property
     def vector_store(self) -> HebbianVectorStore:
         """The index as a vector store, for a ``VectorIndexAutoRetriever`` and the like."""
-        return HebbianVectorStore(self.index, is_embedding_query=self._embed_model is not None)
+        return self._store
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
@@ -395,9 +390,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
 
     def close(self) -> None:
         """Wait until pending answers are learned, then close the index."""
-        finish_learning(CLOSING_SECONDS)
-        self._parents.close()
-        self.index.close()
+        self._store.close()
 
 
 def _split_arguments(

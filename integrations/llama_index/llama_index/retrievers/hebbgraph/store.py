@@ -24,13 +24,14 @@ from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.calling import in_thread
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.limits import MAX_K
-from llama_index.retrievers.hebbgraph.docstore import Parents
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import check_nodes
+from llama_index.retrievers.hebbgraph.parents import Parents
 from llama_index.retrievers.hebbgraph.recalling import MMR_CANDIDATES
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
@@ -128,6 +129,11 @@ class HebbianVectorStore(BasePydanticVectorStore):
     def index(self) -> HebbianIndex:
         """The index."""
         return self._index
+
+    @property
+    def parents(self) -> Parents | None:
+        """The parents of its nodes; None if the store did not open its index."""
+        return self._parents
 
     client = index
 
@@ -244,6 +250,13 @@ class HebbianVectorStore(BasePydanticVectorStore):
     aclear = in_thread(clear)  # type: ignore[arg-type]  # self
     aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]  # self
     aquery = in_thread(query)  # type: ignore[arg-type]  # self
+
+    def close(self) -> None:
+        """Close the index, once pending answers are learned; closing twice is fine."""
+        finish_learning(CLOSING_SECONDS)
+        if self._parents is not None:
+            self._parents.close()
+        self._index.close()
 
     def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
         """Do nothing: the index is stored in its directory as it is written.
