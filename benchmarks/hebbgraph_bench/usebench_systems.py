@@ -98,15 +98,9 @@ class _OnDisk:
         files = Path(self._directory.name).rglob("*")
         return sum(path.stat().st_size for path in files if path.is_file())
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that the embedder was given."""
-        return self.embedder.calls if self.embedder else 0
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that a cache of vectors hid."""
-        return self.embedder.hidden_seconds if self.embedder else 0.0
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.embedder] if self.embedder else []
 
     def close(self) -> None:
         """Close the index, and remove its directory."""

@@ -199,13 +199,13 @@ def towards(*values: float) -> np.ndarray:
 def test_a_question_moves_to_what_it_cited(mover: Mover) -> None:
     question, cited, other = towards(1, 0.2, 0), towards(0, 1, 0.2), towards(0.2, 0, 1)
     assert mover.moved(question) is question
-    mover.taught(question, [cited])
-    mover.taught(towards(0, 0.2, 1), [other])
+    mover.teach(question, [cited])
+    mover.teach(towards(0, 0.2, 1), [other])
     assert mover.moved(question) @ cited > question @ cited + 0.2
     assert np.linalg.norm(mover.moved(question)) == pytest.approx(1)
 
 
 def test_rocchio_leaves_other_questions_alone() -> None:
     mover = Rocchio()
-    mover.taught(towards(1, 0, 0), [towards(0, 1, 0)])
+    mover.teach(towards(1, 0, 0), [towards(0, 1, 0)])
     assert mover.moved(towards(0, 0, 1)).tolist() == [0, 0, 1]

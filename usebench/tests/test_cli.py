@@ -119,9 +119,11 @@ def test_a_retriever_of_ones_own_is_refused_before_anything_runs_if_a_call_would
     (tmp_path / "of_ones_own.py").write_text(OWN, "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ParameterError, match=r"Searches: .*; add reset, feedback, and let it pass"):
+    with pytest.raises(
+        ParameterError, match=r"Searches: .*; add reset, feedback, with an empty body"
+    ):
         systems(["of_ones_own:Searches"])
-    with pytest.raises(ParameterError, match=r"'shown'; end its parameters with \*\*said"):
+    with pytest.raises(ParameterError, match=r"'shown'; end its parameters with \*\*details"):
         systems(["of_ones_own:Listens"])
     assert [one.name for one in systems(["of_ones_own:Learns"])] == ["of_ones_own:Learns"]
 

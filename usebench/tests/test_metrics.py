@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from usebench.bootstrap import paired_bootstrap
 from usebench.errors import ParameterError
 from usebench.metrics import judge, ndcg_at_k, recall_at_k
-from usebench.regret import cumulative_regret, regret_curve
+from usebench.regret import regret_curve
 
 RANKED = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)
 GRADES = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 3), min_size=1)
@@ -47,10 +47,9 @@ def test_systems_of_different_length_cannot_be_compared() -> None:
     with pytest.raises(ParameterError, match="one value a question"):
         paired_bootstrap([1.0], [1.0, 0.0])
     with pytest.raises(ParameterError, match="one value a question"):
-        cumulative_regret([1.0], [1.0, 0.0])
+        regret_curve([1.0], [1.0, 0.0])
 
 
 def test_regret_adds_up_what_the_other_had_more() -> None:
-    assert cumulative_regret([0, 1, 1, 1], [1, 1, 0, 0]).tolist() == [1, 1, 0, -1]
     assert regret_curve([0, 1, 1, 1], [1, 1, 0, 0], points=4) == [1, 1, 0, -1]
     assert regret_curve([], []) == []

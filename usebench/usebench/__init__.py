@@ -1,8 +1,8 @@
 """usebench: how much better does a retriever find passages, the more it is used?
 
-``records`` says what a set is, ``protocol`` what a retriever must do, ``prequential`` asks and
-teaches it, ``experiment`` runs many of them under several kinds of feedback, ``tables`` shows the
-figures. ``drivers`` and ``arms`` are retrievers to compare with, ``sets`` reads and builds sets.
+``records`` defines sets, ``protocol`` retrievers. ``prequential`` asks and teaches one retriever,
+``experiment`` runs many under several kinds of feedback, ``tables`` prints the figures. ``drivers``
+and ``arms`` are retrievers to compare with; ``sets`` reads and builds sets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How sure a difference between two systems on the same questions is."""
+"""Confidence intervals of the difference between two systems on the same questions."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    chosen = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        status = int(chosen.command(chosen))
+        status = int(options.command(options))
         sys.stdout.flush()
         return status
     except UsebenchError as error:
@@ -48,9 +48,9 @@ def _parser() -> argparse.ArgumentParser:
 
     measure = commands.add_parser("run", help="measure systems on sets, and print tables")
     measure.add_argument("sets", nargs="+", type=Path, metavar="SET", help="folders of sets")
-    measure.add_argument("--order", choices=ORDERS, help="of the stream, other than the set's")
+    measure.add_argument("--order", choices=ORDERS, help="of the stream, in place of the set's own")
     measure.add_argument(
-        "--frozen", action="store_true", help="the past alone teaches, the test alone is scored"
+        "--frozen", action="store_true", help="only the past teaches, only the test is scored"
     )
     _add_options(measure)
     measure.set_defaults(command=_run)
@@ -68,10 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("out", type=Path, help="the folder to write")
     make.set_defaults(command=_build)
 
-    cards = commands.add_parser("sets", help="say what each set can show and what it cannot")
+    cards = commands.add_parser("sets", help="print what each set can show and what it cannot")
     cards.set_defaults(command=_sets)
 
-    names = commands.add_parser("systems", help="list systems, and what is missing to run them")
+    names = commands.add_parser("systems", help="list systems, and what they lack to run")
     names.set_defaults(command=_systems)
 
     show = commands.add_parser("show", help="print the tables of a result")
@@ -90,81 +90,81 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default=["right"],
         choices=list(feedback.KINDS),
         metavar="KIND",
-        help=f"who says what: {', '.join(feedback.KINDS)}; the first counts in most tables",
+        help=f"kinds of feedback: {', '.join(feedback.KINDS)}; most tables show the first",
     )
-    parser.add_argument("--model", help="a sentence-transformers model for what uses vectors")
-    parser.add_argument("--metric", choices=list(METRICS), default=MAIN, help="tables tell it")
-    parser.add_argument("--k", type=int, default=10, help="passages that a question is shown")
-    parser.add_argument("--at-most", type=int, help="events drawn of a set")
+    parser.add_argument("--model", help="a sentence-transformers model for vectors")
+    parser.add_argument("--metric", choices=list(METRICS), default=MAIN, help="shown in tables")
+    parser.add_argument("--k", type=int, default=10, help="passages shown for a question")
+    parser.add_argument("--at-most", type=int, help="events sampled from a set")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-unlearning", action="store_true", help="do not measure forgetting")
-    parser.add_argument("--json", type=Path, help="where the figures go")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
 
 
-def _run(chosen: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     sets = [
         read_set(
             folder,
-            order=chosen.order,
-            frozen=chosen.frozen,
-            at_most=chosen.at_most,
-            seed=chosen.seed,
+            order=options.order,
+            frozen=options.frozen,
+            at_most=options.at_most,
+            seed=options.seed,
         )
-        for folder in chosen.sets
+        for folder in options.sets
     ]
-    return _measure(sets, chosen)
+    return _measure(sets, options)
 
 
-def _git(chosen: argparse.Namespace) -> int:
+def _git(options: argparse.Namespace) -> int:
     from usebench.sets.git import build_git
 
     with tempfile.TemporaryDirectory(prefix="usebench-") as scratch:
-        out = chosen.out or Path(scratch) / chosen.repository.resolve().name
-        build_git(chosen.repository, out, past=chosen.past)
-        return _measure([read_set(out, at_most=chosen.at_most, seed=chosen.seed)], chosen)
+        out = options.out or Path(scratch) / options.repository.resolve().name
+        build_git(options.repository, out, past=options.past)
+        return _measure([read_set(out, at_most=options.at_most, seed=options.seed)], options)
 
 
-def _measure(sets: Sequence[UseSet], chosen: argparse.Namespace) -> int:
-    picked = systems(chosen.systems.split(","), model=chosen.model)
+def _measure(sets: Sequence[UseSet], options: argparse.Namespace) -> int:
+    chosen_systems = systems(options.systems.split(","), model=options.model)
     figures: dict[str, Any] = {
         "versions": versions(),
         "date": datetime.now(UTC).date().isoformat(),
-        "model": chosen.model or "LSA",
-        "feedback": chosen.feedback,
+        "model": options.model or "LSA",
+        "feedback": options.feedback,
         "sets": [
             run(
                 uses,
-                picked,
-                kinds=chosen.feedback,
-                k=chosen.k,
-                seed=chosen.seed,
-                metric=chosen.metric,
-                unlearning=not chosen.no_unlearning,
+                chosen_systems,
+                kinds=options.feedback,
+                k=options.k,
+                seed=options.seed,
+                metric=options.metric,
+                unlearning=not options.no_unlearning,
                 on_system=lambda name: print(name, file=sys.stderr, flush=True),
             )
             for uses in sets
         ],
     }
-    if chosen.json:
-        chosen.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(all_tables(figures["sets"]))
     return 0
 
 
-def _build(chosen: argparse.Namespace) -> int:
-    build(chosen.name, chosen.source, chosen.out)
-    uses = read_set(chosen.out)
-    print(f"{chosen.out}: {len(uses.passages)} passages, {len(uses.events)} events ({uses.order})")
+def _build(options: argparse.Namespace) -> int:
+    build(options.name, options.source, options.out)
+    uses = read_set(options.out)
+    print(f"{options.out}: {len(uses.passages)} passages, {len(uses.events)} events ({uses.order})")
     return 0
 
 
-def _sets(chosen: argparse.Namespace) -> int:
+def _sets(options: argparse.Namespace) -> int:
     for card in CARDS:
         print(f"{card}\n")
     return 0
 
 
-def _systems(chosen: argparse.Namespace) -> int:
+def _systems(options: argparse.Namespace) -> int:
     states = available()
     width = max(map(len, states))
     for name, missing in states.items():
@@ -172,12 +172,12 @@ def _systems(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _show(chosen: argparse.Namespace) -> int:
+def _show(options: argparse.Namespace) -> int:
     try:
-        figures = json.loads(chosen.result.read_text(encoding="utf-8"))
+        figures = json.loads(options.result.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsebenchError(
-            f"{chosen.result}: expected a result of `usebench run`; {error}"
+            f"{options.result}: expected a result of `usebench run`; {error}"
         ) from error
     print(all_tables(figures["sets"]))
     return 0

@@ -1,9 +1,9 @@
-"""What a system takes: time, space, calls of a model."""
+"""The cost of a system: time, space, calls of a model."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter, process_time
@@ -13,15 +13,15 @@ import numpy as np
 
 from usebench.protocol import Retriever, Sized
 
-__all__ = ["Cost", "size_of"]
+__all__ = ["Cost", "Counted", "size_of"]
 
 
 @dataclass(slots=True)
 class Cost:
     """Counters of one run.
 
-    Wall time is kept of each call, and processor time of all calls together, which a busy machine
-    does not lengthen. Time in a model that a cache hid is added to both.
+    Wall time is kept for each call, processor time for all calls together; a busy machine does not
+    lengthen the latter. Both include model time that a cache saved.
     """
 
     milliseconds: dict[str, list[float]] = field(default_factory=dict)
@@ -32,19 +32,19 @@ class Cost:
 
     @contextmanager
     def clock(self, what: str, system: Retriever) -> Iterator[None]:
-        """Measure what one call takes, under the name of the method."""
-        calls, hidden = _model(system)
+        """Measure one call, under the name of the method."""
+        calls, saved = _model(system)
         wall, processor = perf_counter(), process_time()
         yield
         wall, processor = perf_counter() - wall, process_time() - processor
-        calls_after, hidden_after = _model(system)
-        extra = hidden_after - hidden
+        calls_after, saved_after = _model(system)
+        extra = saved_after - saved
         self.milliseconds.setdefault(what, []).append((wall + extra) * 1e3)
         self.processor_seconds += processor + extra
         self.model_calls[what] = self.model_calls.get(what, 0) + calls_after - calls
 
     def as_dict(self) -> dict[str, Any]:
-        """Sum up: medians and 95th percentiles of calls, totals of the rest."""
+        """Return medians and 95th percentiles of calls, and totals."""
         return {
             "milliseconds": {
                 what: {
@@ -62,13 +62,31 @@ class Cost:
         }
 
 
+class Counted:
+    """Base of systems whose parts call a model: sums the parts' counts."""
+
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return ()
+
+    @property
+    def model_calls(self) -> int:
+        """The number of texts embedded."""
+        return sum(getattr(part, "model_calls", 0) for part in self.parts())
+
+    @property
+    def model_seconds(self) -> float:
+        """The model time that a cache saved, in seconds."""
+        return sum(getattr(part, "model_seconds", 0.0) for part in self.parts())
+
+
 def size_of(system: Retriever) -> int | None:
-    """Weigh what a system keeps: by its own word, or by its pickle; None if neither works."""
+    """Return a system's size in bytes, by its own figure or its pickle; None if neither works."""
     if isinstance(system, Sized):
         return system.nbytes()
     try:
         return len(pickle.dumps(system))
-    except Exception:  # whatever a stranger's class raises: then its size is not known
+    except Exception:  # any error of a class that is not ours
         return None
 
 

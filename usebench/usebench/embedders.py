@@ -1,7 +1,7 @@
-"""From texts to vectors: a model if there is one, else latent semantic analysis.
+"""From texts to vectors: a model, or latent semantic analysis.
 
-An embedder counts the texts that it embeds (``calls``) and the seconds that this would have taken
-without a cache (``hidden_seconds``), so that systems which share a cache are still told apart.
+An embedder counts the texts that it embeds (``model_calls``), and the seconds that a shared cache
+saved (``model_seconds``), so that the cache does not change the cost of a system.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Embedder(Protocol):
     """What the drivers that use vectors need."""
 
     name: str
-    calls: int
-    hidden_seconds: float
+    model_calls: int
+    model_seconds: float
 
     def prepare(self, texts: Sequence[str], /) -> None:
-        """Look at the corpus first; models pass this over."""
+        """Read the corpus first; models do not need it."""
         ...
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
@@ -39,13 +39,13 @@ class Embedder(Protocol):
 
 
 class Lsa:
-    """TF-IDF projected on the strongest directions of the corpus [1]_; no model, and weak.
+    """TF-IDF projected onto the strongest directions of the corpus [1]_: weak, but no model.
 
     Parameters
     ----------
     dimensions : int
     sample : int
-        The directions are those of at most so many passages, evenly over the corpus.
+        Compute directions from at most so many passages, evenly over the corpus.
 
     References
     ----------
@@ -57,24 +57,24 @@ class Lsa:
     def __init__(self, *, dimensions: int = 128, sample: int = 2000) -> None:
         self.dimensions = dimensions
         self.sample = sample
-        self.calls = 0
-        self.hidden_seconds = 0.0
+        self.model_calls = 0
+        self.model_seconds = 0.0
         self._columns: dict[str, int] = {}
         self._idf: Vectors = np.zeros(0, dtype=np.float32)
         self._directions: Vectors = np.zeros((0, 0), dtype=np.float32)
 
     def prepare(self, texts: Sequence[str], /) -> None:
-        """Weigh terms by how few texts hold them, and find the directions."""
+        """Compute inverse document frequencies and the directions."""
         step = max(1, -(-len(texts) // self.sample))
         tokens = terms_of_all(texts)
         frequency: dict[str, int] = {}
         for passage in tokens:
             for term in set(passage):
                 frequency[term] = frequency.get(term, 0) + 1
-        kept = sorted(term for term, count in frequency.items() if count > 1 or len(texts) < 50)
-        self._columns = {term: column for column, term in enumerate(kept)}
-        counts = np.array([frequency[term] for term in kept], dtype=np.float32)
-        self._idf = np.log1p(len(texts) / counts) if kept else counts
+        terms = sorted(term for term, count in frequency.items() if count > 1 or len(texts) < 50)
+        self._columns = {term: column for column, term in enumerate(terms)}
+        counts = np.array([frequency[term] for term in terms], dtype=np.float32)
+        self._idf = np.log1p(len(texts) / counts) if terms else counts
         matrix = self._tfidf(tokens[::step])
         values, rows = np.linalg.eigh((matrix @ matrix.T).astype(np.float64))
         strongest = np.argsort(-values)[: self.dimensions]
@@ -83,7 +83,7 @@ class Lsa:
         self._directions = (matrix.T @ (rows[:, strongest] / scale)).astype(np.float32)
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
-        """Project."""
+        """Project texts onto the directions."""
         blocks = [texts[start : start + 1000] for start in range(0, len(texts), 1000)]
         return unit(
             np.concatenate(
@@ -115,8 +115,8 @@ class Model:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.calls = 0
-        self.hidden_seconds = 0.0
+        self.model_calls = 0
+        self.model_seconds = 0.0
         if name not in self._loaded:
             try:
                 from sentence_transformers import SentenceTransformer
@@ -131,10 +131,10 @@ class Model:
         """Do nothing: a model does not depend on the corpus."""
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
-        """Embed what is new, and look up the rest."""
-        self.calls += len(texts)
+        """Embed new texts, and look up the others."""
+        self.model_calls += len(texts)
         new = [text for text in dict.fromkeys(texts) if (self.name, text) not in self._cache]
-        self.hidden_seconds += sum(self._cache[self.name, t][1] for t in texts if t not in set(new))
+        self.model_seconds += sum(self._cache[self.name, t][1] for t in texts if t not in set(new))
         if new:
             began = perf_counter()
             vectors = self._loaded[self.name].encode(

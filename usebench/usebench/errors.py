@@ -1,11 +1,11 @@
-"""What can go wrong.
+"""Errors.
 
 ::
 
     UsebenchError
-    ├── ParameterError (ValueError)      a value that does not fit
-    ├── SetError (ValueError)            a set or a source of one that cannot be read
-    └── MissingError (ImportError)       what a system needs and this machine lacks
+    ├── ParameterError (ValueError)      an invalid value
+    ├── SetError (ValueError)            a set, or its source, that cannot be read
+    └── MissingError (ImportError)       a missing package or clone
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ __all__ = ["MissingError", "ParameterError", "SetError", "UsebenchError"]
 
 
 class UsebenchError(Exception):
-    """The base of all errors that usebench raises on purpose."""
+    """Base class of all errors of usebench."""
 
 
 class ParameterError(UsebenchError, ValueError):
-    """A value does not fit."""
+    """A value is invalid."""
 
 
 class SetError(UsebenchError, ValueError):
-    """A set, or what it is built from, cannot be read; the message names file and line."""
+    """A set, or its source, cannot be read; the message names file and line."""
 
 
 class MissingError(UsebenchError, ImportError):

@@ -1,7 +1,8 @@
-"""Many systems under several kinds of feedback on one set: the figures as JSON can hold them."""
+"""Many systems under several kinds of feedback on one set; returns figures as JSON."""
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -22,7 +23,7 @@ from usebench.unlearning import measure_unlearning
 
 __all__ = ["MAIN", "run", "versions"]
 
-#: The metric that gains, regret and robustness are told by, if nobody names another.
+#: The default metric of gains, regret and robustness.
 MAIN = "R@5"
 
 
@@ -44,22 +45,22 @@ def run(
     uses : UseSet
     chosen : sequence of System
     kinds : sequence of str
-        Of feedback; a system that learns runs once under each, and once without any.
+        Kinds of feedback. A system that learns runs once under each, and once without feedback.
     k : int
-        How many passages each question is shown.
+        The number of passages shown.
     seed : int
-        Of what people get wrong, and of the intervals.
+        Of wrong feedback and of the intervals.
     metric : str
-        Of :data:`usebench.metrics.METRICS`, that gains, regret and robustness are told by.
+        Of :data:`usebench.metrics.METRICS`, for gains, regret and robustness.
     unlearning : bool
-        Whether to measure forgetting, which takes one more run of each system that can.
+        Whether to measure forgetting, which takes one more run of each system that can forget.
     on_system : callable, optional
-        Told what starts.
+        Called with the name of each run before it starts.
 
     Returns
     -------
     dict
-        What :mod:`usebench.tables` reads. Values of ``metric`` are kept question by question.
+        Input of :mod:`usebench.tables`, with the value of ``metric`` for each question.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def run(
     """
     if metric not in METRICS:
         raise ParameterError(f"the metric is one of {', '.join(METRICS)}; got {metric!r}")
-    belongs = parts(uses.events)
+    part_of = parts(uses.events)
     teaches = any(event.taught for event in uses.events)
     results = []
     for system in chosen:
@@ -82,64 +83,62 @@ def run(
         close = getattr(retriever, "close", None)
         if close is not None:
             close()
-        result = _system(system.name, runs, belongs, seed, metric)
+        result = _system(system.name, runs, part_of, seed, metric)
         if unlearning and learns:
             exact = measure_unlearning(system.make, uses, k=k, seed=seed)
             result["unlearning"] = exact and {name: asdict(each) for name, each in exact.items()}
         results.append(result)
-    _compare(results, belongs, kinds, seed)
+    _compare(results, part_of, kinds, seed)
     return {
         "name": uses.name,
         "order": uses.order,
         "passages": len(uses.passages),
         "memories": len(uses.memories),
         "events": len(uses.events),
-        "scored": {"all": len(belongs), **{part: belongs.count(part) for part in _named(belongs)}},
+        "scored": {"all": len(part_of), **{part: part_of.count(part) for part in _named(part_of)}},
         "metric": metric,
         "k": k,
         "seed": seed,
-        "parts": belongs,
+        "parts": part_of,
         "systems": results,
     }
 
 
 def versions() -> dict[str, str]:
-    """Name the versions that figures depend on."""
+    """Return the versions of the packages that figures depend on."""
     names = ["bm25s", "numpy", "PyStemmer"]
     names += ["sentence-transformers", "langgraph", "mem0ai", "hebbgraph", "hebbgraph-bench"]
-    found = {"usebench": __version__, "python": platform.python_version()}
+    installed = {"usebench": __version__, "python": platform.python_version()}
     for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with contextlib.suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 def _system(
-    name: str, runs: dict[str, Run], belongs: Sequence[str], seed: int, metric: str
+    name: str, runs: dict[str, Run], part_of: Sequence[str], seed: int, metric: str
 ) -> dict[str, Any]:
     untaught = runs[UNTAUGHT].values
     figures: dict[str, Any] = {}
     for kind, each in runs.items():
         figures[kind] = {
             "feedbacks": len(each.log),
-            "means": {metric: _by_part(values, belongs) for metric, values in each.values.items()},
+            "means": {metric: _by_part(values, part_of) for metric, values in each.values.items()},
             "values": [round(value, 6) for value in each.values[metric]],
             "cost": each.cost.as_dict(),
         }
         if kind != UNTAUGHT:
             figures[kind]["minus_untaught"] = {
-                metric: _difference(each.values[metric], untaught[metric], belongs, seed)
+                metric: _difference(each.values[metric], untaught[metric], part_of, seed)
                 for metric in METRICS
             }
     return {"name": name, "learns": len(runs) > 1, "runs": figures}
 
 
 def _compare(
-    results: Sequence[dict[str, Any]], belongs: Sequence[str], kinds: Sequence[str], seed: int
+    results: Sequence[dict[str, Any]], part_of: Sequence[str], kinds: Sequence[str], seed: int
 ) -> None:
-    """Note the regret of each system against itself untaught and against the simple arms."""
+    """Add the regret of each system against itself untaught, and against the simple arms."""
     if not kinds:
         return
     first = kinds[0]
@@ -153,7 +152,7 @@ def _compare(
         result["regret"] = {
             name: {
                 "curve": regret_curve(ours, theirs),
-                "minus": _difference(ours, theirs, belongs, seed),
+                "minus": _difference(ours, theirs, part_of, seed),
             }
             for name, theirs in others.items()
             if ours
@@ -161,38 +160,38 @@ def _compare(
 
 
 def _used(result: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the run under a kind of feedback; of what does not learn, its only one."""
+    """Return the run under a kind of feedback; without learning, the only run."""
     runs: dict[str, dict[str, Any]] = result["runs"]
     return runs.get(kind, runs[UNTAUGHT])
 
 
-def _named(belongs: Sequence[str]) -> list[str]:
-    """Name the parts: shares and rest, then those that the set names."""
-    return list(dict.fromkeys([*PARTS, *belongs]))
+def _named(part_of: Sequence[str]) -> list[str]:
+    """Return the names of the parts: shares, rest, and those of the set."""
+    return list(dict.fromkeys([*PARTS, *part_of]))
 
 
-def _chosen(values: Sequence[float], belongs: Sequence[str], part: str) -> list[float]:
-    return [v for v, where in zip(values, belongs, strict=True) if part in ("all", where)]
+def _chosen(values: Sequence[float], part_of: Sequence[str], part: str) -> list[float]:
+    return [v for v, where in zip(values, part_of, strict=True) if part in ("all", where)]
 
 
-def _by_part(values: Sequence[float], belongs: Sequence[str]) -> dict[str, float]:
+def _by_part(values: Sequence[float], part_of: Sequence[str]) -> dict[str, float]:
     return {
         part: round(float(np.mean(chosen)), 6)
-        for part in ("all", *_named(belongs))
-        if (chosen := _chosen(values, belongs, part))
+        for part in ("all", *_named(part_of))
+        if (chosen := _chosen(values, part_of, part))
     }
 
 
 def _difference(
-    ours: Sequence[float], theirs: Sequence[float], belongs: Sequence[str], seed: int
+    ours: Sequence[float], theirs: Sequence[float], part_of: Sequence[str], seed: int
 ) -> dict[str, Any]:
     return {
         part: {
             name: round(value, 6)
             for name, value in asdict(
-                paired_bootstrap(first, _chosen(theirs, belongs, part), seed=seed)
+                paired_bootstrap(first, _chosen(theirs, part_of, part), seed=seed)
             ).items()
         }
-        for part in ("all", *_named(belongs))
-        if (first := _chosen(ours, belongs, part))
+        for part in ("all", *_named(part_of))
+        if (first := _chosen(ours, part_of, part))
     }

@@ -1,7 +1,7 @@
-"""Who says what after a question: the truth, half of it, mistakes, lies.
+"""The feedback after a question: right, partial, wrong, or hostile.
 
-Each kind turns the citations that a perfect reader would make into those that are made. Liars
-(:func:`with_intruders`) ask questions of their own among the others'.
+Each kind turns the citations of a perfect reader into those that are made. Hostile actors
+(:func:`with_intruders`) repeat questions and cite wrong passages.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["INTRUDER", "KINDS", "partial", "right", "say", "stream", "with_intru
 INTRUDER = "intruder"
 _WRONG, _MISSING, _INTRUDERS = 0.2, 0.5, 0.1
 
-#: From what is cited, what else was shown and a source of chance, to what is cited in fact.
+#: Maps right citations, the other passages shown and a random generator to actual citations.
 Reader = Callable[[Sequence[str], Sequence[str], random.Random], Sequence[str]]
 
 
 def right(cited: Sequence[str], others: Sequence[str], rng: random.Random) -> Sequence[str]:
-    """Cite what serves."""
+    """Cite the right passages."""
     return cited
 
 
 def wrong(cited: Sequence[str], others: Sequence[str], rng: random.Random) -> Sequence[str]:
-    """In one feedback of five, cite another shown passage in place of one that serves.
+    """In one feedback of five, replace a right citation by another passage shown.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def wrong(cited: Sequence[str], others: Sequence[str], rng: random.Random) -> Se
 
 
 def partial(cited: Sequence[str], others: Sequence[str], rng: random.Random) -> Sequence[str]:
-    """Leave every second citation away; who would cite nothing stays silent."""
+    """Drop half of the citations; without any, there is no feedback."""
     return [id_ for id_ in cited if rng.random() >= _MISSING]
 
 
 #: The kinds of feedback by name. ``hostile`` is right feedback with liars among the actors;
-#: ``gold`` cites all that serves, even what was not shown.
+#: ``gold`` cites all right passages, even those that were not shown.
 KINDS: dict[str, Reader] = {
     "right": right,
     "wrong": wrong,
@@ -58,7 +58,7 @@ KINDS: dict[str, Reader] = {
 
 
 def stream(events: Sequence[Event], kind: str, *, seed: int = 0) -> Sequence[Event]:
-    """Return the events as they come under a kind of feedback."""
+    """Return the events under a kind of feedback."""
     if kind not in KINDS:
         raise ParameterError(f"feedback is one of {', '.join(KINDS)}; got {kind!r}")
     return with_intruders(events, seed=seed) if kind == "hostile" else events
@@ -67,10 +67,10 @@ def stream(events: Sequence[Event], kind: str, *, seed: int = 0) -> Sequence[Eve
 def with_intruders(
     events: Sequence[Event], *, share: float = _INTRUDERS, seed: int = 0
 ) -> Sequence[Event]:
-    """Mix questions of liars among the taught ones; every ``1 / share``-th feedback is a lie.
+    """Insert lies, so that they make up a ``share`` of all feedback.
 
-    A liar repeats a question that somebody has asked, and cites the lowest passage shown that
-    does not answer it. The liars share two names.
+    A liar repeats an earlier question, and cites the lowest passage shown that does not answer it.
+    The liars share two names.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def with_intruders(
 
 
 def say(event: Event, shown: Sequence[str], kind: str, *, seed: int = 0) -> Feedback | None:
-    """Say what an event's actor says about what was shown; None if that is nothing.
+    """Return the feedback of an event's actor on the passages shown; None if there is none.
 
-    The same event and seed give the same chance, whatever was shown before.
+    The same event and seed give the same random choices, whatever was shown before.
     """
     if not event.taught:
         return None
@@ -121,13 +121,13 @@ def say(event: Event, shown: Sequence[str], kind: str, *, seed: int = 0) -> Feed
     recorded = event.recorded
     seen = recorded.shown if recorded is not None and recorded.shown else tuple(shown)
     if recorded is not None:
-        serves: Sequence[str] = recorded.cited
+        right_ids: Sequence[str] = recorded.cited
     elif kind == "gold":
-        serves = sorted(event.gold)
+        right_ids = sorted(event.gold)
     else:
-        serves = [id_ for id_ in seen if id_ in event.gold]
-    others = [id_ for id_ in seen if id_ not in serves]
-    cited = KINDS[kind](list(serves), others, rng)
+        right_ids = [id_ for id_ in seen if id_ in event.gold]
+    others = [id_ for id_ in seen if id_ not in right_ids]
+    cited = KINDS[kind](list(right_ids), others, rng)
     if not cited and not (recorded is not None and recorded.rejected):
         return None
     return _feedback(event, seen, cited)
@@ -135,13 +135,13 @@ def say(event: Event, shown: Sequence[str], kind: str, *, seed: int = 0) -> Feed
 
 def _feedback(event: Event, shown: Sequence[str], cited: Sequence[str]) -> Feedback:
     recorded = None if event.hostile else event.recorded
-    as_said = recorded is not None and tuple(cited) == recorded.cited
+    unchanged = recorded is not None and tuple(cited) == recorded.cited
     return Feedback(
         question=event.question,
         shown=tuple(shown),
         cited=tuple(cited),
         rejected=tuple(id_ for id_ in recorded.rejected if id_ not in cited) if recorded else (),
-        ratings=recorded.ratings if recorded and as_said else {},
+        ratings=recorded.ratings if recorded and unchanged else {},
         actor=event.actor,
         when=event.when,
     )

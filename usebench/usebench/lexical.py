@@ -1,7 +1,7 @@
-"""BM25 over passages that may grow: what arms need that change passages or questions.
+"""BM25 over passages that may grow, with weighted query terms, for arms.
 
-The driver ``bm25`` is bm25s, which indexes once. This index is exact after every change, takes
-weights of query terms, and equals bm25s where nothing has changed (a test compares them).
+bm25s, which the driver ``bm25`` uses, indexes once. This index is exact after every change, and
+equals bm25s without changes (a test compares them).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def recall_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> f
 def all_relevant_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
     """1 if every relevant passage is among the first ``k``, else 0 (all-gold@k).
 
-    What a question that needs two passages asks for: one of them answers nothing.
+    A question that needs two passages is not answered by one of them.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def ndcg_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> flo
     return _dcg(gains) / _dcg(grades[:k])
 
 
-#: What is measured of every answer, by the name that tables show.
+#: The metrics of every answer, by name.
 METRICS: dict[str, Callable[[Sequence[str], Mapping[str, int]], float]] = {
     "R@2": lambda ranked, relevant: recall_at_k(ranked, relevant, 2),
     "R@5": lambda ranked, relevant: recall_at_k(ranked, relevant, 5),

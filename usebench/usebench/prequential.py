@@ -1,9 +1,8 @@
 """Ask, score, then teach: one system over one stream.
 
-Each question is asked in the state that was reached by then, and scored before its feedback is
-given [1]_. A scored question belongs to ``shares`` if an earlier event of its memory offered
-feedback on one of its relevant passages, else to ``rest``. That follows from the stream alone, so
-the parts are the same for every system.
+Each question is asked and scored before its feedback is given [1]_. A scored question belongs to
+``shares`` if an earlier event of its memory offered feedback on one of its relevant passages, else
+to ``rest``. This depends on the stream alone, so the parts are the same for every system.
 
 References
 ----------
@@ -27,22 +26,22 @@ __all__ = ["PARTS", "REST", "SHARES", "UNTAUGHT", "Run", "parts", "run_stream"]
 
 SHARES, REST = "shares", "rest"
 PARTS = (SHARES, REST)
-#: The kind of feedback that is none.
+#: The kind of feedback of an untaught run.
 UNTAUGHT = "none"
 
 
 @dataclass(slots=True)
 class Run:
-    """What one system did with one stream.
+    """The run of one system over one stream.
 
     Parameters
     ----------
     kind : str
         The kind of feedback.
     values : dict of str to list of float
-        By metric, one value a scored question, in the order of the stream.
+        The value of each scored question by metric, in the order of the stream.
     log : list of Feedback
-        What was said, in order.
+        The feedback given, in order.
     cost : Cost
     """
 
@@ -53,15 +52,15 @@ class Run:
 
 
 def parts(events: Sequence[Event]) -> list[str]:
-    """Tell for each scored event which part it belongs to.
+    """Return the part of each scored event.
 
-    An event that names no part shares evidence with feedback before it, or does not.
+    Without a part of its own, an event shares evidence with earlier feedback, or does not.
 
     Examples
     --------
-    >>> asked = [Event("1", "?", {"a": 1}, 1), Event("2", "?", {"b": 1}, 2),
-    ...          Event("3", "?", {"a": 1, "c": 1}, 3)]
-    >>> parts(asked)
+    >>> events = [Event("1", "?", {"a": 1}, 1), Event("2", "?", {"b": 1}, 2),
+    ...           Event("3", "?", {"a": 1, "c": 1}, 3)]
+    >>> parts(events)
     ['rest', 'rest', 'shares']
     """
     taught: dict[str, set[str]] = {}
@@ -88,14 +87,14 @@ def run_stream(
     Parameters
     ----------
     system : Retriever
-        It is reset first, and before each memory of the set.
+        It is reset before each memory of the set.
     uses : UseSet
     kind : str
         Of feedback: ``none``, or a name of :data:`usebench.feedback.KINDS`.
     k : int
-        How many passages each question is shown.
+        The number of passages shown.
     seed : int
-        Of what people get wrong.
+        Of wrong and partial feedback.
 
     Returns
     -------
@@ -125,17 +124,17 @@ def _step(system: Retriever, event: Event, run: Run, k: int, seed: int) -> None:
     if event.scored or (taught and event.shows):
         with run.cost.clock("search", system):
             shown = list(dict.fromkeys(system.search(event.question, k)))[:k]
-        if wrong := [one for one in shown if not isinstance(one, str)]:
+        if invalid := [id_ for id_ in shown if not isinstance(id_, str)]:
             raise ParameterError(
-                f"{type(system).__name__}.search returns ids of passages, got {wrong[0]!r:.80}"
+                f"{type(system).__name__}.search returns ids of passages, got {invalid[0]!r:.80}"
             )
     if event.scored:
         for name, value in judge(shown, event.relevant).items():
             run.values[name].append(value)
-    if taught and (said := people.say(event, shown, run.kind, seed=seed)) is not None:
-        run.log.append(said)
+    if taught and (feedback := people.say(event, shown, run.kind, seed=seed)) is not None:
+        run.log.append(feedback)
         with run.cost.clock("feedback", system):
-            system.feedback(**asdict(said))
+            system.feedback(**asdict(feedback))
 
 
 def _sum(sizes: Sequence[int | None]) -> int | None:

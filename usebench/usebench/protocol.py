@@ -1,4 +1,4 @@
-"""What a retriever must do to be measured: four methods, and a few things that it may offer."""
+"""The methods of a retriever: four required, some optional."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ __all__ = ["Forgetful", "Retriever", "Sized"]
 class Retriever(Protocol):
     """A retriever that may learn.
 
-    It may also offer ``forget`` (:class:`Forgetful`), ``nbytes`` (:class:`Sized`), ``close()``,
-    and the numbers ``model_calls`` and ``model_seconds``: how many texts it has sent to a model so
-    far, and how long that took where a cache hid the time. ``learns = False`` saves a second run
-    of a retriever that passes feedback over.
+    Optional are ``forget`` (:class:`Forgetful`), ``nbytes`` (:class:`Sized`), ``close()``, and the
+    numbers ``model_calls`` (texts sent to a model so far) and ``model_seconds`` (model time saved
+    by a cache). ``learns = False`` saves the second run of a retriever that ignores feedback.
     """
 
     def reset(self) -> None:
-        """Become empty: no passages, nothing learned. Called before the first ``add``."""
+        """Remove all passages and lessons. Called before the first ``add``."""
         ...
 
     def add(self, passages: Sequence[Passage], /) -> None:
-        """Take passages in."""
+        """Add passages."""
         ...
 
     def search(self, question: str, k: int, /) -> Sequence[str]:
@@ -42,23 +41,23 @@ class Retriever(Protocol):
         actor: str | None,
         when: float,
     ) -> None:
-        """Learn from what somebody said after ``search``; see :class:`~usebench.Feedback`."""
+        """Learn from feedback on a search; see :class:`~usebench.Feedback`."""
         ...
 
 
 @runtime_checkable
 class Forgetful(Protocol):
-    """A retriever that can take lessons back."""
+    """A retriever that can undo lessons."""
 
     def forget(self, actor: str | None = None) -> None:
-        """Forget all that an actor taught; everything, if none is named."""
+        """Forget the lessons of an actor, or all."""
         ...
 
 
 @runtime_checkable
 class Sized(Protocol):
-    """A retriever that knows its size; of others the pickle is weighed."""
+    """A retriever that knows its size; for others, the size of the pickle counts."""
 
     def nbytes(self) -> int:
-        """Return the bytes of what is kept, models aside."""
+        """Return the size in bytes, without models."""
         ...

@@ -1,4 +1,4 @@
-"""From scores to ids: ties break by id, so that the same scores give the same order."""
+"""From scores to ids; ties break by id."""
 
 from __future__ import annotations
 

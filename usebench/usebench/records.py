@@ -1,4 +1,4 @@
-"""What a set is made of: passages, and a stream of dated events."""
+"""A set: passages, and a stream of dated events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Event", "Feedback", "Passage", "UseSet"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is retrieved.
+    """A passage to retrieve.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class Passage:
         Unique in its set.
     text, title : str
     memory : str
-        A set may hold several memories, such as one chat each; a question is asked in its own.
+        A set may hold several memories, such as chats; a question belongs to one.
     """
 
     id: str
@@ -28,27 +28,26 @@ class Passage:
 
     @property
     def full_text(self) -> str:
-        """Title and text, as systems read them."""
+        """Title and text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What somebody said after a question.
+    """Feedback after a question.
 
     Parameters
     ----------
     question : str
     shown : tuple of str
-        Ids that the person saw, best first.
+        Ids that the actor saw, best first.
     cited, rejected : tuple of str
-        Ids that served, and ids that were called wrong. A passage may be cited that was not shown.
+        Ids of right and of wrong passages. Passages that were not shown may be cited, too.
     ratings : mapping of str to float, in [0, 1]
-        By id, where the set has them.
+        By id, if the set has ratings.
     actor : str or None
-        Who said it.
     when : float
-        Seconds since 1970, or a position in the stream where a set has no dates.
+        Seconds since 1970, or the position in the stream if the set has no dates.
     """
 
     question: str
@@ -62,7 +61,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A question at its time, and what is done with it.
+    """A question at its time.
 
     Parameters
     ----------
@@ -72,17 +71,16 @@ class Event:
     when : float
     actor : str or None
     scored : bool
-        Whether the answer counts. Not so where the set only offers it to learn from.
+        Whether the answer counts; false for events that only teach.
     taught : bool
         Whether feedback follows.
     recorded : Feedback, optional
-        What people really said. Left out, the relevant passages among those shown are cited.
+        Recorded feedback. By default, the relevant passages among those shown are cited.
     memory : str
     hostile : bool
         The actor lies; see :mod:`usebench.feedback`.
     part : str
-        Which part of the questions it is told under, where the set says so; left empty, it is
-        ``shares`` or ``rest``.
+        The part of the questions that it belongs to, by default ``shares`` or ``rest``.
     """
 
     id: str
@@ -104,13 +102,13 @@ class Event:
 
     @property
     def shows(self) -> bool:
-        """Whether its feedback is about what the system itself shows."""
+        """Whether its feedback is on passages that the system shows."""
         return self.taught and not (self.recorded and self.recorded.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class UseSet:
-    """Passages and the events over them, in the order in which they happen.
+    """Passages and events, in order.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ class UseSet:
         In the order in which they are added.
     events : tuple of Event
     order : str
-        How the stream was ordered, for the record.
+        How the stream was ordered.
     """
 
     name: str

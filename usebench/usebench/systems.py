@@ -1,8 +1,7 @@
-"""What can be measured, by name: built in, from other distributions, or a class of one's own.
+"""Systems by name: built in, from other distributions, or your own.
 
-A distribution offers systems through the entry point group ``usebench.systems``: each is a
-callable without arguments that makes a :class:`~usebench.protocol.Retriever`. On the command line
-``module:Name`` names such a callable, too.
+A distribution offers systems in the entry point group ``usebench.systems``: callables without
+arguments that return a :class:`~usebench.protocol.Retriever`. ``module:Name`` also names one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["ARMS", "DEFAULT", "System", "available", "systems"]
 
 GROUP = "usebench.systems"
 
-#: The simple arms that regret is told against.
+#: The simple arms that regret compares with.
 ARMS = (
     "cache",
     "expansion",
@@ -40,23 +39,22 @@ ARMS = (
     "weighted+expansion",
     "weighted+expansion+erm",
 )
-#: What runs if nobody says what.
+#: The systems that run by default.
 DEFAULT = ("bm25", "dense", "fusion", "weighted", *ARMS)
 
-
 _METHODS = ("reset", "add", "search", "feedback")
-_SAID = ("question", "shown", "cited", "rejected", "ratings", "actor", "when")
+_KEYWORDS = ("question", "shown", "cited", "rejected", "ratings", "actor", "when")
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A name and what makes the retriever."""
+    """A name, and a factory of the retriever."""
 
     name: str
     make: Callable[[], Retriever]
 
 
-#: A sentence-transformers model by name, or what makes an embedder.
+#: The name of a sentence-transformers model, or a factory of an embedder.
 ModelLike = str | Callable[[], Embedder] | None
 
 
@@ -68,15 +66,15 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
     names : iterable of str
         Of :func:`available`, or ``module:Name``.
     model : str or callable, optional
-        A sentence-transformers model for what uses vectors, or what makes an embedder; latent
-        semantic analysis without.
+        A sentence-transformers model, or a factory of an embedder; by default latent semantic
+        analysis.
 
     Raises
     ------
     ParameterError
-        If a name is unknown, or what it names lacks a method of a retriever.
+        If a name is unknown, or its class lacks a method of a retriever.
     MissingError
-        If a system needs what is not installed.
+        If a system needs a package that is not installed.
     """
     known = _built_in(model)
     chosen = []
@@ -87,9 +85,9 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
             make = _own(name)
         else:
             make = _entry_point(name)
-        made = make()  # what is missing should say so before hours of others
-        _check(name, made)
-        close = getattr(made, "close", None)
+        retriever = make()  # fail now, not after hours of other systems
+        _check(name, retriever)
+        close = getattr(retriever, "close", None)
         if close is not None:
             close()
         chosen.append(System(name, make))
@@ -97,7 +95,7 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
 
 
 def available(model: str | None = None) -> dict[str, str]:
-    """Tell of each system that has a name whether it can run here: "" or what is missing."""
+    """Return what each named system lacks to run here; "" if nothing."""
     states = {}
     for name in [*_built_in(model), *sorted(point.name for point in entry_points(group=GROUP))]:
         try:
@@ -154,21 +152,21 @@ def _own(name: str) -> Callable[[], Retriever]:
     return make
 
 
-def _check(name: str, made: object) -> None:
-    """Refuse what lacks a method, or whose ``feedback`` cannot be told all that is said."""
-    lacking = [one for one in _METHODS if not callable(getattr(made, one, None))]
-    if lacking:
+def _check(name: str, retriever: object) -> None:
+    """Raise ParameterError without all methods, or if ``feedback`` lacks keywords."""
+    missing = [method for method in _METHODS if not callable(getattr(retriever, method, None))]
+    if missing:
         raise ParameterError(
-            f"{name}: a retriever has the methods {', '.join(_METHODS)}; add {', '.join(lacking)},"
-            " and let it pass where there is nothing to do"
+            f"{name}: a retriever has the methods {', '.join(_METHODS)}; add {', '.join(missing)},"
+            " with an empty body if there is nothing to do"
         )
-    said = dict.fromkeys(_SAID)
     try:
-        inspect.signature(made.feedback).bind(**said)  # type: ignore[attr-defined]
+        keywords = dict.fromkeys(_KEYWORDS)
+        inspect.signature(retriever.feedback).bind(**keywords)  # type: ignore[attr-defined]
     except TypeError as error:
         raise ParameterError(
-            f"{name}: feedback is given {', '.join(said)} by name, and {error}; end its"
-            " parameters with **said"
+            f"{name}: feedback is called with the keywords {', '.join(_KEYWORDS)}, and {error}; end"
+            " its parameters with **details"
         ) from error
 
 

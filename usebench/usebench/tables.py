@@ -1,4 +1,4 @@
-"""The figures of a result as Markdown tables; everything is read from the JSON."""
+"""The figures of a result as Markdown tables."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["all_tables", "cost", "depth", "gains", "regrets", "robustness", "unl
 
 
 def all_tables(results: Sequence[dict[str, Any]]) -> str:
-    """Show every set: what use gained, how deep, regret, robustness, unlearning, cost."""
-    shown = []
+    """Return all tables of every set."""
+    blocks = []
     for result in results:
         scored = result["scored"]
         memories = f", {result['memories']} memories" if result["memories"] > 1 else ""
-        shown.append(
+        blocks.append(
             f"## {result['name']}\n\n{result['passages']} passages{memories}, {result['events']}"
             f" events ({result['order']}), {scored['all']} questions scored"
             f" ({', '.join(f'{part}: {scored[part]}' for part in _parts(result))})."
         )
         tables = [gains, depth, regrets, robustness, unlearned, cost]
-        shown += [text for table in tables if (text := table(result))]
-    return "\n\n".join(shown) + "\n"
+        blocks += [text for table in tables if (text := table(result))]
+    return "\n\n".join(blocks) + "\n"
 
 
 def gains(result: dict[str, Any]) -> str:
-    """Lay out the metric untaught and in use, and the differences with intervals."""
+    """Return the metric untaught and in use, and the differences with intervals."""
     kind, metric = _kind(result), result["metric"]
     rows = []
     for system in result["systems"]:
@@ -47,7 +47,7 @@ def gains(result: dict[str, Any]) -> str:
 
 
 def depth(result: dict[str, Any]) -> str:
-    """Lay out every metric in use, over all scored questions."""
+    """Return every metric in use, over all scored questions."""
     kind = _kind(result)
     rows = []
     for system in result["systems"]:
@@ -57,7 +57,7 @@ def depth(result: dict[str, Any]) -> str:
 
 
 def regrets(result: dict[str, Any]) -> str:
-    """Lay out the regret at the end against untaught and each simple arm; below 0 is ahead."""
+    """Return the regret at the end against untaught and each simple arm; below 0 is ahead."""
     systems = [system for system in result["systems"] if system["learns"]]
     among = {name for system in systems for name in system["regret"]}
     names = [name for name in ("untaught", *ARMS) if name in among]
@@ -76,7 +76,7 @@ def regrets(result: dict[str, Any]) -> str:
 
 
 def robustness(result: dict[str, Any]) -> str:
-    """Lay out what use gains under each kind of feedback, over the questions that share."""
+    """Return the gains under each kind of feedback, over the questions that share."""
     kinds = [kind for kind in _runs(result) if kind != UNTAUGHT]
     metric, part = result["metric"], _parts(result)[0]
     rows = [
@@ -93,7 +93,7 @@ def robustness(result: dict[str, Any]) -> str:
 
 
 def unlearned(result: dict[str, Any]) -> str:
-    """Lay out how exactly lessons were taken back."""
+    """Return how exactly lessons were undone."""
     rows = []
     for system in result["systems"]:
         if "unlearning" not in system:
@@ -108,7 +108,7 @@ def unlearned(result: dict[str, Any]) -> str:
 
 
 def cost(result: dict[str, Any]) -> str:
-    """Lay out time, space and calls of a model."""
+    """Return time, space and calls of a model."""
     kind = _kind(result)
     rows = []
     for system in result["systems"]:
@@ -140,7 +140,7 @@ def _runs(result: dict[str, Any]) -> list[str]:
 
 
 def _parts(result: dict[str, Any]) -> list[str]:
-    """Name the parts that hold a question, or the first if none does."""
+    """Return the parts that hold questions, or the first if none does."""
     scored = result["scored"]
     return [part for part in scored if part != "all" and scored[part]] or [SHARES]
 

@@ -1,4 +1,4 @@
-"""From texts to terms, the same for every system here: English, stemmed, without stop words."""
+"""From texts to terms, for all systems: English, stemmed, without stop words."""
 
 from __future__ import annotations
 

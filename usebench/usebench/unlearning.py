@@ -1,12 +1,11 @@
-"""Does ``forget`` undo a lesson exactly?
+"""Does ``forget`` undo lessons exactly?
 
-A system that can forget is taught by honest people over the whole stream, then lied to. Two
-rankings of each question are compared:
+Honest actors teach a system over the whole stream, then liars do. Two comparisons follow:
 
-- **liars**: after ``forget(actor)`` of each liar, with those before the first lie;
-- **all**: after ``forget()``, with those before the first lesson.
+- **liars**: rankings after ``forget(actor)`` of each liar, with those before the first lie;
+- **all**: rankings after ``forget()``, with those before the first lesson.
 
-Told are the share of questions whose rankings are equal, and the mean change of R@5.
+The figures are the share of questions with equal rankings, and the mean change of R@5.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from usebench.records import Event, UseSet
 
 __all__ = ["Unlearning", "measure_unlearning"]
 
-#: Questions that are asked again in each memory, evenly over its stream.
-_ASKED = 100
+#: Questions to compare in each memory, evenly over its stream.
+_COMPARED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Unlearning:
-    """How exactly lessons were taken back.
+    """How exactly lessons were undone.
 
     Parameters
     ----------
     same : float, in [0, 1]
         Share of questions whose rankings are equal.
     change : float
-        Mean of R@5 after forgetting, less that before the lessons that were forgotten.
+        Mean R@5 after forgetting, minus that before the forgotten lessons.
     questions : int
     """
 
@@ -46,7 +45,7 @@ class Unlearning:
 def measure_unlearning(
     make: Callable[[], Retriever], uses: UseSet, *, k: int = 10, seed: int = 0
 ) -> dict[str, Unlearning] | None:
-    """Teach, forget, and compare with what was before.
+    """Teach, forget, and compare with the rankings before.
 
     Returns
     -------
@@ -56,39 +55,38 @@ def measure_unlearning(
     system = make()
     if not isinstance(system, Forgetful):
         return None
-    found: dict[str, list[tuple[list[str], list[str], Event]]] = {"liars": [], "all": []}
+    pairs: dict[str, list[tuple[list[str], list[str], Event]]] = {"liars": [], "all": []}
     for memory in uses.memories:
         events = [event for event in uses.events if event.memory == memory]
-        asked = _sample([event for event in events if event.scored])
+        compared = _sample([event for event in events if event.scored])
         lies = [event for event in with_intruders(events, seed=seed) if event.hostile]
         system.reset()
         system.add([passage for passage in uses.passages if passage.memory == memory])
-        never = _rankings(system, asked, k)
+        untaught = _rankings(system, compared, k)
         _teach(system, events, k, seed)
-        honest = _rankings(system, asked, k)
+        honest = _rankings(system, compared, k)
         _teach(system, lies, k, seed)
         for actor in sorted({event.actor for event in lies if event.actor}):
             system.forget(actor)
-        found["liars"] += zip(_rankings(system, asked, k), honest, asked, strict=True)
+        pairs["liars"] += zip(_rankings(system, compared, k), honest, compared, strict=True)
         system.forget()
-        found["all"] += zip(_rankings(system, asked, k), never, asked, strict=True)
+        pairs["all"] += zip(_rankings(system, compared, k), untaught, compared, strict=True)
     close = getattr(system, "close", None)
     if close is not None:
         close()
-    return {name: _summed(pairs) for name, pairs in found.items() if pairs}
+    return {name: _summed(compared) for name, compared in pairs.items() if compared}
 
 
 def _teach(system: Retriever, events: Sequence[Event], k: int, seed: int) -> None:
     for event in events:
         if event.taught:
             shown = list(system.search(event.question, k)) if event.shows else []
-            said = say(event, shown, "right", seed=seed)
-            if said is not None:
-                system.feedback(**asdict(said))
+            if (feedback := say(event, shown, "right", seed=seed)) is not None:
+                system.feedback(**asdict(feedback))
 
 
-def _rankings(system: Retriever, asked: Sequence[Event], k: int) -> list[list[str]]:
-    return [list(system.search(event.question, k)) for event in asked]
+def _rankings(system: Retriever, events: Sequence[Event], k: int) -> list[list[str]]:
+    return [list(system.search(event.question, k)) for event in events]
 
 
 def _summed(pairs: Sequence[tuple[list[str], list[str], Event]]) -> Unlearning:
@@ -104,5 +102,5 @@ def _summed(pairs: Sequence[tuple[list[str], list[str], Event]]) -> Unlearning:
 
 
 def _sample(events: Sequence[Event]) -> Sequence[Event]:
-    step = max(1, -(-len(events) // _ASKED))
+    step = max(1, -(-len(events) // _COMPARED))
     return events[::step]

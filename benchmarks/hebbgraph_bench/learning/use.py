@@ -89,8 +89,8 @@ class _Cached:
 
     def __init__(self, inner: CachingEmbedder) -> None:
         self.name = embedder_name(inner)
-        self.calls = 0
-        self.hidden_seconds = 0.0
+        self.model_calls = 0
+        self.model_seconds = 0.0
         self._inner = inner
 
     def prepare(self, texts: Sequence[str], /) -> None:
@@ -98,5 +98,5 @@ class _Cached:
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
         """Embed, each text once a run."""
-        self.calls += len(texts)
+        self.model_calls += len(texts)
         return unit(np.asarray(self._inner.embed_documents(list(texts)), dtype=np.float32))

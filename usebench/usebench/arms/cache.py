@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,40 +18,40 @@ __all__ = ["MostCited", "Nearness", "QueryCache", "SharedTerms", "SharedVectors"
 
 
 class Nearness(Protocol):
-    """How near a question is to past ones."""
+    """Similarity of a question to past ones."""
 
     def remember(self, question: str, /) -> None:
-        """Take a past question in."""
+        """Add a past question."""
         ...
 
     def to(self, question: str, /) -> Sequence[float]:
-        """Return one nearness a past question, in order."""
+        """Return the similarity to each past question, in order."""
         ...
 
 
 class SharedTerms:
-    """The share of terms that two questions have in common (Jaccard)."""
+    """Jaccard similarity of the terms of two questions."""
 
     def __init__(self) -> None:
         self._past: list[frozenset[str]] = []
 
     def remember(self, question: str, /) -> None:
-        """Keep its terms."""
+        """Add its terms."""
         self._past.append(frozenset(terms(question)))
 
     def to(self, question: str, /) -> Sequence[float]:
-        """Compare."""
-        asked = frozenset(terms(question))
-        return [len(asked & past) / (len(asked | past) or 1) for past in self._past]
+        """Return the similarity to each past question."""
+        query = frozenset(terms(question))
+        return [len(query & past) / (len(query | past) or 1) for past in self._past]
 
 
 class SharedVectors:
-    """The cosine of two questions' vectors.
+    """Cosine of the vectors of two questions.
 
     Parameters
     ----------
     embed : callable
-        From a question to a vector of length 1.
+        Maps a question to a vector of length 1.
     """
 
     def __init__(self, embed: Callable[[str], Vectors]) -> None:
@@ -60,15 +60,15 @@ class SharedVectors:
 
     @classmethod
     def of(cls, embedder: Embedder) -> SharedVectors:
-        """Make one of an embedder."""
+        """Return one that uses an embedder."""
         return cls(lambda question: embedder.embed([question])[0])
 
     def remember(self, question: str, /) -> None:
-        """Keep its vector."""
+        """Add its vector."""
         self._past.append(self._embed(question))
 
     def to(self, question: str, /) -> Sequence[float]:
-        """Compare."""
+        """Return the similarity to each past question."""
         if not self._past:
             return []
         cosines: list[float] = (np.stack(self._past) @ self._embed(question)).tolist()
@@ -76,35 +76,29 @@ class SharedVectors:
 
 
 class _Rearranged(Arm):
-    """Another retriever, asked first."""
+    """Base of arms that rearrange the hits of another retriever."""
 
     def __init__(self, inner: Retriever) -> None:
         super().__init__()
         self.inner = inner
 
     def reset(self) -> None:
-        """Reset the other and forget all."""
+        """Reset the inner retriever, and forget all."""
         self.inner.reset()
         self.lessons = []
         self.unlearn()
 
     def add(self, passages: Sequence[Passage], /) -> None:
-        """Add to the other."""
+        """Add to the inner retriever."""
         self.inner.add(passages)
 
-    @property
-    def model_calls(self) -> int:
-        """Those of the other."""
-        return getattr(self.inner, "model_calls", 0)
-
-    @property
-    def model_seconds(self) -> float:
-        """That of the other."""
-        return getattr(self.inner, "model_seconds", 0.0)
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.inner]
 
 
 class QueryCache(_Rearranged):
-    """Puts the citations of the nearest past question first, before the other's hits.
+    """Puts the citations of the most similar past question before the hits.
 
     Parameters
     ----------
@@ -112,7 +106,7 @@ class QueryCache(_Rearranged):
     nearness : callable
         Makes a :class:`Nearness`.
     threshold : float
-        A past question less near than this is passed over.
+        Ignore past questions that are less similar.
     """
 
     def __init__(
@@ -132,11 +126,11 @@ class QueryCache(_Rearranged):
         self._near = self._make()
 
     def learn(self, lesson: Lesson, /) -> None:
-        """Remember the question; its citations are among the lessons."""
+        """Remember the question; ``lessons`` holds its citations."""
         self._near.remember(lesson.question)
 
     def search(self, question: str, k: int, /) -> list[str]:
-        """Look up, then search."""
+        """Look up past questions, and search."""
         hits = list(self.inner.search(question, k))
         near = self._near.to(question)
         if near:
@@ -147,21 +141,21 @@ class QueryCache(_Rearranged):
 
 
 class MostCited(_Rearranged):
-    """Sorts the other's best ``2 k`` hits by how often each was cited, whatever was asked."""
+    """Sorts the best ``2 k`` hits by how often each was cited, for any question."""
 
     def __init__(self, inner: Retriever) -> None:
         super().__init__(inner)
         self.unlearn()
 
     def unlearn(self) -> None:
-        """Count from zero."""
-        self._times: Counter[str] = Counter()
+        """Reset the counts."""
+        self._counts: Counter[str] = Counter()
 
     def learn(self, lesson: Lesson, /) -> None:
-        """Count."""
-        self._times.update(lesson.cited)
+        """Count the citations."""
+        self._counts.update(lesson.cited)
 
     def search(self, question: str, k: int, /) -> list[str]:
-        """Search, then sort; hits that were cited equally often keep their order."""
+        """Search, then sort by citations; ties keep their order."""
         hits = self.inner.search(question, 2 * k)
-        return sorted(hits, key=lambda id_: -self._times[id_])[:k]
+        return sorted(hits, key=lambda id_: -self._counts[id_])[:k]

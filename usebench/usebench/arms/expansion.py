@@ -1,4 +1,4 @@
-"""Lexical arms: questions change the texts of passages, or passages change the questions."""
+"""Lexical arms: questions expand passages, or cited passages expand questions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["DocumentExpansion", "RelevanceModel"]
 
 
 class _Lexical(Arm):
-    """Passages as terms."""
+    """Base of arms that index terms."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reset()
 
     def reset(self) -> None:
-        """Become empty."""
+        """Remove all passages and lessons."""
         self.lessons = []
         self._terms: dict[str, list[str]] = {}
         self.unlearn()
 
     def unlearn(self) -> None:
-        """Index the passages as they were added."""
+        """Index the original passages."""
         self._index = Postings()
         for id_, passage in self._terms.items():
             self._index.extend(id_, passage)
@@ -45,7 +45,7 @@ class _Lexical(Arm):
 class DocumentExpansion(_Lexical):
     """BM25 where each citation appends its question to the passage.
 
-    What doc2query [1]_ lets a model guess, people say.
+    doc2query [1]_ lets a model guess these questions.
 
     References
     ----------
@@ -53,27 +53,26 @@ class DocumentExpansion(_Lexical):
     """
 
     def learn(self, lesson: Lesson, /) -> None:
-        """Append the question to what it cited."""
-        asked = terms(lesson.question)
+        """Append the question to the passages cited for it."""
+        words = terms(lesson.question)
         for id_ in lesson.cited:
             if id_ in self._terms:
-                self._index.extend(id_, asked)
+                self._index.extend(id_, words)
 
     def search(self, question: str, k: int, /) -> list[str]:
         """Search the expanded passages."""
         return best(self.scores(question), k)
 
     def scores(self, question: str) -> dict[str, float]:
-        """Score the passages that share a term with a question."""
+        """Return the scores of passages that share a term with a question."""
         return self._index.scores(Counter(terms(question)))
 
 
 class RelevanceModel(_Lexical):
-    """RM3 [1]_ with true feedback: a question takes up words of what questions like it cited.
+    """RM3 [1]_ with true feedback: a question takes words from the citations of similar questions.
 
-    Words come from the citations of the ``nearest`` past questions that share at least
-    ``threshold`` of their terms, weighted by how much they share; the ``words`` likeliest get
-    ``mix`` of the weight.
+    Words come from the citations of the ``nearest`` past questions with a similarity of at least
+    ``threshold``, weighted by it; the ``words`` most likely ones get a share ``mix`` of the weight.
 
     References
     ----------
@@ -103,9 +102,9 @@ class RelevanceModel(_Lexical):
         return best(self._index.scores(self._expanded(question)), k)
 
     def _expanded(self, question: str) -> dict[str, float]:
-        asked = Counter(terms(question))
-        total = sum(asked.values()) or 1
-        query = {term: count / total for term, count in asked.items()}
+        counts = Counter(terms(question))
+        total = sum(counts.values()) or 1
+        query = {term: count / total for term, count in counts.items()}
         near = self._near.to(question)
         rows = sorted(range(len(near)), key=lambda row: -near[row])[: self.nearest]
         model: dict[str, float] = {}

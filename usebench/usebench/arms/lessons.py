@@ -1,4 +1,4 @@
-"""The base of the arms: keeps every lesson, so that forgetting is learning the others again."""
+"""The base of the arms: it keeps all lessons, and forgets by learning the others again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from usebench.cost import Counted
 
 __all__ = ["Arm", "Lesson"]
 
@@ -19,27 +21,27 @@ class Lesson:
     actor: str | None
 
 
-class Arm(ABC):
-    """Learns lesson by lesson; children say how.
+class Arm(Counted, ABC):
+    """Learns lesson by lesson; subclasses define how.
 
-    ``unlearn`` returns to the state before any lesson; ``forget`` then learns the others again,
-    in their order, so what remains is what would have been.
+    ``forget`` calls ``unlearn``, which returns to the state before any lesson, and then learns the
+    remaining lessons again in order. So forgetting is exact.
     """
 
     def __init__(self) -> None:
         self.lessons: list[Lesson] = []
 
     def feedback(
-        self, *, question: str, cited: Sequence[str], actor: str | None = None, **said: Any
+        self, *, question: str, cited: Sequence[str], actor: str | None = None, **details: Any
     ) -> None:
-        """Learn, if anything was cited."""
+        """Learn from citations."""
         if cited:
             lesson = Lesson(question, tuple(cited), actor)
             self.lessons.append(lesson)
             self.learn(lesson)
 
     def forget(self, actor: str | None = None) -> None:
-        """Forget an actor's lessons; all, if none is named."""
+        """Forget the lessons of an actor, or all."""
         self.relearn(
             [lesson for lesson in self.lessons if actor is not None and lesson.actor != actor]
         )
@@ -54,7 +56,7 @@ class Arm(ABC):
 
     @abstractmethod
     def learn(self, lesson: Lesson, /) -> None:
-        """Take a lesson in."""
+        """Learn a lesson."""
 
     @abstractmethod
     def unlearn(self) -> None:

@@ -1,4 +1,4 @@
-"""Arms on vectors: passages or questions move."""
+"""Arms that move the vectors of passages or questions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["ErmVectors", "LinearAdapter", "MovedQuestions", "Mover", "Rocchio"]
 
 
 class _OnVectors(Arm):
-    """Dense search, whose vectors learning moves."""
+    """Base of arms that move vectors of dense search."""
 
     def __init__(self, embedder: Embedder) -> None:
         super().__init__()
         self.dense = Dense(embedder)
 
     def reset(self) -> None:
-        """Become empty."""
+        """Remove all passages and lessons."""
         self.lessons = []
         self.dense.reset()
         self.unlearn()
@@ -39,21 +39,15 @@ class _OnVectors(Arm):
         vector: Vectors = self.dense.embedder.embed([text])[0]
         return vector
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that a model embedded."""
-        return self.dense.model_calls
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that a cache of vectors hid."""
-        return self.dense.model_seconds
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.dense]
 
 
 class ErmVectors(_OnVectors):
-    """A passage's vector becomes the mean of its own and those of the questions that cited it.
+    """Averages a passage's vector with those of the questions that cited it.
 
-    What ERM [1]_ does to the keys of documents, without its gates.
+    ERM [1]_ does this to the keys of documents, with gates.
 
     References
     ----------
@@ -61,13 +55,13 @@ class ErmVectors(_OnVectors):
     """
 
     def unlearn(self) -> None:
-        """Take the passages' own vectors."""
+        """Restore the passages' own vectors."""
         self._rows = {id_: row for row, id_ in enumerate(self.dense.ids)}
         self._sums = self.dense.vectors.copy()
         self._means = self.dense.vectors.copy()
 
     def learn(self, lesson: Lesson, /) -> None:
-        """Add the question to what it cited."""
+        """Add the question to the passages cited for it."""
         vector = self.question(lesson.question)
         for id_ in lesson.cited:
             row = self._rows.get(id_)
@@ -76,35 +70,35 @@ class ErmVectors(_OnVectors):
                 self._means[row] = unit(self._sums[row])
 
     def search(self, question: str, k: int, /) -> list[str]:
-        """Return the passages whose moved vectors are nearest."""
+        """Return the passages with the nearest moved vectors."""
         return best_rows(self.dense.ids, self._means @ self.question(question), k)
 
     def scores(self, question: str) -> dict[str, float]:
-        """Score all passages."""
+        """Return the scores of all passages."""
         cosines = self._means @ self.question(question)
         return dict(zip(self.dense.ids, cosines.tolist(), strict=True))
 
 
 class Mover(Protocol):
-    """Moves the vectors of questions by what it was taught."""
+    """Learns to move the vectors of questions."""
 
     def moved(self, question: Any, /) -> Any:
-        """Return where a question's vector goes."""
+        """Return the moved vector of a question."""
         ...
 
-    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
-        """Take in a question's vector and those of what it cited."""
+    def teach(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Learn from the vectors of a question and of the passages cited for it."""
         ...
 
 
 class MovedQuestions(_OnVectors):
-    """Dense search with questions' vectors moved.
+    """Dense search with moved vectors of questions.
 
     Parameters
     ----------
     embedder : Embedder
     mover : callable
-        Makes a :class:`Mover` that was taught nothing.
+        Makes an untaught :class:`Mover`.
     """
 
     def __init__(self, embedder: Embedder, mover: Callable[[], Mover]) -> None:
@@ -121,24 +115,24 @@ class MovedQuestions(_OnVectors):
         """Teach the mover."""
         cited = [self.dense.vectors[self._rows[id_]] for id_ in lesson.cited if id_ in self._rows]
         if cited:
-            self._mover.taught(self.question(lesson.question), cited)
+            self._mover.teach(self.question(lesson.question), cited)
 
     def search(self, question: str, k: int, /) -> list[str]:
-        """Search from where the question went."""
+        """Search with the moved vector."""
         return self.dense.near(self._mover.moved(self.question(question)), k)
 
 
 class Rocchio:
-    """Moves a question by the mean of what the nearest past questions cited [1]_.
+    """Moves a question towards the citations of the nearest past questions [1]_.
 
     Parameters
     ----------
     threshold : float
-        Past questions less near than this are passed over.
+        Ignore past questions with a smaller cosine.
     beta : float
-        How far, at a cosine of 1; each past question counts by its cosine.
+        Distance of the move at a cosine of 1; each past question is weighted by its cosine.
     nearest : int
-        Past questions that take part.
+        The number of past questions to use.
 
     References
     ----------
@@ -154,7 +148,7 @@ class Rocchio:
         self._centroids: list[Any] = []
 
     def moved(self, question: Any, /) -> Any:
-        """Return where a question's vector goes."""
+        """Return the moved vector of a question."""
         if not self._questions:
             return question
         cosines = np.stack(self._questions) @ question
@@ -165,16 +159,16 @@ class Rocchio:
         pull = np.average(np.stack(self._centroids)[near], axis=0, weights=cosines[near])
         return _unit(question + self.beta * float(cosines[near].mean()) * pull)
 
-    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
-        """Remember the question, and where what it cited lies."""
+    def teach(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Remember the question, and the centroid of its citations."""
         self._questions.append(question)
         self._centroids.append(_unit(np.mean(cited, axis=0)))
 
 
 class LinearAdapter:
-    """Moves a question by a matrix that is trained along the way, as LlamaIndex's adapter is [1]_.
+    """Moves a question by a matrix, trained online, as LlamaIndex's adapter does [1]_.
 
-    It starts as the identity. After each feedback it takes ``steps`` steps of Adam on batches of
+    The matrix starts as the identity. Each feedback triggers ``steps`` steps of Adam on batches of
     past pairs: softmax over the batch's passages of ``scale`` times the cosine.
 
     Parameters
@@ -208,11 +202,11 @@ class LinearAdapter:
         self._times = 0
 
     def moved(self, question: Any, /) -> Any:
-        """Return where a question's vector goes."""
+        """Return the moved vector of a question."""
         return question if self._matrix is None else _unit(self._matrix @ question)
 
-    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
-        """Keep the pairs, and train."""
+    def teach(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Add the pairs, and train."""
         self._pairs += [(question, vector) for vector in cited]
         if self._matrix is None:
             self._matrix = np.eye(len(question))
@@ -228,7 +222,7 @@ class LinearAdapter:
         logits = self.scale * (questions @ self._matrix.T) @ passages.T
         same = passages @ passages.T > 1 - 1e-6
         np.fill_diagonal(same, False)
-        logits[same] = -np.inf  # the same passage cited by another question is no negative
+        logits[same] = -np.inf  # the same passage is no negative for another question
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         shares -= np.eye(len(drawn))

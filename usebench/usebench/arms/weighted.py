@@ -1,8 +1,9 @@
-"""Words and vectors added up, with or without what was cited."""
+"""Weighted sums of lexical and dense scores, with or without learning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from usebench.arms.expansion import DocumentExpansion
 from usebench.arms.lessons import Arm, Lesson
@@ -18,15 +19,14 @@ _CANDIDATES = 100
 class WeightedSum(Arm):
     """``weight`` times the cosine plus the rest times BM25, each scaled to [0, 1].
 
-    The best hundred passages of each take part. Citations append their questions to the text
-    (``expand``), move the passage's vector towards theirs (``move``), or do neither: then nothing
-    is learned.
+    It ranks the best hundred passages of each. Citations append their questions to the text
+    (``expand``), move the passage's vector towards theirs (``move``), both, or do nothing.
 
     Parameters
     ----------
     embedder : Embedder
     weight : float, in [0, 1]
-        Of the vectors.
+        The weight of the cosine.
     expand, move : bool
     """
 
@@ -51,13 +51,13 @@ class WeightedSum(Arm):
         return self.expand or self.move
 
     def reset(self) -> None:
-        """Become empty."""
+        """Remove all passages and lessons."""
         self.lessons = []
         self.words.reset()
         self.vectors.reset()
 
     def unlearn(self) -> None:
-        """Take texts and vectors as they were added."""
+        """Restore original texts and vectors."""
         self.words.unlearn()
         self.vectors.unlearn()
 
@@ -67,7 +67,7 @@ class WeightedSum(Arm):
         self.vectors.add(passages)
 
     def learn(self, lesson: Lesson, /) -> None:
-        """Take a citation into the words, the vectors, or both."""
+        """Expand texts, move vectors, or both."""
         if self.expand:
             self.words.learn(lesson)
         if self.move:
@@ -75,29 +75,23 @@ class WeightedSum(Arm):
 
     def search(self, question: str, k: int, /) -> list[str]:
         """Return the passages with the highest sum."""
-        summed: dict[str, float] = {}
+        sums: dict[str, float] = {}
         lists = (
             (self.words.scores(question), 1 - self.weight),
             (self.vectors.scores(question), self.weight),
         )
-        names = {id_ for scores, _ in lists for id_ in _highest(scores, _CANDIDATES)}
+        candidates = {id_ for scores, _ in lists for id_ in _highest(scores, _CANDIDATES)}
         for scores, weight in lists:
-            among = {id_: scores.get(id_, 0.0) for id_ in names}
-            low, high = min(among.values(), default=0.0), max(among.values(), default=0.0)
-            for id_, score in among.items():
+            values = {id_: scores.get(id_, 0.0) for id_ in candidates}
+            low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
+            for id_, score in values.items():
                 scaled = (score - low) / (high - low) if high > low else 0.0
-                summed[id_] = summed.get(id_, 0.0) + weight * scaled
-        return _highest(summed, k)
+                sums[id_] = sums.get(id_, 0.0) + weight * scaled
+        return _highest(sums, k)
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that a model embedded."""
-        return self.vectors.model_calls
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that a cache of vectors hid."""
-        return self.vectors.model_seconds
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.vectors]
 
 
 def _highest(scores: Mapping[str, float], k: int) -> list[str]:

@@ -1,7 +1,7 @@
-"""Other people's memories, as they are sold: each needs its package or clone, and says so.
+"""Published memories for agents; each needs its package or clone.
 
-None of them learns a ranking from citations, so feedback is passed over. Their models are
-replaced by an :class:`~usebench.embedders.Embedder`, and nothing is sent to a service.
+None learns a ranking from citations, so they ignore feedback. An
+:class:`~usebench.embedders.Embedder` replaces their models, and nothing is sent to a service.
 """
 
 from __future__ import annotations
@@ -22,38 +22,32 @@ __all__ = ["HelaMem", "LangGraphStore", "Mem0"]
 
 
 class _Embedding(Static):
-    """Has an embedder, whose work is counted."""
+    """Base of memories that embed."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Embed, as lists, which every framework takes."""
+        """Embed as lists, which every framework accepts."""
         vectors: list[list[float]] = self.embedder.embed(list(texts)).tolist()
         return vectors
 
     def prepared(self, passages: Sequence[Passage]) -> list[str]:
-        """Show the corpus to the embedder, and return its texts."""
+        """Return the texts of passages, after the embedder has read them."""
         texts = [passage.full_text for passage in passages]
         self.embedder.prepare(texts)
         return texts
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that a model embedded."""
-        return self.embedder.calls
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that a cache of vectors hid."""
-        return self.embedder.hidden_seconds
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.embedder]
 
 
 class LangGraphStore(_Embedding):
     """LangGraph's ``InMemoryStore``, which LangMem's memory tools search.
 
     LangMem's ``create_search_memory_tool`` calls ``store.search`` with the query and nothing else,
-    so this is what it retrieves; what a model writes into memories first is left away.
+    so this is what it retrieves. LangMem would first let a model rewrite the memories.
 
     Raises
     ------
@@ -92,7 +86,7 @@ class LangGraphStore(_Embedding):
 
 
 class Mem0(_Embedding):
-    """mem0 with ``infer=False``: passages are stored as they are, no model rewrites them.
+    """mem0 with ``infer=False``: no model rewrites the passages.
 
     Raises
     ------
@@ -156,10 +150,9 @@ class Mem0(_Embedding):
 class HelaMem(_Embedding):
     """HeLa-Mem's graph [1]_: passages that are retrieved together are wired together.
 
-    It runs from a clone of its repository, named by the environment variable ``HELA_MEM``. The
-    keywords that it asks a model for are left away, which its own switch
-    ``HELA_MEM_USE_KEYWORD_MATCH=0`` does to their use. It learns from being retrieved, not from
-    feedback, so asking changes it.
+    It runs from a clone of its repository, named by the environment variable ``HELA_MEM``, without
+    the keywords that it asks a model for (as its switch ``HELA_MEM_USE_KEYWORD_MATCH=0`` does). It
+    learns from searches, not from feedback, so asking changes it.
 
     Raises
     ------
@@ -197,7 +190,7 @@ class HelaMem(_Embedding):
             self._graph.add_memory(text, embedding=vector, metadata={"passage": passage.id})
 
     def search(self, question: str, k: int, /) -> list[str]:
-        """Retrieve; what spreading added comes after the nearest, so half is left to each."""
+        """Retrieve half of the hits by similarity, and half by spreading."""
         added = k // 2
         hits = self._graph.retrieve(question, top_k=k - added, override_max_flipped=added)
         return [hit["node"]["metadata"]["passage"] for hit in hits][:k]

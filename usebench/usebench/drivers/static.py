@@ -1,4 +1,4 @@
-"""What a learner has to beat: searches that pass feedback over."""
+"""Searches that ignore feedback: a learner has to beat them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import bm25s
 import numpy as np
 
+from usebench.cost import Counted
 from usebench.embedders import Embedder, Vectors
 from usebench.lexical import K1, B
 from usebench.protocol import Retriever
@@ -18,13 +19,13 @@ from usebench.text import terms, terms_of_all
 __all__ = ["Bm25", "Dense", "Fusion", "Recent", "Static"]
 
 
-class Static:
-    """The base of retrievers that learn nothing."""
+class Static(Counted):
+    """Base of retrievers that learn nothing."""
 
     learns = False
 
-    def feedback(self, **said: Any) -> None:
-        """Pass it over."""
+    def feedback(self, **details: Any) -> None:
+        """Ignore feedback."""
 
 
 class Bm25(Static):
@@ -45,10 +46,10 @@ class Bm25(Static):
         self._index: Any = None
 
     def add(self, passages: Sequence[Passage], /) -> None:
-        """Index all passages again, with these."""
+        """Index these and all earlier passages."""
         self._passages.update({passage.id: passage for passage in passages})
         self._ids = sorted(self._passages)
-        # Named, not guessed: bm25s would otherwise take numba when it happens to be there.
+        # By default bm25s would use numba wherever it is installed.
         self._index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy", auto_compile=False)
         self._index.index(
             terms_of_all([self._passages[id_].full_text for id_ in self._ids]), show_progress=False
@@ -98,15 +99,9 @@ class Dense(Static):
         """Return the passages nearest to a vector."""
         return best_rows(self.ids, self.vectors @ vector, k)
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that a model embedded."""
-        return self.embedder.calls
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that a cache of vectors hid."""
-        return self.embedder.hidden_seconds
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return [self.embedder]
 
 
 class Fusion(Static):
@@ -124,39 +119,33 @@ class Fusion(Static):
     """
 
     def __init__(self, make: Sequence[Callable[[], Retriever]]) -> None:
-        self.parts = [part() for part in make]
+        self._searches = [search() for search in make]
 
     def reset(self) -> None:
         """Reset each."""
-        for part in self.parts:
-            part.reset()
+        for search in self._searches:
+            search.reset()
 
     def add(self, passages: Sequence[Passage], /) -> None:
         """Add to each."""
-        for part in self.parts:
-            part.add(passages)
+        for search in self._searches:
+            search.add(passages)
 
     def search(self, question: str, k: int, /) -> list[str]:
         """Return the passages with the highest sum."""
         summed: dict[str, float] = {}
-        for part in self.parts:
-            for rank, id_ in enumerate(part.search(question, max(k, 100)), 1):
+        for search in self._searches:
+            for rank, id_ in enumerate(search.search(question, max(k, 100)), 1):
                 summed[id_] = summed.get(id_, 0.0) + 1 / (60 + rank)
         return best(summed, k)
 
-    @property
-    def model_calls(self) -> int:
-        """Texts that models embedded."""
-        return sum(getattr(part, "model_calls", 0) for part in self.parts)
-
-    @property
-    def model_seconds(self) -> float:
-        """Seconds that caches of vectors hid."""
-        return sum(getattr(part, "model_seconds", 0.0) for part in self.parts)
+    def parts(self) -> Sequence[Any]:
+        """Return what calls a model."""
+        return self._searches
 
 
 class Recent(Static):
-    """The latest passages, whatever is asked: what a chat with no memory but its window has."""
+    """The latest passages, whatever the question: a chat with no memory but its window."""
 
     def __init__(self) -> None:
         self.reset()

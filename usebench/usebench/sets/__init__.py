@@ -1,1 +1,1 @@
-"""Sets: one plain layout to read, and a builder a source that writes it."""
+"""Sets: one layout, and a builder for each source."""

@@ -26,7 +26,7 @@ CARD = Card(
 
 
 def build(source: Path, out: Path) -> None:
-    """Build the set from a folder that holds a folder a chat."""
+    """Build the set from a folder of chats, a folder each."""
     corpus: list[dict[str, Any]] = []
     queries: list[dict[str, Any]] = []
     chats = sorted(source.glob("*/chat.json"), key=lambda path: path.parent.name.zfill(9))
@@ -42,8 +42,8 @@ def build(source: Path, out: Path) -> None:
                     "chat": chat,
                 }
             )
-        asked = read_json(path.parent / "probing_questions" / "probing_questions.json")
-        for kind, rows in asked.items():
+        questions = read_json(path.parent / "probing_questions" / "probing_questions.json")
+        for kind, rows in questions.items():
             for number, row in enumerate(rows):
                 ids = sorted(set(_numbers(row.get("source_chat_ids"))))
                 if ids:
@@ -69,7 +69,7 @@ def _messages(batches: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, An
 
 
 def _numbers(ids: Any) -> Iterator[int]:
-    """Read ids, which are a list, or an object of lists."""
+    """Yield ids from a list, or from an object of lists."""
     if isinstance(ids, dict):
         ids = [id_ for group in ids.values() for id_ in _numbers(group)]
     for id_ in ids or ():

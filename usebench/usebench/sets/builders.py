@@ -11,7 +11,7 @@ from usebench.sets.reading import Card
 
 __all__ = ["BUILDERS", "CARDS", "build"]
 
-#: From a clone or folder, and the folder to write.
+#: Functions of the clone or folder to read, and the folder to write.
 BUILDERS: dict[str, Callable[[Path, Path], None]] = {
     "beam": beam.build,
     "feedbackqa": feedbackqa.build,
@@ -29,7 +29,7 @@ CARDS: tuple[Card, ...] = tuple(
 
 
 def build(name: str, source: Path, out: Path) -> None:
-    """Build a set from what somebody has cloned.
+    """Build a set from a clone or folder.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _SPLITS = ("train", "valid", "test")
 
 
 def build(source: Path, out: Path) -> None:
-    """Build a set of all sites that lie in a clone."""
+    """Build a set of all sites in a clone."""
     root = _root(source)
     corpus: dict[str, dict[str, Any]] = {}
     queries: list[dict[str, Any]] = []
@@ -93,7 +93,7 @@ def _read_ratings(
 
 
 def _add(passage: dict[str, Any], site: str, corpus: dict[str, dict[str, Any]]) -> str:
-    """Add a passage unless it is there, and return its id."""
+    """Add a passage unless it exists; return its id."""
     id_ = f"{site}-{passage['passage_id']}"
     page = passage["reference"]
     title = " > ".join([page["page_title"] or "", *(page["section_headers"] or [])])

@@ -1,8 +1,8 @@
-"""A repository's history: each commit's message asks, what the commit touched answers.
+"""A repository's history: commit messages are questions, the touched code answers them.
 
-The corpus is the code at one commit: functions, classes and what is left of Python modules, and
-other text files whole. Commits before it are past: they teach, and are not scored, for the text
-already knows them. Later ones are asked, scored, and then taught, in order of their dates.
+The corpus is the code at one commit: functions, classes and the rest of Python modules, and other
+text files whole. Earlier commits are the past: they teach but are not scored, as the corpus
+contains their changes. Later commits are asked, scored and taught by date.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def build_git(repository: Path, out: Path, *, past: float = 0.7) -> None:
 
 
 def question_of(message: str) -> str:
-    r"""Return what a commit's message asks for: without trailers, numbers, names of files.
+    r"""Return a commit message as a question, without trailers, numbers and file names.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def question_of(message: str) -> str:
 
 
 def _log(repository: Path) -> Iterator[_Commit]:
-    """Read commits, oldest first, with the lines that each one left changed in a file."""
+    """Yield commits, oldest first, with the lines that each one changed in a file."""
     form = f"--format={_RECORD}%H{_FIELD}%at{_FIELD}%ae{_FIELD}%B{_FIELD}"
     flags = ("--no-merges", "--reverse", "--no-color", "--no-ext-diff", "--no-renames", "-U0", "-p")
     for record in _git(repository, "log", *flags, form).split(_RECORD)[1:]:
@@ -154,11 +154,11 @@ def _touched(commit: _Commit, blobs: _Blobs, corpus: dict[str, Any]) -> set[str]
 def _chunks(name: str, text: str) -> Iterator[tuple[str, str]]:
     if name.endswith(".py"):
         lines = text.splitlines()
-        taken: set[int] = set()
+        covered: set[int] = set()
         for place, start, end in _places(text):
-            taken.update(range(start, end + 1))
+            covered.update(range(start, end + 1))
             yield f"{name}::{place}", "\n".join(lines[start - 1 : end])
-        rest = "\n".join(line for n, line in enumerate(lines, 1) if n not in taken).strip()
+        rest = "\n".join(line for n, line in enumerate(lines, 1) if n not in covered).strip()
         if rest:
             yield f"{name}::module", rest
     elif Path(name).suffix in _TEXT and text.strip():
@@ -169,7 +169,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
     """List a module's functions and classes with their first and last lines."""
     try:
         body = ast.parse(text).body
-    except (SyntaxError, ValueError):  # code of another version of Python: then all is one piece
+    except (SyntaxError, ValueError):  # another version of Python: the module is one piece
         return []
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [
@@ -184,7 +184,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
 
 
 class _Blobs:
-    """Files at commits, read through one process."""
+    """Reads files at commits through one git process."""
 
     def __init__(self, repository: Path) -> None:
         self._process = subprocess.Popen(
@@ -194,7 +194,7 @@ class _Blobs:
         )
 
     def read(self, commit: str, name: str) -> str:
-        """Return a file's text; "" if it is not there, or is not text."""
+        """Return a file's text; "" if it is missing or binary."""
         pipe, answers = self._process.stdin, self._process.stdout
         if "\n" in name or not name or pipe is None or answers is None:
             return ""

@@ -48,10 +48,10 @@ def build(source: Path, out: Path) -> None:
 
 
 def _holding(fact: dict[str, Any], pieces: dict[str, list[tuple[str, str]]]) -> str:
-    """Return the passage that holds a fact, or where it begins if a cut divides it; "" if none."""
+    """Return the passage that holds a fact, or its beginning if a cut divides it; "" if none."""
     words = squeezed(fact["fact"])
-    own = pieces.get(fact["title"], [])
-    for id_, text in own:
+    article = pieces.get(fact["title"], [])
+    for id_, text in article:
         if words in text:
             return id_
-    return next((id_ for id_, text in own if words[:40] in text), "")
+    return next((id_ for id_, text in article if words[:40] in text), "")

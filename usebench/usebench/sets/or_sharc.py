@@ -23,7 +23,7 @@ CARD = Card(
 
 
 def build(source: Path, out: Path) -> None:
-    """Build the set from a clone, or its folder ``data``; all splits that are there."""
+    """Build the set from all splits in a clone, or in its folder ``data``."""
     folder = source / "data" if (source / "data").is_dir() else source
     rules = read_json(folder / "id2snippet.json")
     corpus = [{"id": f"rule-{id_}", "text": text} for id_, text in rules.items()]
@@ -34,10 +34,10 @@ def build(source: Path, out: Path) -> None:
             continue
         seen: set[tuple[str, str]] = set()
         for row in read_lines(path):
-            asked = (row["question"], row["scenario"])
-            if asked in seen:  # later turns of the same dialogue
+            question = (row["question"], row["scenario"])
+            if question in seen:  # later turns of the same dialogue
                 continue
-            seen.add(asked)
+            seen.add(question)
             queries.append(
                 {
                     "id": f"{split}-{row['utterance_id']}",

@@ -1,4 +1,4 @@
-"""The plain layout: a folder that every builder writes and every set is read from.
+"""The layout of sets: builders write this folder, and :func:`read_set` reads it.
 
 ::
 
@@ -9,21 +9,20 @@
     variants.jsonl  {"id", "question", KIND: wording, ..., "KIND_supporting_ids"?} (optional file)
     set.json        {"order": "shuffled" | "when" | "split"}                       (optional file)
 
-``chat`` parts a set into memories. ``when`` is seconds since 1970. ``cited`` is what was cited,
-shown or not, where a set knows it; else the relevant passages among those shown are.
+``chat`` divides a set into memories. ``when`` is in seconds since 1970. ``cited`` holds recorded
+citations, shown or not; by default, the relevant passages among those shown are cited.
 
 The stream is, by ``order``:
 
 - ``shuffled``: all questions in an order that the seed fixes;
-- ``when``: by date; what is past teaches and is not scored, for the corpus may know it;
+- ``when``: by date; the past is not scored, as the corpus may already reflect it;
 - ``split``: the past, shuffled, then the test, shuffled;
 - ``mixed``: all questions shuffled; the first three quarters are the past, the rest the test;
-- ``rated``: what people said of passages (``feedback.jsonl``, without the test's), then the test;
-- ``reworded``: the questions that have other wordings (``variants.jsonl``, or questions of one
-  ``group``) are the past, the wordings the test, told apart by their kind.
+- ``rated``: people's ratings of passages (``feedback.jsonl``, without the test's), then the test;
+- ``reworded``: questions that have other wordings (``variants.jsonl``, or a common ``group``) are
+  the past, their wordings the test, in one part for each kind of wording.
 
-Read with ``frozen``, the past teaches and is not scored, and the test is scored and teaches
-nothing; ``reworded`` is always read so.
+With ``frozen``, only the past teaches, and only the test is scored; ``reworded`` always is.
 """
 
 from __future__ import annotations
@@ -38,19 +37,20 @@ from typing import Any
 
 from usebench.errors import SetError
 from usebench.records import Event, Feedback, Passage, UseSet
+from usebench.sets.reading import read_lines
 
 __all__ = ["ORDERS", "RATINGS", "read_set", "write_set"]
 
 ORDERS = ("shuffled", "when", "split", "mixed", "rated", "reworded")
-#: Passages that an error names.
+#: Passages named in an error.
 _NAMED = 5
-#: What FeedbackQA's labels are worth.
+#: Values of FeedbackQA's labels.
 RATINGS = {"Excellent": 1.0, "Acceptable": 2 / 3, "Could be Improved": 1 / 3, "Bad": 0.0}
 _CITES, _REJECTS = 2 / 3 - 1e-9, 1 / 3 - 1e-9
 _PAST = ("past", "log", "train", "valid")
-#: How much of a mixed stream is past.
+#: The share of a mixed stream that is past.
 _MIXED = 0.75
-#: Who asks, where a set names nobody: this many people in turn.
+#: If a set names no actors, this many take turns.
 _ACTORS = 10
 
 
@@ -68,24 +68,23 @@ def read_set(
     ----------
     folder : str or Path
     order : str, optional
-        Of :data:`ORDERS`; left out, what ``set.json`` says, else what the questions allow.
+        Of :data:`ORDERS`; by default that of ``set.json``, else one that the questions allow.
     frozen : bool
-        Whether the past alone teaches, and the test alone is scored.
+        Whether only the past teaches, and only the test is scored.
     at_most : int, optional
-        Draw at most so many events, which keep their order.
+        Sample at most so many events; they keep their order.
     seed : int
-        Of shuffling and drawing.
+        Of shuffling and sampling.
 
     Raises
     ------
     SetError
-        Naming the file, the line and what was expected there.
+        If a file is missing or invalid.
     """
     folder = Path(folder)
     passages, blank = _passages(folder)
     rows = list(_rows(folder / "queries.jsonl"))
-    settings = _settings(folder)
-    order = order or settings.get("order") or _fitting(rows)
+    order = order or _saved_order(folder) or _default_order(rows)
     if order not in ORDERS:
         raise SetError(f"{folder}: the order is one of {', '.join(ORDERS)}; got {order!r}")
     known = {passage.id for passage in passages}
@@ -110,7 +109,7 @@ def read_set(
         )
         for number, event in enumerate(events)
     ]
-    if len({passage.memory for passage in passages}) == 1:  # its own order leaks answers
+    if len({passage.memory for passage in passages}) == 1:  # the order of the file leaks answers
         random.Random(seed).shuffle(passages)
     return UseSet(folder.name, tuple(passages), tuple(events), order)
 
@@ -166,7 +165,7 @@ def _frozen(event: Event, split: str) -> Event:
 
 
 def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
-    """Place questions that have other wordings before those wordings."""
+    """Return questions that have other wordings, then those wordings."""
     by_id = {event.id: event for event, _ in pairs}
     past: list[Event] = []
     test: list[Event] = []
@@ -180,16 +179,16 @@ def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
             test += [replace(other, part="reworded") for other in others]
     variants = folder / "variants.jsonl"
     for row in _rows(variants) if variants.exists() else ():
-        asked = by_id.get(str(row["id"]))
-        if asked is None:
+        original = by_id.get(str(row["id"]))
+        if original is None:
             continue
-        past.append(asked)
+        past.append(original)
         test += [
             replace(
-                asked,
-                id=f"{asked.id} {kind}",
+                original,
+                id=f"{original.id} {kind}",
                 question=row[kind],
-                relevant=dict.fromkeys(row.get(f"{kind}_supporting_ids", asked.relevant), 1),
+                relevant=dict.fromkeys(row.get(f"{kind}_supporting_ids", original.relevant), 1),
                 recorded=None,
                 part=kind,
             )
@@ -206,14 +205,14 @@ def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
 
 
 def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:
-    """Turn ratings of passages into one event a question: cited above, rejected below."""
+    """Turn ratings into one event a question: high ratings cite, low ratings reject."""
     by_question: dict[str, dict[str, float]] = {}
     rows = [row for row in _rows(folder / "feedback.jsonl") if row.get("split") != "test"]
-    lost = [row["chunk"] for row in rows if row["chunk"] not in known]
-    if lost:
+    unknown = [row["chunk"] for row in rows if row["chunk"] not in known]
+    if unknown:
         warnings.warn(
-            f"{folder / 'feedback.jsonl'}: {len(lost)} of {len(rows)} rows teach nothing: their "
-            f"chunk is not in corpus.jsonl, such as {lost[0]!r}",
+            f"{folder / 'feedback.jsonl'}: {len(unknown)} of {len(rows)} rows teach nothing: their "
+            f"chunk is not in corpus.jsonl, such as {unknown[0]!r}",
             stacklevel=2,
         )
     for row in rows:
@@ -223,20 +222,20 @@ def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:
         by_question.setdefault(row["question"], {})[row["chunk"]] = sum(values) / len(values)
     events = []
     for number, (question, ratings) in enumerate(sorted(by_question.items())):
-        said = Feedback(
+        recorded = Feedback(
             question=question,
             shown=tuple(ratings),
             cited=tuple(id_ for id_, value in ratings.items() if value >= _CITES),
             rejected=tuple(id_ for id_, value in ratings.items() if value < _REJECTS),
             ratings=ratings,
         )
-        events.append(Event(f"rated-{number}", question, {}, 0.0, scored=False, recorded=said))
+        events.append(Event(f"rated-{number}", question, {}, 0.0, scored=False, recorded=recorded))
     rng.shuffle(events)
     return events
 
 
 def _check_named(row: Mapping[str, Any], known: set[str], file: Path) -> None:
-    """Raise SetError for passages that a question names and the corpus lacks: no system can win."""
+    """Raise SetError if the corpus lacks passages that a question names."""
     fields = [name for name in row if name.endswith("supporting_ids")]
     named = {str(id_) for name in (*fields, "grades", "cited") for id_ in row.get(name) or ()}
     unknown = sorted(named - known)
@@ -249,7 +248,7 @@ def _check_named(row: Mapping[str, Any], known: set[str], file: Path) -> None:
 
 
 def _passages(folder: Path) -> tuple[list[Passage], set[str]]:
-    """Return the passages, and the ids of those that have no word."""
+    """Return the passages, and the ids of blank ones."""
     passages: dict[str, Passage] = {}
     blank: set[str] = set()
     for row in _rows(folder / "corpus.jsonl"):
@@ -278,16 +277,16 @@ def _event(row: Mapping[str, Any], known: set[str]) -> Event:
         when=float(row.get("when") or 0.0),
         actor=str(row["actor"]) if row.get("actor") else None,
         memory=str(row.get("chat") or ""),
-        taught="chat" not in row,  # nobody knows what would have been cited in a chat
+        taught="chat" not in row,  # chats have no known citations
     )
     cited = tuple(str(id_) for id_ in row.get("cited") or () if str(id_) in known)
     if not cited:
         return event
-    said = Feedback(event.question, (), cited, actor=event.actor, when=event.when)
-    return replace(event, recorded=said)
+    recorded = Feedback(event.question, (), cited, actor=event.actor, when=event.when)
+    return replace(event, recorded=recorded)
 
 
-def _fitting(rows: Sequence[Mapping[str, Any]]) -> str:
+def _default_order(rows: Sequence[Mapping[str, Any]]) -> str:
     if any(row.get("split") == "log" for row in rows):
         return "split"
     if rows and all("when" in row for row in rows):
@@ -295,40 +294,25 @@ def _fitting(rows: Sequence[Mapping[str, Any]]) -> str:
     return "shuffled"
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _saved_order(folder: Path) -> str | None:
     path = folder / "set.json"
     if not path.exists():
-        return {}
-    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return settings
+        return None
+    order: str | None = json.loads(path.read_text(encoding="utf-8")).get("order")
+    return order
+
+
+_REQUIRED = {
+    "corpus": ("id",),
+    "queries": ("id", "question"),
+    "feedback": ("chunk",),
+    "variants": ("id",),
+}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        raise SetError(
-            f"{path}: expected this file; a set is a folder with corpus.jsonl and queries.jsonl,"
-            " as `usebench build` writes it"
-        )
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise SetError(f"{path}:{number}: expected JSON, got {line[:60]!r}") from error
-            if not isinstance(row, dict):
-                raise SetError(f"{path}:{number}: expected an object, got {line[:60]!r}")
-            needed = {
-                "corpus": ("id",),
-                "queries": ("id", "question"),
-                "feedback": ("chunk",),
-                "variants": ("id",),
-            }
-            for name in needed.get(path.stem, ()):
-                if name not in row:
-                    raise SetError(f"{path}:{number}: expected a field {name!r}, got {line[:60]!r}")
-            yield row
+    hint = "a set is a folder with corpus.jsonl and queries.jsonl, as `usebench build` writes it"
+    return read_lines(path, fields=_REQUIRED[path.stem], hint=hint)
 
 
 def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -1,10 +1,10 @@
-"""What builders share: reading files of a clone, cutting texts, and cards."""
+"""Reading JSON files, cutting texts, and cards of sets."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a set can show and what it cannot.
+    """A card: what a set can show and what it cannot.
 
     Parameters
     ----------
     name, source, licence : str
     feedback : str
-        Whose it is.
+        Where it comes from.
     shows, hides : str
     """
 
@@ -60,26 +60,47 @@ def read_json(path: Path) -> Any:
         raise SetError(f"{path}: expected JSON; {error}") from error
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a file with an object of JSON a line.
+def read_lines(
+    path: Path,
+    *,
+    fields: Iterable[str] = (),
+    hint: str = "name the folder of the clone that holds it",
+) -> Iterator[dict[str, Any]]:
+    """Read a file with a JSON object a line.
+
+    Parameters
+    ----------
+    path : Path
+    fields : iterable of str
+        Required in each object.
+    hint : str
+        Ends the message if the file is missing.
 
     Raises
     ------
     SetError
-        If it is missing or a line is broken.
+        If the file is missing, or a line is invalid.
     """
     if not path.is_file():
-        raise SetError(f"{path}: expected this file; name the folder of the clone that holds it")
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip():
+        raise SetError(f"{path}: expected this file; {hint}")
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
-                yield json.loads(line)
+                row = json.loads(line)
             except ValueError as error:
-                raise SetError(f"{path}:{number}: expected JSON; {error}") from error
+                raise SetError(f"{path}:{number}: expected JSON, got {line[:60]!r}") from error
+            if not isinstance(row, dict):
+                raise SetError(f"{path}:{number}: expected an object, got {line[:60]!r}")
+            for name in fields:
+                if name not in row:
+                    raise SetError(f"{path}:{number}: expected a field {name!r}, got {line[:60]!r}")
+            yield row
 
 
 def cut(text: str, characters: int = 1000) -> list[str]:
-    """Cut a text at the ends of paragraphs or sentences into pieces of about so many characters.
+    """Cut a text into pieces of about so many characters, at the ends of paragraphs or sentences.
 
     Examples
     --------
@@ -95,5 +116,5 @@ def cut(text: str, characters: int = 1000) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """Return a text without white space, to compare passages that were wrapped differently."""
+    """Remove white space, to compare passages that were wrapped differently."""
     return _SPACES.sub("", text)

@@ -26,7 +26,7 @@ CARD = Card(
 )
 
 _CHARACTERS = 20_000
-#: Titles are compared so far, as the repository's own tools do: names of files are cut there.
+#: Titles are compared up to this length, at which the repository cuts file names.
 _PREFIX = 200
 
 
