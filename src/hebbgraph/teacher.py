@@ -1,4 +1,7 @@
-"""Writes the feedback log: reinforce, forget, export, import, prune."""
+"""Writes the feedback log: reinforce, forget, export, import, prune.
+
+The verbs and their parameters are documented where users meet them, at :class:`HebbianIndex`.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,8 @@ from hebbgraph.arguments import check_ids
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
-from hebbgraph.learning.forgotten import Forgotten, unknown_in
-from hebbgraph.learning.judgements import said_of
-from hebbgraph.learning.preview import preview
+from hebbgraph.learning.forgetting import Forgotten, preview, unknown_in
+from hebbgraph.learning.judgements import judgements_of
 from hebbgraph.learning.survey import lessons_of, survey
 from hebbgraph.learning.weighing import MIN_WEIGHT
 from hebbgraph.limits import MAX_ID
@@ -81,7 +83,7 @@ class Teacher:
         recall = self._known(recall)
         feedback = feedback_of(
             recall,
-            said_of(cited, rejected, rating, reason, outdated),
+            judgements_of(cited, rejected, rating, reason, outdated),
             shown,
             actor,
             trusted=trusted,
@@ -95,14 +97,14 @@ class Teacher:
         digest = feedback_digest(feedback)
         if recall.generation != self._namespace.truth.state().commit.generation:
             feedback = self._without_gone_phrases(feedback)
-        [(kept, _)] = self._log.append([(feedback, digest)])
+        [(stored, _)] = self._log.append([(feedback, digest)])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
-        return kept
+        return stored
 
     def _known(self, recall: Recall) -> Recall:
-        """Return a recall that this process returned as it is, else what is kept of it."""
+        """Return a recall that this process issued, or what is kept of another one."""
         if recall.namespace != self._namespace.name or self._namespace.recalls.is_issued(recall):
-            return recall  # or it is refused by its namespace
+            return recall  # of another namespace, it is refused later
         kept = self._namespace.recalls.get(recall.id)
         if kept is None:
             raise FeedbackError(
@@ -119,7 +121,7 @@ class Teacher:
         return {id_: hashes[row] for id_, row in rows.items() if row in hashes}
 
     def _vector(self, recall: Recall) -> tuple[NDArray[np.float32] | None, str | None]:
-        """Return the vector of a recall's question for memory, and what made it."""
+        """Return the vector of a recall's question for memory, and the name of its model."""
         if recall.vector is None:
             return None, None
         vector = np.asarray(recall.vector, np.float32)
@@ -141,7 +143,7 @@ class Teacher:
             self._log.expire_queries(now - self._settings.query_retention_days * _DAY)
 
     def erase_gone_phrases(self) -> None:
-        """Erase phrases that no chunk has any more, such as a deleted title, from the log."""
+        """Erase phrases that no chunk has any more from the log, such as a deleted title."""
         self._log.anonymize(self._gone(self._log.phrases()))
         self._answers.drop_phrases(self._gone)
 
@@ -154,11 +156,11 @@ class Teacher:
         with self._derived.held():
             table = self._derived.graph.phrases
             in_use, numbers = table.in_use, {phrase: table.number(phrase) for phrase in phrases}
-            said = {one.into for one in self._derived.corrections}
+            corrected = {correction.into for correction in self._derived.corrections}
         return {
             phrase
             for phrase, number in numbers.items()
-            if phrase not in said and (number is None or not in_use[number])
+            if phrase not in corrected and (number is None or not in_use[number])
         }
 
     # -- what links answers to lessons ------------------------------------------------
@@ -176,8 +178,10 @@ class Teacher:
         return self._answers.put(
             record.model_copy(
                 update={
-                    # Taken at their word when they are read again, so nothing forged is kept.
-                    "recalls": tuple(self._lasting(self._known(one)) for one in record.recalls),
+                    # They are trusted when read again, so forged ones must not be kept.
+                    "recalls": tuple(
+                        self._lasting(self._known(recall)) for recall in record.recalls
+                    ),
                     "embedder": None if embedding is None else embedding.name,
                     "created_at": record.created_at or time.time(),
                 }
@@ -186,13 +190,12 @@ class Teacher:
 
     def find_answer(self, name: str) -> AnswerRecord | None:
         """See :meth:`hebbgraph.HebbianIndex.find_answer`."""
-        found = self._answers.find(name)
-        embedding = self._derived.embedding
-        if found is None or (embedding is not None and found.embedder == embedding.name):
-            return found
+        answer, embedding = self._answers.find(name), self._derived.embedding
+        if answer is None or (embedding is not None and answer.embedder == embedding.name):
+            return answer
         issue = self._namespace.recalls.issue
-        plain = (issue(one.model_copy(update={"vector": None})) for one in found.recalls)
-        return found.model_copy(update={"recalls": tuple(plain)})
+        recalls = (issue(recall.model_copy(update={"vector": None})) for recall in answer.recalls)
+        return answer.model_copy(update={"recalls": tuple(recalls)})
 
     def find_feedback(self, ids: Sequence[str]) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
@@ -207,38 +210,30 @@ class Teacher:
         until: Moment | None,
     ) -> list[LessonRecord]:
         """See :meth:`hebbgraph.HebbianIndex.lessons`."""
-        _check_whose(actor, unnamed)
-        selection = Selection(
-            actor=actor,
-            unnamed=unnamed,
-            recall=recall,
-            since=None if since is None else _seconds("since", since),
-            until=None if until is None else _seconds("until", until),
-        )
-        found = self._log.select(selection)
+        log = self._log.select(_selection(None, actor, unnamed, recall, since, until))
         with self._namespace.held():
-            return lessons_of(self._namespace.learned, self._derived.graph, found)
+            return lessons_of(self._namespace.learned, self._derived.graph, log)
 
     def _lasting(self, recall: Recall) -> Recall:
         """Keep what learning reads; the question only if it may be kept."""
-        kept: dict[str, Any] = {"terms": hashed_terms(recall, self._terms), "notes": ()}
+        changes: dict[str, Any] = {"terms": hashed_terms(recall, self._terms), "notes": ()}
         if not self._settings.store_queries:
-            kept |= {"query": "", "history": ()}
-        return recall.model_copy(update=kept)
+            changes |= {"query": "", "history": ()}
+        return recall.model_copy(update=changes)
 
     # -- taking back ----------------------------------------------------------------
 
     def forget(self, selection: Selection, chunk: str | None) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.forget`; return the records removed or changed."""
-        taken = (
-            self._log.remove(selection)
-            if chunk is None
-            else self._log.remove_chunk(chunk, selection)
-        )
-        self._forgotten.keep(taken)
-        removed = [one.feedback for one in taken]
+        if chunk is None:
+            rows = self._log.remove(selection)
+        else:
+            rows = self._log.remove_chunk(chunk, selection)
+        self._forgotten.keep(rows)
+        removed = [row.feedback for row in rows]
+        ids = [feedback.id for feedback in removed]
         self._answers.forget(
-            named=[one.id for one in removed],
+            named=ids,
             actor=selection.actor,
             unnamed=selection.unnamed,
             chunk=chunk,
@@ -246,7 +241,7 @@ class Teacher:
             until=selection.until,
             everything=chunk is None and selection == Selection(),
         )
-        for unknown in unknown_in(self._log, selection, chunk, {one.id for one in removed}):
+        for unknown in unknown_in(self._log, selection, chunk, set(ids)):
             logger.warning("forget: %s", unknown)  # no error: forgotten twice is forgotten
         return removed
 
@@ -256,11 +251,13 @@ class Teacher:
 
     def undo_forget(self, forgetting: str) -> int:
         """See :meth:`hebbgraph.HebbianIndex.undo_forget`."""
-        back = []
-        for one in self._forgotten.removed_by(forgetting):
-            kept = one.feedback if one.feedback.origin else self._without_gone_phrases(one.feedback)
-            back.append(one if kept is one.feedback else one.rewritten(kept))
-        restored = self._log.restore(back)
+        rows = []
+        for row in self._forgotten.removed_by(forgetting):
+            feedback = row.feedback
+            if not feedback.origin:
+                feedback = self._without_gone_phrases(feedback)
+            rows.append(row if feedback is row.feedback else row.rewritten(feedback))
+        restored = self._log.restore(rows)
         self._forgotten.drop(forgetting)
         self.expire_queries()
         return restored
@@ -272,12 +269,12 @@ class Teacher:
     def preview(self, selection: Selection, chunk: str | None) -> ForgetPreview:
         """Return what :meth:`forget` would do, and do nothing."""
         touched = self._log.select(selection)
-        rest: dict[str, Feedback | None] = dict.fromkeys(one.id for one in touched)
+        rest: dict[str, Feedback | None] = dict.fromkeys(feedback.id for feedback in touched)
         if chunk is not None:
-            touched = [one for one in touched if names_chunk(one, chunk)]
-            rest = {one.id: without_chunk(one, chunk) for one in touched}
+            touched = [feedback for feedback in touched if names_chunk(feedback, chunk)]
+            rest = {feedback.id: without_chunk(feedback, chunk) for feedback in touched}
         with self._namespace.held():
-            pass  # so that what was learned is up to date
+            pass  # this brings what was learned up to date
         return preview(self._namespace.learned, touched, rest)
 
     # -- out and in -----------------------------------------------------------------
@@ -384,31 +381,31 @@ def selected(
     everything: bool,
 ) -> Selection:
     """Return which feedback the arguments of :meth:`hebbgraph.HebbianIndex.forget` name."""
-    _check_whose(actor, unnamed)
     if not isinstance(everything, bool):
         raise ParameterError(f"everything is True or False, got {everything!r:.80}")
-    given = [feedback, actor, unnamed or None, chunk, since, until]
-    if everything:
-        if any(one is not None for one in given):
-            raise ParameterError("everything=True cannot be combined with other criteria")
-        return Selection()
-    if all(one is None for one in given):
+    selection = _selection(feedback, actor, unnamed, None, since, until)
+    nothing = chunk is None and selection == Selection()
+    if everything and not nothing:
+        raise ParameterError("everything=True cannot be combined with other criteria")
+    if nothing and not everything:
         raise ParameterError(
             "forget takes a feedback, an actor, unnamed=True, a chunk, since or until; or "
             "everything=True"
         )
     if chunk is not None:
         check_ids([chunk], "a chunk id")
-    return Selection(
-        ids=None if feedback is None else _feedback_ids(feedback),
-        actor=actor,
-        unnamed=unnamed,
-        since=None if since is None else _seconds("since", since),
-        until=None if until is None else _seconds("until", until),
-    )
+    return selection
 
 
-def _check_whose(actor: str | None, unnamed: bool) -> None:
+def _selection(
+    feedback: Feedback | str | Iterable[Feedback | str] | None,
+    actor: str | None,
+    unnamed: bool,
+    recall: str | None,
+    since: Moment | None,
+    until: Moment | None,
+) -> Selection:
+    """Check criteria, and bring them into one form."""
     if not isinstance(unnamed, bool):
         raise ParameterError(f"unnamed is True or False, got {unnamed!r:.80}")
     if unnamed and actor is not None:
@@ -418,13 +415,21 @@ def _check_whose(actor: str | None, unnamed: bool) -> None:
         )
     if actor is not None:
         check_ids([actor], "an actor")
+    return Selection(
+        ids=None if feedback is None else _feedback_ids(feedback),
+        actor=actor,
+        unnamed=unnamed,
+        recall=recall,
+        since=None if since is None else _seconds("since", since),
+        until=None if until is None else _seconds("until", until),
+    )
 
 
 def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:
     if not isinstance(feedback, Feedback | str | Iterable):
         raise ParameterError(f"forget takes Feedback records or their ids, got {feedback!r}")
-    several = [feedback] if isinstance(feedback, Feedback | str) else list(feedback)
-    ids = [one.id if isinstance(one, Feedback) else one for one in several]
+    several = [feedback] if isinstance(feedback, Feedback | str) else feedback
+    ids = [each.id if isinstance(each, Feedback) else each for each in several]
     if not all(isinstance(id_, str) for id_ in ids):
         raise ParameterError("forget takes Feedback records or their ids")
     return ids
@@ -434,6 +439,6 @@ def _seconds(name: str, moment: Moment) -> float:
     if isinstance(moment, datetime):
         return moment.timestamp()
     is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
-    if is_number and not math.isnan(moment):  # which PostgreSQL has after every moment
+    if is_number and not math.isnan(moment):  # PostgreSQL sorts NaN after every moment
         return float(moment)
     raise ParameterError(f"{name} is a datetime or seconds since the epoch, got {moment!r}")

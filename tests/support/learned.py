@@ -10,7 +10,7 @@ __all__ = ["dump"]
 def dump(memory: Memory) -> dict[tuple[int, str, str | None], float]:
     """Return what was taught of each chunk for each question, by each actor."""
     lessons, amounts = memory.lessons, memory.amounts()
-    actors = list(memory.voices)
+    actors = list(memory.actors)
     found: dict[tuple[int, str, str | None], float] = {}
     for lesson, node, credit in zip(
         lessons.link_lesson.tolist(),
@@ -18,6 +18,6 @@ def dump(memory: Memory) -> dict[tuple[int, str, str | None], float]:
         lessons.link_credit.tolist(),
         strict=True,
     ):
-        link = int(lessons.question[lesson]), lessons.names[node], actors[lessons.voice[lesson]]
+        link = int(lessons.question[lesson]), lessons.nodes[node], actors[lessons.actor[lesson]]
         found[link] = found.get(link, 0.0) + float(amounts[lesson]) * credit
     return found

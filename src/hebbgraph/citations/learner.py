@@ -25,7 +25,7 @@ from hebbgraph.citations.known_answers import KnownAnswers, read_kept
 from hebbgraph.citations.outcomes import Journal, Outcome, Reason
 from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
-from hebbgraph.learning.judgements import said_of
+from hebbgraph.learning.judgements import judgements_of
 from hebbgraph.records import Feedback
 
 __all__ = ["Learner"]
@@ -314,7 +314,7 @@ class Learner:
         if outdated is not None:
             if good:
                 raise ParameterError("outdated= says what was wrong in an answer: give good=False")
-            outdated = said_of((), None, None, None, outdated).outdated
+            outdated = judgements_of((), None, None, None, outdated).outdated
             cited = [*(cited or ()), *outdated]
         self.flush()
         self.known.add_index(index)

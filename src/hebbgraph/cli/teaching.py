@@ -23,7 +23,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.learning.forgotten import near_actors
+from hebbgraph.learning.forgetting import near_actors
 from hebbgraph.records import Feedback, ForgetPreview, Recall
 
 app = typer.Typer()

@@ -1,24 +1,22 @@
 r"""How far memory is trusted, measured by exams.
 
 Every lesson is an exam: take what it taught out of memory, ask its question again, and see where
-each kind of evidence puts the chunk that it cited. From all exams follow a few numbers, for this
-index alone. A conditional logit model [1]_ says how likely each of the candidates is the cited one:
+each kind of evidence puts the chunk that it cited. A conditional logit model [1]_ says how likely
+each candidate is the cited one:
 
 .. math:: P(c) \propto \exp\bigl(\beta\, s(c) + \textstyle\sum_i b_i\, m_i(c) - b_t\, t(c)\bigr)
 
-with :math:`s` the score without learning, :math:`m_i` what memory brings, and :math:`t` whether a
-chunk was taught. The most probable
-:math:`b_i \ge 0` under a Gaussian prior are taken, so few exams move little; a score changes by
-:math:`b_i / \beta` times :math:`m_i`. Both :math:`m_i` and :math:`t` count as far as
-search is sure, and :math:`t` as far as the question is like any that was taught
-(:func:`hebbgraph.formulas.association.as_far_as_sure`).
+with :math:`s` the score without learning, :math:`m_i` what memory brings, and :math:`t` how far the
+chunk was taught. The most probable :math:`b_i \ge 0` under a Gaussian prior are taken, so a few
+exams move little. Memory then adds :math:`m_i` times the gain :math:`b_i / \beta`.
+:func:`hebbgraph.formulas.association.scale_by_confidence` scales :math:`m_i` and :math:`t`.
 
-The last number is set otherwise. Whoever asks for something that was never taught must not lose
-because everything else was. So each exam is held once more with all that was ever taught of its
-cited chunk taken out, and the handicap of taught chunks is the least one with which these exams
-lose nothing. Where the first kind of exam loses by it, memory counts for less. How often needs are
-new (Good and Turing's question [2]_) is in that kind already: a chunk that only one lesson cited
-was never taught, once that lesson is taken out.
+The handicap of taught chunks is set otherwise, so that questions about untaught chunks do not lose
+because everything else was taught. Each exam is held again with all that was ever taught of its
+cited chunk taken out, and the handicap is the least one with which these exams lose nothing. If the
+first kind of exam loses by it, all gains shrink. How often needs are new (Good and Turing's
+question [2]_) is part of the first kind: once its lesson is taken out, a chunk that only one lesson
+cited was never taught.
 
 References
 ----------
@@ -39,19 +37,19 @@ from hebbgraph.arrays import BoolArray, FloatArray
 
 __all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
 
-#: What memory brings: for words and vectors, how alike, and that times the root of how often;
-#: and what was cited when, or together with, what search puts first.
+#: What memory brings: likeness of words and of vectors, each alone and times repetition; and
+#: pairs: what was cited when, or together with, what search puts first.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "pairs")
+#: Mean and precision of the prior on β, the b_i and b_t; little is known of the handicap.
 _PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 1.0, 0.0])
-#: How firm the prior is: of the handicap nothing is known beforehand.
 _PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
 #: With fewer exams than this, the prior stands.
 _FEWEST = 12
-#: No number exceeds these, as shares of the score's.
+#: Bounds of a gain and of the handicap; the handicap is searched in steps.
 _MOST, _MOST_HANDICAP, _STEP = 2.0, 0.6, 0.025
-#: Where no handicap is enough, or exams lose by it, gains shrink by this, and vanish below that.
-_LESS, _LEAST_GAIN = 0.8, 0.02
-#: What exams may lose in nDCG@10, of taught needs and of untaught ones.
+#: Where no handicap is enough, gains shrink by this factor; below the least gain they vanish.
+_SHRINK, _LEAST_GAIN = 0.8, 0.02
+#: What exams may lose in nDCG@10 by learning.
 _TOLERATED = 0.002
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 _IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
@@ -75,22 +73,22 @@ class Trust:
 
 
 class Exams(NamedTuple):
-    """Exams as arrays: for each, the candidates and what speaks for them.
+    """Exams as arrays, padded to the same number of candidates.
 
-    ``features`` holds, for each candidate, its score without learning, then what memory brings
-    of each of :data:`KINDS`, then minus how far it was taught; ``unseen`` the same with the cited
-    chunks untaught.
+    ``features`` holds, for each candidate, its score without learning, what memory brings of each
+    of :data:`KINDS`, and minus how far it was taught. ``untaught`` is the same as if nothing had
+    been taught of the cited chunks.
     """
 
     features: FloatArray
-    unseen: FloatArray
+    untaught: FloatArray
     cited: BoolArray
     present: BoolArray
     weight: FloatArray
 
 
 def fit_trust(exams: Exams) -> Trust:
-    """Return the numbers that follow from exams; the prior's without enough of them."""
+    """Return the gains and the handicap that exams lead to; the prior's if they are too few."""
     n = len(exams.weight)
     if n < _FEWEST:
         return Trust(exams=n)
@@ -100,7 +98,7 @@ def fit_trust(exams: Exams) -> Trust:
         handicap = _least_handicap(exams, gains)
         if handicap is not None:
             return Trust(tuple(gains.round(4).tolist()), handicap, n)
-        gains *= _LESS
+        gains *= _SHRINK
     return Trust((0.0,) * len(KINDS), 0.0, n)
 
 
@@ -112,9 +110,9 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
 
     def probabilities(at: FloatArray) -> FloatArray:
         logit = np.where(present, features @ at, -np.inf)
-        chance = np.exp(logit - logit.max(1, keepdims=True))
-        found: FloatArray = chance / chance.sum(1, keepdims=True)
-        return found
+        odds = np.exp(logit - logit.max(1, keepdims=True))
+        chance: FloatArray = odds / odds.sum(1, keepdims=True)
+        return chance
 
     def loss(at: FloatArray, chance: FloatArray) -> float:
         surprise = -(weight * share * np.log(np.maximum(chance, 1e-12))).sum()
@@ -149,21 +147,20 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
 
 
 def _least_handicap(exams: Exams, gains: FloatArray) -> float | None:
-    """Return the least handicap with which those who ask for what was never taught lose nothing.
+    """Return the least handicap with which exams on untaught chunks lose nothing.
 
-    None if none is enough, or those who ask for what was taught lose by it: then memory counts for
-    less.
+    None if none is enough, or exams on taught chunks lose by it.
     """
     for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
         trust = np.concatenate((gains, [handicap]))
-        if _gained(exams, exams.unseen, trust) >= -_TOLERATED:
+        if _gained(exams, exams.untaught, trust) >= -_TOLERATED:
             gained = _gained(exams, exams.features, trust)
             return round(float(handicap), 4) if gained >= -_TOLERATED else None
     return None
 
 
 def _gained(exams: Exams, features: FloatArray, trust: FloatArray) -> float:
-    """Return what memory adds to nDCG@10 of the exams, so trusted."""
+    """Return how much gains and handicap add to the mean nDCG@10 of exams."""
     plain = features[..., 0]
     before, after = (
         ndcg(scores, exams.cited, exams.present)
@@ -179,6 +176,6 @@ def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np
     array([0.63])
     """
     order = np.argsort(np.where(present, -scores, np.inf), axis=1, kind="stable")[:, :10]
-    gained = np.take_along_axis(cited, order, 1) @ _DISCOUNT[: order.shape[1]]
-    found: NDArray[np.float64] = gained / _IDEAL[np.clip(cited.sum(1), 1, 10)]
-    return found
+    gain = np.take_along_axis(cited, order, 1) @ _DISCOUNT[: order.shape[1]]
+    share: NDArray[np.float64] = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
+    return share

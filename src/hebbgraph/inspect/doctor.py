@@ -21,8 +21,8 @@ from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspect.truth_problems import truth_problems
 from hebbgraph.labels import counted
+from hebbgraph.learning.forgetting import links
 from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.preview import links
 from hebbgraph.learning.survey import disbelieved, present, proposed, rejected
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part

@@ -179,7 +179,7 @@ def _from_memory(replay: Replay) -> Iterator[_Flow]:
     memory, plain = replay.request.question.learned, replay.learned.unlearned
     if memory is None or plain is None:
         return
-    nodes, added = memory.brought(plain)
+    nodes, added = memory.contributions(plain)
     slots = memory.slots.of_node[nodes].tolist()
     reached = set(replay.learned.chunks.tolist())
     for slot, mass in zip(slots, added.sum(1).tolist(), strict=True):

@@ -17,7 +17,7 @@ from hebbgraph.inspect.lesson_report import lesson_report
 from hebbgraph.inspect.room import Room
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
-from hebbgraph.learning.survey import deeds_of
+from hebbgraph.learning.survey import learned_kinds
 from hebbgraph.recall.search import VectorSlots
 from hebbgraph.records import Colony, LearnedParameter, Recall
 from hebbgraph.records.explanations import Explanation, Trace
@@ -141,7 +141,7 @@ class Inspection(Room):
         parts = self._parts()
         with parts.held():
             learned = parts.learned
-            return (*learned.learned(), *deeds_of(learned))
+            return (*learned.learned(), *learned_kinds(learned))
 
     def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
         """Replay the log on its own later questions: did learning help *here*?

@@ -1,29 +1,44 @@
-"""Learning from citations: feedback in, what a question brings back out.
+"""Learning from citations: how a citation changes the next ranking.
 
-Data flows through the room in this order:
+The rule in short. Each chunk keeps the sum of the questions that cited it, and a new question
+raises the chunk's score by its cosine with that sum. A lesson enters the sum with its weight: how
+far its actor is believed, less as other lessons follow. How much a cosine may add is fitted to
+exams. Everything is a function of the feedback log, so forgetting is exact.
 
-==================== ================================================================
-``judgements``       what somebody says of chunks: cited, rejected, rated, and why
-``feedback``         a recall and what an answer cites, checked: the record that is logged
-``corrected``        a feedback, read through corrections to tags
-``cues``             what a question is made of: words and names as numbers
-``actors``           who taught, and how far each is believed
-``kinds``            what people do: how far each kind of feedback is believed
-``lessons``          the log as columns: all that is computed from
-``weighing``         what each lesson weighs, and what was said of the very question
-``associations``     sums of lessons by chunk: cues, vectors, what search found and what was cited
-``exams``            every lesson asked again without itself: how far memory is trusted
-``recollection``     what a question brings back, in the numbers of one graph
-``memory``           all of it, kept in step with the log and the graph
-``survey``           which lessons are in force, and what many people reject
-``snapshot``         what was folded, on disk
-``preview``          what forgetting would change
-``forgotten``        what was forgotten a moment ago, so that it can be undone
-``effects``          which feedback moved a score, for ``explain``
-==================== ================================================================
+Read the files in this order. First, from a citation to a ranking:
 
-The rule is in :mod:`hebbgraph.formulas.association` and :mod:`hebbgraph.formulas.trust`. The log is
-:mod:`hebbgraph.store.feedback_log`, and :mod:`hebbgraph.teacher` writes it: ``reinforce``,
-``forget``, import and prune. *Feedback* is the record of one lesson; a *lesson* is what
-:mod:`hebbgraph.citations` wants one recall to be taught.
+================= ====================================================================
+``judgements``    what somebody says of chunks: cited, rejected, rated, and why
+``feedback``      the record that the log keeps, from a recall and judgements
+``cues``          the words and names of a question, as numbers
+``lessons``       the log as columns; everything below is computed from them
+``associations``  for each chunk, the sum of the questions that cited it
+``recollection``  what a question brings back, added to the scores of search
+================= ====================================================================
+
+Then, what a lesson weighs and how far memory is trusted:
+
+================= ====================================================================
+``actors``        who taught, and how far each is believed
+``weighing``      what each lesson weighs: belief, less as others come after it
+``kinds``         what implicit feedback weighs, such as that a passage was opened
+``exams``         each lesson asked again without itself, to fit trust in memory
+``epoch``         all of that, computed once for each step of a clock
+``memory``        keeps it in step with the log and the graph
+================= ====================================================================
+
+And around it:
+
+================= ====================================================================
+``slots``         which chunk of the graph each taught chunk is
+``snapshot``      the folded log on disk
+``survey``        which lessons are in force, and what many people reject
+``effects``       which feedback moved a score, for ``explain``
+``forgetting``    what forgetting would change, and the way back for some minutes
+================= ====================================================================
+
+The formulas are :mod:`hebbgraph.formulas.association` (the rule),
+:mod:`hebbgraph.formulas.credibility` (belief) and :mod:`hebbgraph.formulas.trust` (exams). The log
+is :mod:`hebbgraph.store.feedback_log`, and :mod:`hebbgraph.teacher` writes it. *Feedback* is the
+record in the log; a *lesson* is a feedback as it is folded here.
 """

@@ -1,8 +1,9 @@
-"""Sums of lessons by chunk: from cues, from vectors, and from the chunks that search found.
+"""The memory: for each chunk, the sum of the questions that cited it.
 
-A part holds the lessons up to a moment, and another one those since: what a question brings back
-is added up over both, and lengths of sums by the products between them. So a new lesson costs what
-the newest part costs, and the whole is made anew with each step of the clock.
+:class:`LessonSums` sums a span of lessons: by cues, by vectors, and by pairs of chunks.
+:class:`Associations` adds up the sums of several spans: one up to the clock's last step, and those
+of the lessons since, so that a new lesson does not cost a sum over the whole log. Products with a
+question add up over spans, and the length of a sum needs the products between spans too.
 """
 
 from __future__ import annotations
@@ -25,68 +26,41 @@ from hebbgraph.arrays import (
 from hebbgraph.formulas.association import unit_rows
 from hebbgraph.learning.lessons import Lessons
 
-__all__ = ["Asked", "Associations", "Pairs", "Part", "Rarity", "Together", "seeds_among"]
+__all__ = [
+    "Associations",
+    "LessonSums",
+    "MemoryQuery",
+    "Pairs",
+    "Products",
+    "QuestionStatistics",
+    "SeedPairs",
+    "find_seeds",
+]
 
+#: A key holds a node in its upper bits and a cue in these lower ones.
 _CUE_BITS = 40
+_CUE_MASK = (1 << _CUE_BITS) - 1
+#: Vectors are converted from half precision in blocks of this many rows.
 _BLOCK = 4096
-#: As if so many questions were asked whose vectors are zero: one question alone is no mean.
-_UNASKED = 16.0
-#: So many of the best hits are cues, too, each by its score to this power.
-_SEEDS, _SHARPNESS = 5, 4.0
+#: The mean of vectors is taken with this many zero vectors: one question alone is no mean.
+_ZERO_VECTORS = 16.0
+#: The best hits of search are seeds of pairs, each by its score to this power.
+_N_SEEDS, _SHARPNESS = 5, 4.0
+#: A seed's pairs are shares of its total and this many more lessons: one alone moves little.
+_UNSURE_LESSONS = 4.0
 
-#: What a chunk leads to is told from chance by more than so many lessons: one alone moves little.
-_UNSURE = 4.0
 
-
-def seeds_among(scores: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the positions of the best hits without learning, and what each counts as a cue."""
-    best = top_n(scores, _SEEDS)
+def find_seeds(scores: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the positions of the best hits without learning, and the share of each."""
+    best = top_n(scores, _N_SEEDS)
     mass = np.maximum(scores[best], 0.0) ** _SHARPNESS
     total = float(mass.sum())
     shares: FloatArray = mass / total if total > 0 else mass
     return best, shares
 
 
-@dataclass(frozen=True)
-class Rarity:
-    """How rare cues are in the questions so far, and where their vectors lie."""
-
-    keys: NDArray[np.uint64]
-    n_with: NDArray[np.int64]
-    n_lessons: int
-    centers: dict[str, NDArray[np.float32]]
-
-    @classmethod
-    def of(cls, lessons: Lessons, until: int, amount: FloatArray) -> Rarity:
-        """Count the first so many lessons, but those that nobody believes."""
-        counts = amount[:until] > 0
-        spans = np.diff(lessons.cue_ends[: until + 1])
-        cues = lessons.cue_key[: lessons.cue_ends[until]][counts.repeat(spans)]
-        keys, n_with = np.unique(cues, return_counts=True)
-        centers = {}
-        for name, vectors in lessons.vectors.items():
-            whose = vectors.whose.view[: vectors.whose.view.searchsorted(until)]
-            rows = vectors.rows.view[: len(whose)][counts[whose]]
-            total = rows.sum(0, dtype=np.float32)
-            centers[name] = np.asarray(total / (len(rows) + _UNASKED), np.float32)
-        return cls(keys, n_with, int(counts.sum()), centers)
-
-    def weigh(self, keys: NDArray[np.uint64], weights: FloatArray) -> FloatArray:
-        """Return the weights of cues: by the corpus, times by questions."""
-        df = np.zeros(len(keys))
-        if len(self.keys):
-            at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
-            df = np.where(self.keys[at] == keys, self.n_with[at], 0)
-        found: FloatArray = weights * np.log1p(self.n_lessons / (1.0 + df))
-        return found
-
-    def center(self, rows: FloatArray, embedder: str) -> NDArray[np.float32]:
-        """Return unit vectors, seen from where questions lie."""
-        return unit_rows(rows - self.centers.get(embedder, np.float32(0)))
-
-
-class Asked(NamedTuple):
-    """A question as memory reads it; both parts of unit length, or empty."""
+class MemoryQuery(NamedTuple):
+    """A question as memory reads it: weighted cues and a vector, each of unit length or empty."""
 
     keys: NDArray[np.uint64]
     weights: FloatArray
@@ -94,37 +68,75 @@ class Asked(NamedTuple):
     vector: NDArray[np.float32] | None = None
 
 
-class Sums(NamedTuple):
-    """By node: the product of a question with its sum, and the sum's length, squared."""
+class Products(NamedTuple):
+    """For each node, the product of a question with its sum, and the sum's squared length."""
 
     dot: FloatArray
     squared: FloatArray
 
 
-class Together(NamedTuple):
-    """Parts of pairs: the position of a seed, another chunk, how much they belong together."""
+@dataclass(frozen=True)
+class QuestionStatistics:
+    """How many questions have each cue, and the mean of their vectors by embedder."""
+
+    keys: NDArray[np.uint64]
+    n_with: NDArray[np.int64]
+    n_questions: int
+    centers: dict[str, NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, lessons: Lessons, until: int, amount: FloatArray) -> QuestionStatistics:
+        """Count the first ``until`` lessons, except those that weigh nothing."""
+        counts = amount[:until] > 0
+        n_cues = np.diff(lessons.cue_ends[: until + 1])
+        cues = lessons.cue_key[: lessons.cue_ends[until]][counts.repeat(n_cues)]
+        keys, n_with = np.unique(cues, return_counts=True)
+        centers = {}
+        for name, vectors in lessons.vectors.items():
+            lesson = vectors.lesson.view[: vectors.lesson.view.searchsorted(until)]
+            rows = vectors.rows.view[: len(lesson)][counts[lesson]]
+            total = rows.sum(0, dtype=np.float32)
+            centers[name] = np.asarray(total / (len(rows) + _ZERO_VECTORS), np.float32)
+        return cls(keys, n_with, int(counts.sum()), centers)
+
+    def weigh(self, keys: NDArray[np.uint64], weights: FloatArray) -> FloatArray:
+        """Multiply the weights of cues, which go by the corpus, by their rarity in questions."""
+        n_with = np.zeros(len(keys))
+        if len(self.keys):
+            at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
+            n_with = np.where(self.keys[at] == keys, self.n_with[at], 0)
+        weighed: FloatArray = weights * np.log1p(self.n_questions / (1.0 + n_with))
+        return weighed
+
+    def center(self, rows: FloatArray, embedder: str) -> NDArray[np.float32]:
+        """Return vectors less the mean of questions, with unit length."""
+        return unit_rows(rows - self.centers.get(embedder, np.float32(0)))
+
+
+class SeedPairs(NamedTuple):
+    """Pairs that start at seeds: the seed's position, the other chunk, the weight."""
 
     seed: IntArray
     other: IntArray
-    amount: FloatArray
+    weight: FloatArray
 
     def completed(self, mass: FloatArray, n: int) -> FloatArray:
-        """Return how far seeds of some mass bring back each of n chunks: their shares of all."""
+        """Return how far seeds with this mass bring back each of n chunks."""
         if not len(self.seed):
             return np.zeros(n)
         key, position = unique_inverse(self.seed * n + self.other)
-        amount = np.maximum(sum_by(position, self.amount, len(key)), 0.0)
+        weight = np.maximum(sum_by(position, self.weight, len(key)), 0.0)
         seed, other = np.divmod(key, n)
-        total = _sums(seed, amount, len(mass))
-        return _sums(other, mass[seed] * amount / (total[seed] + _UNSURE), n)
+        total = sum_by(seed, weight, len(mass))
+        return sum_by(other, mass[seed] * weight / (total[seed] + _UNSURE_LESSONS), n)
 
 
 class Pairs(NamedTuple):
-    """From what was found or cited to what was cited for the same question."""
+    """From chunks that search found, or an answer cited, to chunks cited for the same question."""
 
     source: IntArray
     target: IntArray
-    amount: FloatArray
+    weight: FloatArray
 
     @classmethod
     def of(cls, lessons: Lessons, links: IntArray, amount: FloatArray) -> Pairs:
@@ -132,61 +144,70 @@ class Pairs(NamedTuple):
         links = links[lessons.link_credit[links] > 0]
         owner, node = lessons.link_lesson[links], lessons.link_node[links]
         credit = lessons.link_credit[links].astype(np.float64)
-        # Those that were cited together.
+        weight = amount[owner] * credit
+        # Chunks cited together.
         _, first, counts = np.unique(owner, return_index=True, return_counts=True)
         sizes = np.repeat(counts, counts)
-        one = np.repeat(np.arange(len(owner)), sizes)
-        other = concatenated_ranges(np.repeat(first, counts), sizes)
-        one, other = one[one != other], other[one != other]
-        # What search put first when they were cited.
+        left = np.repeat(np.arange(len(owner)), sizes)
+        right = concatenated_ranges(np.repeat(first, counts), sizes)
+        left, right = left[left != right], right[left != right]
+        # Chunks that search put first when others were cited.
         ends = lessons.shown_ends
         sizes = (ends[1:] - ends[:-1])[owner]
         shown = concatenated_ranges(ends[owner], sizes)
-        cited = np.arange(len(owner)).repeat(sizes)
+        link = np.arange(len(owner)).repeat(sizes)
         score = lessons.shown_score[shown].astype(np.float64)
-        order = np.lexsort((-score, cited))
-        rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[cited]
-        seeds = order[rank < _SEEDS]
-        cited = cited[seeds]
+        order = np.lexsort((-score, link))
+        rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[link]
+        seeds = order[rank < _N_SEEDS]
+        link = link[seeds]
         mass = np.maximum(score[seeds], 0.0) ** _SHARPNESS
-        mass /= np.maximum(np.bincount(cited, mass, len(owner)), 1e-12)[cited]
-        given = amount[owner] * credit
+        mass /= np.maximum(np.bincount(link, mass, len(owner)), 1e-12)[link]
         return cls(
-            np.concatenate((node[one], lessons.shown_node[shown[seeds]])),
-            np.concatenate((node[other], node[cited])),
-            np.concatenate((given[one] * credit[other], given[cited] * mass)),
+            np.concatenate((node[left], lessons.shown_node[shown[seeds]])),
+            np.concatenate((node[right], node[link])),
+            np.concatenate((weight[left] * credit[right], weight[link] * mass)),
         )
 
 
-class Part:
-    """The sums of some lessons.
+class LessonSums:
+    """The sums of a span of lessons.
 
     Parameters
     ----------
     lessons : Lessons
     first, until : int
-        Which of them.
+        The span.
     amount : ndarray of float, shape (n_lessons,)
         What each lesson weighs.
-    rarity : Rarity
+    statistics : QuestionStatistics
     """
 
     def __init__(
-        self, lessons: Lessons, first: int, until: int, amount: FloatArray, rarity: Rarity
+        self,
+        lessons: Lessons,
+        first: int,
+        until: int,
+        amount: FloatArray,
+        statistics: QuestionStatistics,
     ) -> None:
         links = np.arange(*lessons.link_lesson.searchsorted([first, until]).tolist())
-        self.n_nodes = n = len(lessons.names)
+        self.n_nodes = n = len(lessons.nodes)
         owner = lessons.link_lesson[links]
         node = lessons.link_node[links]
-        given = amount[owner] * np.abs(lessons.link_credit[links])
-        self.taught = _sums(node, given, n)
-        #: Of each chunk, the last lesson that cited it; -1 if none did.
+        weight = amount[owner] * np.abs(lessons.link_credit[links])
+        #: What was taught of each node in all.
+        self.taught = sum_by(node, weight, n)
+        #: The last lesson that cited each node; -1 if none did.
         self.latest = np.full(n, -1)
-        is_for = lessons.link_credit[links] > 0
-        self.latest[node[is_for]] = owner[is_for]
-        self._sum_cues(lessons, first, until, owner, node, given, rarity)
-        self._sum_vectors(lessons, owner, node, given, rarity)
-        self._sum_pairs(Pairs.of(lessons, links, amount))
+        is_cited = lessons.link_credit[links] > 0
+        self.latest[node[is_cited]] = owner[is_cited]
+        self._sum_cues(lessons, first, until, owner, node, weight, statistics)
+        self._sum_vectors(lessons, owner, node, weight, statistics)
+        pairs = Pairs.of(lessons, links, amount)
+        key, position = unique_inverse(pairs.source * n + pairs.target)
+        self._pair_from, self._pair_to = key // n, key % n
+        self._pair_weight = sum_by(position, pairs.weight, len(key))
 
     def _sum_cues(
         self,
@@ -195,167 +216,162 @@ class Part:
         until: int,
         owner: IntArray,
         node: IntArray,
-        given: FloatArray,
-        rarity: Rarity,
+        weight: FloatArray,
+        statistics: QuestionStatistics,
     ) -> None:
+        # Each question as a unit vector.
         ends = lessons.cue_ends[first : until + 1]
         start, stop = int(ends[0]), int(ends[-1])
         self.keys, cue = np.unique(lessons.cue_key[start:stop], return_inverse=True)
-        weight = rarity.weigh(lessons.cue_key[start:stop], lessons.cue_weight[start:stop])
-        counts = np.diff(ends)
-        whose = np.repeat(np.arange(len(counts)), counts)
-        length = np.sqrt(np.bincount(whose, weight * weight, len(counts)))
-        weight = weight / np.maximum(length, 1e-9)[whose]
-        spans = counts[owner - first]
-        at = concatenated_ranges(ends[:-1][owner - first] - start, spans)
-        key = np.repeat(node, spans) << _CUE_BITS | cue[at]
-        value = np.repeat(given, spans) * weight[at]
+        value = statistics.weigh(lessons.cue_key[start:stop], lessons.cue_weight[start:stop])
+        n_cues = np.diff(ends)
+        question = np.repeat(np.arange(len(n_cues)), n_cues)
+        length = np.sqrt(np.bincount(question, value * value, len(n_cues)))
+        value = value / np.maximum(length, 1e-9)[question]
+        # Summed by node and cue.
+        sizes = n_cues[owner - first]
+        at = concatenated_ranges(ends[:-1][owner - first] - start, sizes)
+        key = np.repeat(node, sizes) << _CUE_BITS | cue[at]
+        value = np.repeat(weight, sizes) * value[at]
         order = np.argsort(key, kind="stable")
         key, value = key[order], value[order]
-        firsts = _firsts(key)
+        firsts = _run_starts(key)
         self.row_key = key[firsts]
         self.row_value = np.add.reduceat(value, firsts) if len(firsts) else value
-        nodes, cues = self.row_key >> _CUE_BITS, self.row_key & ((1 << _CUE_BITS) - 1)
-        self.squared = _sums(nodes, self.row_value**2, self.n_nodes)
+        nodes, cues = self.row_key >> _CUE_BITS, self.row_key & _CUE_MASK
+        self.squared = sum_by(nodes, self.row_value**2, self.n_nodes)
+        # The same, by cue.
         order = np.argsort(cues, kind="stable")
         self._posting_node, self._posting_value = nodes[order], self.row_value[order]
         self._starts = cues[order].searchsorted(np.arange(len(self.keys) + 1))
 
     def _sum_vectors(
-        self, lessons: Lessons, owner: IntArray, node: IntArray, given: FloatArray, rarity: Rarity
+        self,
+        lessons: Lessons,
+        owner: IntArray,
+        node: IntArray,
+        weight: FloatArray,
+        statistics: QuestionStatistics,
     ) -> None:
         self.vectors: dict[str, NDArray[np.float32]] = {}
         for name, vectors in lessons.vectors.items():
-            whose = vectors.whose.view
-            if not len(whose):
+            lesson = vectors.lesson.view
+            if not len(lesson):
                 continue
-            at = np.minimum(whose.searchsorted(owner), len(whose) - 1)
-            links = np.flatnonzero(whose[at] == owner)
+            at = np.minimum(lesson.searchsorted(owner), len(lesson) - 1)
+            links = np.flatnonzero(lesson[at] == owner)
             if not len(links):
                 continue
             links = links[np.argsort(node[links], kind="stable")]
             sums = np.zeros((self.n_nodes, vectors.dimension), np.float32)
-            for some in np.split(links, range(_BLOCK, len(links), _BLOCK)):
-                rows = rarity.center(vectors.rows.view[at[some]].astype(np.float32), name)
-                rows *= given[some, None]
-                nodes = node[some]
-                firsts = _firsts(nodes)
+            for block in np.split(links, range(_BLOCK, len(links), _BLOCK)):
+                rows = statistics.center(vectors.rows.view[at[block]].astype(np.float32), name)
+                rows *= weight[block, None]
+                nodes = node[block]
+                firsts = _run_starts(nodes)
                 sums[nodes[firsts]] += np.add.reduceat(rows, firsts, axis=0)
             self.vectors[name] = sums
 
-    def _sum_pairs(self, pairs: Pairs) -> None:
-        key, position = unique_inverse(pairs.source * self.n_nodes + pairs.target)
-        self._pair_from, self._pair_to = key // self.n_nodes, key % self.n_nodes
-        self._pair_value = sum_by(position, pairs.amount, len(key))
-
-    def by_cues(self, asked: Asked) -> tuple[IntArray, FloatArray]:
-        """Return the chunks that a question's cues lead to, and the products, to be added up."""
-        if not len(self.keys) or not len(asked.keys):
+    def match_cues(self, query: MemoryQuery) -> tuple[IntArray, FloatArray]:
+        """Return the nodes that cues lead to, some several times, and products to add up."""
+        if not len(self.keys) or not len(query.keys):
             return self._posting_node[:0], self._posting_value[:0]
-        at = np.minimum(self.keys.searchsorted(asked.keys), len(self.keys) - 1)
-        known = self.keys[at] == asked.keys
-        at, weights = at[known], asked.weights[known]
+        at = np.minimum(self.keys.searchsorted(query.keys), len(self.keys) - 1)
+        known = self.keys[at] == query.keys
+        at, weights = at[known], query.weights[known]
         starts = self._starts[at]
         counts = self._starts[at + 1] - starts
-        places = concatenated_ranges(starts, counts)
-        return self._posting_node[places], self._posting_value[places] * weights.repeat(counts)
+        postings = concatenated_ranges(starts, counts)
+        return self._posting_node[postings], self._posting_value[postings] * weights.repeat(counts)
 
-    def by_vector(self, asked: Asked, n: int) -> FloatArray | None:
-        """Return the product of a question's vector with the sum of each of n chunks."""
-        sums = self.vectors.get(asked.embedder)
-        if asked.vector is None or sums is None or sums.shape[1] != len(asked.vector):
+    def match_vector(self, query: MemoryQuery, n: int) -> FloatArray | None:
+        """Return the product of the question's vector with the sum of each of n nodes."""
+        sums = self.vectors.get(query.embedder)
+        if query.vector is None or sums is None or sums.shape[1] != len(query.vector):
             return None
-        return _padded((sums @ asked.vector).astype(np.float64), n)
+        return np.pad((sums @ query.vector).astype(np.float64), (0, n - len(sums)))
 
-    def together(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``nodes``, other chunk, how much they belong together)."""
-        first = self._pair_from.searchsorted(nodes)
-        counts = self._pair_from.searchsorted(nodes, side="right") - first
+    def pairs_from(self, seeds: IntArray) -> SeedPairs:
+        """Return the pairs that start at some nodes."""
+        first = self._pair_from.searchsorted(seeds)
+        counts = self._pair_from.searchsorted(seeds, side="right") - first
         at = concatenated_ranges(first, counts)
-        return np.arange(len(nodes)).repeat(counts), self._pair_to[at], self._pair_value[at]
+        position = np.arange(len(seeds)).repeat(counts)
+        return SeedPairs(position, self._pair_to[at], self._pair_weight[at])
 
 
-def _sums(at: IntArray, values: FloatArray, n: int) -> NDArray[np.float64]:
-    """Add up values by position; of float also if there are none."""
-    return np.bincount(at, values, n).astype(np.float64)
-
-
-def _firsts(ordered: IntArray) -> IntArray:
+def _run_starts(ordered: IntArray) -> IntArray:
     """Return where each run of equal values begins; none is below 0."""
     return np.flatnonzero(np.diff(ordered, prepend=-1))
 
 
-def _padded(values: FloatArray, n: int) -> FloatArray:
-    return np.concatenate((values, np.zeros(n - len(values)))) if len(values) < n else values
-
-
 class Associations:
-    """All sums: those of the clock's last step, and those of the lessons since, in their order."""
+    """The sums of all lessons: those of several spans, in their order."""
 
-    def __init__(self, rarity: Rarity, *parts: Part) -> None:
-        self.rarity = rarity
-        self.parts = parts
-        self.n = n = max(part.n_nodes for part in parts)
+    def __init__(self, statistics: QuestionStatistics, *spans: LessonSums) -> None:
+        self.statistics = statistics
+        self.sums = spans
+        self.n = n = max(span.n_nodes for span in spans)
         self.taught, self.squared, self.latest = np.zeros(n), np.zeros(n), np.full(n, -1)
         self._vector_squared: dict[str, FloatArray] = {}
-        for part in parts:
-            to = slice(part.n_nodes)
-            self.taught[to] += part.taught
-            self.squared[to] += part.squared
-            np.maximum(self.latest[to], part.latest, out=self.latest[to])
-            for name in part.vectors:
+        for span in spans:
+            known = slice(span.n_nodes)
+            self.taught[known] += span.taught
+            self.squared[known] += span.squared
+            np.maximum(self.latest[known], span.latest, out=self.latest[known])
+            for name in span.vectors:
                 self._vector_squared.setdefault(name, np.zeros(n))
-        for earlier, later in combinations(parts, 2):
-            self.squared[: later.n_nodes] += 2.0 * _crossed(earlier, later)
+        for earlier, later in combinations(spans, 2):
+            self.squared[: later.n_nodes] += 2.0 * _cue_products(earlier, later)
         for name, squared in self._vector_squared.items():
-            sums = [part.vectors[name] for part in parts if name in part.vectors]
-            for one, other in combinations_with_replacement(sums, 2):
-                m = min(len(one), len(other))
-                squared[:m] += np.einsum("ij,ij->i", one[:m], other[:m]) * (1 + (one is not other))
+            sums = [span.vectors[name] for span in spans if name in span.vectors]
+            for left, right in combinations_with_replacement(sums, 2):
+                m = min(len(left), len(right))
+                products = np.einsum("ij,ij->i", left[:m], right[:m])
+                squared[:m] += products * (1 + (left is not right))
 
-    def read(
+    def query(
         self,
         cues: tuple[NDArray[np.uint64], NDArray[np.float32]],
         vector: NDArray[np.float32] | None,
         embedder: str,
-    ) -> Asked:
-        """Read a question: weigh its cues, and see its vector from where questions lie."""
-        weights = self.rarity.weigh(*cues)
+    ) -> MemoryQuery:
+        """Weigh the cues of a question, and center its vector."""
+        weights = self.statistics.weigh(*cues)
         length = float(np.sqrt(weights @ weights))
         if vector is not None:
-            vector = self.rarity.center(vector[None, :].astype(np.float32), embedder)[0]
-        return Asked(cues[0], weights / max(length, 1e-9), embedder, vector)
+            vector = self.statistics.center(vector[None, :].astype(np.float32), embedder)[0]
+        return MemoryQuery(cues[0], weights / max(length, 1e-9), embedder, vector)
 
-    def by_cues(self, asked: Asked) -> Sums:
-        """Return what a question's words and names bring back."""
-        parts = [part.by_cues(asked) for part in self.parts]
-        nodes, products = map(np.concatenate, zip(*parts, strict=True))
-        return Sums(_sums(nodes, products, self.n), self.squared)
+    def match_cues(self, query: MemoryQuery) -> Products:
+        """Compare a question's words and names with each sum."""
+        matches = [span.match_cues(query) for span in self.sums]
+        nodes, products = map(np.concatenate, zip(*matches, strict=True))
+        return Products(sum_by(nodes, products, self.n), self.squared)
 
-    def by_vector(self, asked: Asked) -> Sums | None:
-        """Return what a question's vector brings back; None if none can be compared."""
-        known = [dot for p in self.parts if (dot := p.by_vector(asked, self.n)) is not None]
-        if not known:
+    def match_vector(self, query: MemoryQuery) -> Products | None:
+        """Compare a question's vector with each sum; None if there is nothing to compare."""
+        matches = [span.match_vector(query, self.n) for span in self.sums]
+        dots = [dot for dot in matches if dot is not None]
+        if not dots:
             return None
-        return Sums(sum(known[1:], known[0]), self._vector_squared[asked.embedder])
+        return Products(sum(dots[1:], dots[0]), self._vector_squared[query.embedder])
 
-    def together(self, nodes: IntArray, less: tuple[IntArray, IntArray, FloatArray]) -> Together:
-        """Return what was cited when some chunks were found or cited, ``less`` taken out."""
-        found = [part.together(nodes) for part in self.parts]
-        columns = zip(*found, less, strict=True)
-        return Together(*(np.concatenate(column) for column in columns))
+    def pairs_from(self, seeds: IntArray, *more: SeedPairs) -> SeedPairs:
+        """Return the pairs that start at some nodes, and ``more``, whose weights may be below 0."""
+        spans = [span.pairs_from(seeds) for span in self.sums]
+        return SeedPairs(*map(np.concatenate, zip(*spans, *more, strict=True)))
 
 
-def _crossed(base: Part, recent: Part) -> FloatArray:
-    """Return the products of the two sums of each chunk."""
+def _cue_products(base: LessonSums, recent: LessonSums) -> FloatArray:
+    """Return the product of the two sums of each node."""
     n = recent.n_nodes
     if not len(base.row_key) or not len(recent.row_key):
         return np.zeros(n)
-    node, cue = recent.row_key >> _CUE_BITS, recent.row_key & ((1 << _CUE_BITS) - 1)
+    node, cue = recent.row_key >> _CUE_BITS, recent.row_key & _CUE_MASK
     number = np.minimum(base.keys.searchsorted(recent.keys), len(base.keys) - 1)
     known = (base.keys[number] == recent.keys)[cue]
     key = node << _CUE_BITS | number[cue]
     at = np.minimum(base.row_key.searchsorted(key), len(base.row_key) - 1)
     known &= base.row_key[at] == key
-    products = recent.row_value[known] * base.row_value[at[known]]
-    return _sums(node[known], products, n)
+    return sum_by(node[known], recent.row_value[known] * base.row_value[at[known]], n)

@@ -1,4 +1,4 @@
-"""What a question is made of, for memory: words and names, as numbers of 64 bits."""
+"""Cues: the words and names of a question, as numbers of 64 bits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 __all__ = ["cues_of", "hash_term", "question_number", "tag_cue"]
 
-#: What a name counts beside its words, which count by themselves.
+#: Weight of a name beside its words, which are cues themselves.
 _NAME = 0.3
 
 
@@ -21,7 +21,7 @@ def hash_term(term: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def tag_cue(phrase: str) -> int:
-    """Return the number of a name."""
+    """Return the cue of a name."""
     digest = hashlib.blake2b(phrase.encode("utf-8", "surrogatepass"), digest_size=8, person=b"tag")
     return int(digest.hexdigest(), 16)
 
@@ -29,7 +29,7 @@ def tag_cue(phrase: str) -> int:
 def question_number(words: Iterable[str]) -> int:
     """Return a number that questions share if they have the same words, in any order.
 
-    It is 0 without words: such questions, of symbols alone, are not the same.
+    It is 0 without words: questions of symbols alone are not the same.
     """
     if not (words := sorted(words)):
         return 0
@@ -54,6 +54,6 @@ def cues_of(
     >>> cues_of([("00000000000000ff", 4.0)], {})
     ([255], [2.0])
     """
-    found = {int(term, 16): weight for term, weight in terms}
-    found |= {tag_cue(tag): _NAME**2 * weight for tag, weight in tags.items()}
-    return list(found), [math.sqrt(weight) for weight in found.values()]
+    cues = {int(term, 16): weight for term, weight in terms}
+    cues |= {tag_cue(tag): _NAME**2 * weight for tag, weight in tags.items()}
+    return list(cues), [math.sqrt(weight) for weight in cues.values()]

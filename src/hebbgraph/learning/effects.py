@@ -1,7 +1,7 @@
 """Which feedback moved a chunk's score, and by how much.
 
-The change of score is divided among what memory brought by words, vectors and pairs, in proportion,
-and each part among the lessons, by the product of each one's question with this one.
+The change of the score is divided among words, vectors and pairs in proportion to what each
+brought, and each part among lessons by the product of their question with this one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.trust import KINDS
-from hebbgraph.learning.lessons import Lessons, named_by
+from hebbgraph.learning.lessons import Lessons, chunk_of
 from hebbgraph.learning.recollection import Recollection
 from hebbgraph.records.explanations import LearnedEffect
 
@@ -23,32 +23,17 @@ _MAX_EFFECTS = 100
 def learned_effects(
     memory: Recollection, plain: Activation, slot: int, change: float, amounts: FloatArray
 ) -> tuple[LearnedEffect, ...]:
-    """Divide a change of score among the feedback that made it.
+    """Divide a change of the score of a chunk among the feedback that made it.
 
-    Parameters
-    ----------
-    memory : Recollection
-        What the question brought back.
-    plain : Activation
-        Without it.
-    slot : int
-        The chunk.
-    change : float
-        Its score minus its score without learning.
-    amounts : ndarray of float
-        What each lesson weighs.
-
-    Returns
-    -------
-    tuple of LearnedEffect
-        The largest first. They add up to ``change`` unless there are more than 100.
+    ``plain`` is the activation without memory, and ``amounts`` is what each lesson weighs. The
+    largest effect comes first; all add up to ``change`` unless there are more than 100.
     """
     if not change:
         return ()
-    nodes, brought = memory.brought(plain)
+    nodes, contributions = memory.contributions(plain)
     node = int(memory.slots.nodes_at(np.array([slot]))[0])
     at = flatnonzero(nodes == node)
-    shares = _shares(memory, node, brought[at[0]], amounts) if len(at) else {}
+    shares = _shares(memory, node, contributions[at[0]], amounts) if len(at) else {}
     total = sum(shares.values())
     if total * change <= 0:
         total = sum(map(abs, shares.values()))
@@ -64,52 +49,52 @@ def learned_effects(
 
 
 def _shares(
-    memory: Recollection, node: int, brought: FloatArray, amounts: FloatArray
+    memory: Recollection, node: int, contributions: FloatArray, amounts: FloatArray
 ) -> dict[tuple[int, str], float]:
-    """Divide what memory brought for a chunk among lessons, each by its kinds."""
+    """Divide what memory brought for a chunk among lessons and families."""
     lessons = memory.lessons
     by_family = {"words": 0.0, "vectors": 0.0, "pairs": 0.0}
-    for kind, amount in zip(KINDS, brought.tolist(), strict=True):
+    for kind, amount in zip(KINDS, contributions.tolist(), strict=True):
         by_family[kind.split()[-1]] += amount
     nodes = np.append(flatnonzero(lessons.rejects == node), node)
     links = flatnonzero(np.isin(lessons.link_node, nodes))
     owner = lessons.link_lesson[links]
-    given = amounts[owner] * lessons.link_credit[links]
+    weight = amounts[owner] * lessons.link_credit[links]
     shares: dict[tuple[int, str], float] = {}
     for family, amount in by_family.items():
-        part = given * _products(memory, owner, family)
+        part = weight * _similarities(memory, owner, family)
         if amount and (total := float(np.abs(part).sum())) > 0:
             for lesson, value in zip(owner.tolist(), (part / total).tolist(), strict=True):
                 shares[lesson, family] = shares.get((lesson, family), 0.0) + abs(amount) * value
-    if not shares:  # it pays for what was taught of it for other questions
+    if not shares:  # it pays the handicap for what other questions taught of it
         shares = {(lesson, "words"): float(amounts[lesson]) for lesson in owner.tolist()}
     return shares
 
 
-def _products(memory: Recollection, owner: IntArray, family: str) -> FloatArray:
-    """Return how alike the questions of some lessons are to this one."""
-    asked, rarity = memory.asked, memory.associations.rarity
+def _similarities(memory: Recollection, owner: IntArray, family: str) -> FloatArray:
+    """Return how similar the questions of some lessons are to this one."""
+    query, statistics = memory.query, memory.associations.statistics
     if family == "pairs":
         return np.ones(len(owner))
-    found = np.zeros(len(owner))
+    similar = np.zeros(len(owner))
     if family == "words":
-        own = dict(zip(asked.keys.tolist(), asked.weights.tolist(), strict=True))
+        asked = dict(zip(query.keys.tolist(), query.weights.tolist(), strict=True))
         for at, lesson in enumerate(owner.tolist()):
             keys, weights = memory.lessons.cues(lesson)
-            weighed = rarity.weigh(keys, weights)
+            weighed = statistics.weigh(keys, weights)
             length = float(np.sqrt(weighed @ weighed)) or 1.0
-            common = (own.get(key, 0.0) for key in keys.tolist())
-            found[at] = np.fromiter(common, np.float64, len(keys)) @ weighed / length
-        return found
-    vectors = memory.lessons.vectors.get(asked.embedder)
-    if vectors is None or asked.vector is None or not len(vectors.whose):
-        return found
-    whose = vectors.whose.view
-    places = np.minimum(whose.searchsorted(owner), len(whose) - 1)
-    known = whose[places] == owner
+            common = (asked.get(key, 0.0) for key in keys.tolist())
+            similar[at] = np.fromiter(common, np.float64, len(keys)) @ weighed / length
+        return similar
+    vectors = memory.lessons.vectors.get(query.embedder)
+    if vectors is None or query.vector is None or not len(vectors.lesson):
+        return similar
+    lesson_at = vectors.lesson.view
+    places = np.minimum(lesson_at.searchsorted(owner), len(lesson_at) - 1)
+    known = lesson_at[places] == owner
     rows = vectors.rows.view[places[known]].astype(np.float32)
-    found[known] = np.maximum(rarity.center(rows, asked.embedder) @ asked.vector, 0.0)
-    return found
+    similar[known] = np.maximum(statistics.center(rows, query.embedder) @ query.vector, 0.0)
+    return similar
 
 
 def _effect(lessons: Lessons, lesson: int, family: str, effect: float) -> LearnedEffect:
@@ -117,7 +102,7 @@ def _effect(lessons: Lessons, lesson: int, family: str, effect: float) -> Learne
     source = event.recall_id
     if family == "pairs":
         nodes = lessons.link_node[lessons.links_of([lesson])].tolist()
-        source = ", ".join(sorted(named_by(lessons.names[node])[0] for node in nodes))
+        source = ", ".join(sorted(chunk_of(lessons.nodes[node])[0] for node in nodes))
     return LearnedEffect.model_validate(
         {
             "feedback_id": event.feedback_id,

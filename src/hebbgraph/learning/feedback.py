@@ -1,4 +1,4 @@
-"""From a recall and the citations of an answer to a checked Feedback record."""
+"""Feedback records: made from a recall and judgements, read from an export, and corrected."""
 
 from __future__ import annotations
 
@@ -13,36 +13,43 @@ from pydantic import ValidationError
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import FeedbackError, ParameterError
+from hebbgraph.graph.corrections import corrected_phrases
 from hebbgraph.learning.cues import hash_term
 from hebbgraph.learning.judgements import Judgements, check_ratings, chunk_ids
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
-from hebbgraph.records import Cue, Feedback, Hit, Recall, ShownChunk, lesson_digest
+from hebbgraph.records import Cue, Feedback, Recall, ShownChunk, TagCorrection, lesson_digest
 from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "hashed_terms", "read_feedback"]
+__all__ = [
+    "corrected_feedback",
+    "feedback_digest",
+    "feedback_of",
+    "hashed_terms",
+    "read_feedback",
+]
 
-#: Hits whose evidence is kept, of a recall that has more.
+#: Of how many hits the evidence is kept, at most.
 _MOST_EVIDENCE = 100
-#: Kinds that docs, adapters and the server name; what is spelled nearly so is a slip.
+#: Kinds that docs, adapters and the server name; a similar spelling is a slip.
 _KINDS, _NEARLY = ("cited", "opened", "copied", "asked again", "read on", "resolved"), 0.88
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
     """Return 16 bytes that are equal for equal recall and actor.
 
-    The log keeps one feedback of each: what an actor says of a recall may be corrected, and is
-    counted once. What an actor does is no correction: then kind and chunks differ, too.
+    The log keeps one feedback of each, so a later one corrects it. Implicit feedback corrects
+    nothing: its kind and chunks are part of the digest.
     """
     if feedback.kind == "cited":
         return lesson_digest(feedback.recall_id, feedback.actor, (), (), ())
-    done = feedback.cited, feedback.rejected, [feedback.kind]
-    return lesson_digest(feedback.recall_id, feedback.actor, *done)
+    about = feedback.cited, feedback.rejected, [feedback.kind]
+    return lesson_digest(feedback.recall_id, feedback.actor, *about)
 
 
 def feedback_of(
     recall: Recall,
-    said: Judgements,
+    judgements: Judgements,
     shown: Iterable[str] | None,
     actor: str | None,
     *,
@@ -54,30 +61,11 @@ def feedback_of(
     hashes: Callable[[Sequence[str]], Mapping[str, str]],
     vector: Callable[[Recall], tuple[Sequence[float] | FloatArray | None, str | None]],
 ) -> Feedback:
-    """Check a citation and gather everything that learning will read.
+    """Check what somebody says of a recall, and gather everything that learning will read.
 
-    Parameters
-    ----------
-    recall : Recall
-    said : Judgements
-        What was cited, rejected and rated.
-    shown : iterable of str, optional
-        Chunk ids; all hits if left out.
-    actor : str, optional
-    trusted : bool
-        Whether the application vouches for it.
-    kind : str
-        What people did, if they did not say it.
-    namespace : str
-        That of the index.
-    settings : LearningSettings
-    terms : callable
-        Returns the words of a recall's question and their weights.
-    hashes : callable
-        Returns the hashes of the texts of chunks, of those that exist: what was not recalled may
-        be cited and rejected too, since people know better passages than they were shown.
-    vector : callable
-        Returns the vector of a recall's question, and the name of what made it.
+    ``terms`` returns the words of the question and their weights; ``hashes`` the text hashes of
+    those chunks that exist, since people may cite what they were not shown; ``vector`` the vector
+    of the question, and the name of its model.
 
     Raises
     ------
@@ -92,28 +80,19 @@ def feedback_of(
         raise FeedbackError("feedback must name its actor here: pass actor=...")
     kind = _kind_of(kind)
     _check_giver(actor, trusted, kind)
-    cited_ids, rejected_ids = said.cited, said.rejected
-    hits = {hit.chunk.id: hit for hit in recall.hits}
-    shown_ids = dict.fromkeys(hits) if shown is None else dict.fromkeys(chunk_ids("shown", shown))
-    for id_ in shown_ids:
-        if id_ not in hits:
-            raise FeedbackError(
-                f"shown chunk {id_!r} is not among the {len(hits)} hits of recall {recall.id!r}; "
-                "name the hits that the model received, or leave shown out if it received all"
-            )
-    unseen = [id_ for id_ in (*cited_ids, *rejected_ids) if id_ not in shown_ids]
-    named = _named(unseen, hits, hashes)
-    compared, embedder = vector(recall)
-    half = None if compared is None else _half(compared)
-    if compared is not None and half is None:
+    shown_chunks = _shown(recall, shown)
+    named = _named(recall, judgements, shown_chunks, hashes)
+    dense, embedder = vector(recall)
+    half = None if dense is None else _half(dense)
+    if dense is not None and half is None:
         raise FeedbackError(f"the vector of recall {recall.id!r} is not finite")
-    order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
-    every = [*order, *(chunk.chunk_id for chunk in named)]
-    known_to_be_cited, known_to_be_rejected = set(cited_ids), set(rejected_ids)
+    order = [chunk.chunk_id for chunk in shown_chunks]
+    ids = [*order, *(chunk.chunk_id for chunk in named)]
+    cited, rejected = set(judgements.cited), set(judgements.rejected)
     return Feedback(
-        # The same in every process, so that whoever takes it back need not have given it.
+        # The same in every process, so that any of them can take it back.
         id=lesson_digest(
-            recall.id, actor, *said.signed(), order if kind == "cited" else [*order, f"={kind}"]
+            recall.id, actor, *judgements.signed(), [*order, *(f"={kind}",) * (kind != "cited")]
         ).hex(),
         namespace=namespace,
         recall_id=recall.id,
@@ -123,25 +102,13 @@ def feedback_of(
         created_at=time.time(),
         evidence=_evidence(recall),
         dense_share=recall.dense_share,
-        shown=tuple(
-            # Of a hit, which was checked before.
-            ShownChunk.model_construct(
-                chunk_id=id_,
-                rank=hits[id_].rank,
-                text_hash=hits[id_].hash_of_text,
-                score=_rounded(hits[id_].score),
-                lexical=hits[id_].lexical,
-                dense=hits[id_].dense,
-                unlearned=hits[id_].unlearned,
-            )
-            for id_ in order
-        ),
+        shown=shown_chunks,
         named=named,
-        cited=tuple(id_ for id_ in every if id_ in known_to_be_cited),
-        rejected=tuple(id_ for id_ in every if id_ in known_to_be_rejected),
-        ratings=said.ratings,
-        reasons=said.reasons,
-        outdated=said.outdated,
+        cited=tuple(id_ for id_ in ids if id_ in cited),
+        rejected=tuple(id_ for id_ in ids if id_ in rejected),
+        ratings=judgements.ratings,
+        reasons=judgements.reasons,
+        outdated=judgements.outdated,
         cues=_cues(recall),
         terms=hashed_terms(recall, terms),
         vector=half,
@@ -151,13 +118,7 @@ def feedback_of(
 
 
 def _kind_of(kind: str) -> str:
-    """Return what people did as it is kept: in small letters, its words apart by a space.
-
-    Raises
-    ------
-    ParameterError
-        If it is no name, or nearly that of a kind that everybody has: it would count apart.
-    """
+    """Return a kind in small letters, with single spaces; refuse a misspelt common one."""
     name = re.sub(r"[\s_-]+", " ", kind.lower()).strip() if isinstance(kind, str) else ""
     if not (name and kind.isprintable() and len(kind) <= 64):
         raise ParameterError(
@@ -186,7 +147,10 @@ def _check_giver(actor: str | None, trusted: bool, kind: str) -> None:
 def hashed_terms(
     recall: Recall, terms: Callable[[Recall], Sequence[tuple[str, float]]]
 ) -> tuple[tuple[str, float], ...]:
-    """Return the hashed words of a recall's question, by itself if it was kept without them."""
+    """Return the hashed words of a recall's question, and their weights.
+
+    A recall that was kept without its question has them; ``terms`` reads them from others.
+    """
     if recall.terms is None:
         return tuple((hash_term(term), weight) for term, weight in terms(recall))
     if not all(math.isfinite(weight) and weight >= 0 for _, weight in recall.terms):
@@ -196,15 +160,10 @@ def hashed_terms(
     return recall.terms
 
 
-def _rounded(score: float) -> float:
-    """Return a score in the log's precision."""
-    return round(min(max(score, 0.0), 1.0), 6)
-
-
 def _evidence(recall: Recall) -> tuple[float, ...]:
-    """Return the direct evidence of all hits, whether they were shown or not; () if unknown."""
+    """Return the direct evidence of all hits, shown or not; () if unknown."""
     evidence = tuple(hit.evidence for hit in recall.hits[:_MOST_EVIDENCE])
-    known = tuple(one for one in evidence if one is not None)
+    known = tuple(value for value in evidence if value is not None)
     return known if len(known) == len(evidence) else ()
 
 
@@ -216,35 +175,57 @@ def _cues(recall: Recall) -> tuple[Cue, ...]:
     return tuple(Cue(tag=key, weight=weight) for key, weight in weights.items())
 
 
+def _shown(recall: Recall, ids: Iterable[str] | None) -> tuple[ShownChunk, ...]:
+    """Return the hits that the model received, the best first; all by default."""
+    hits = {hit.chunk.id: hit for hit in recall.hits}
+    shown = hits if ids is None else dict.fromkeys(chunk_ids("shown", ids))
+    for id_ in shown:
+        if id_ not in hits:
+            raise FeedbackError(
+                f"shown chunk {id_!r} is not among the {len(hits)} hits of recall {recall.id!r}; "
+                "name the hits that the model received, or leave shown out if it received all"
+            )
+    return tuple(
+        ShownChunk.model_construct(  # a hit was checked before
+            chunk_id=hit.chunk.id,
+            rank=hit.rank,
+            text_hash=hit.hash_of_text,
+            score=round(min(max(hit.score, 0.0), 1.0), 6),
+            lexical=hit.lexical,
+            dense=hit.dense,
+            unlearned=hit.unlearned,
+        )
+        for hit in sorted((hits[id_] for id_ in shown), key=lambda hit: hit.rank)
+    )
+
+
 def _named(
-    ids: Sequence[str],
-    hits: Mapping[str, Hit],
+    recall: Recall,
+    judgements: Judgements,
+    shown: Sequence[ShownChunk],
     hashes: Callable[[Sequence[str]], Mapping[str, str]],
 ) -> tuple[ShownChunk, ...]:
     """Return chunks that are cited or rejected without having been shown."""
-    if not ids:
-        return ()
-    known = hashes(ids)
+    seen = {chunk.chunk_id for chunk in shown}
+    ids = [id_ for id_ in (*judgements.cited, *judgements.rejected) if id_ not in seen]
+    known = hashes(ids) if ids else {}
     for id_ in ids:
         if id_ not in known:
             raise FeedbackError(
                 f"the index holds no chunk {id_!r}, and the recall did not show it; cite ids of "
                 "chunks that exist"
             )
+    ranks = {hit.chunk.id: hit.rank for hit in recall.hits}
     return tuple(
-        ShownChunk(
-            chunk_id=id_,
-            rank=hits[id_].rank if id_ in hits else len(hits) + 1,
-            text_hash=known[id_],
-        )
-        for id_ in dict.fromkeys(ids)
+        ShownChunk(chunk_id=id_, rank=ranks.get(id_, len(recall.hits) + 1), text_hash=known[id_])
+        for id_ in ids
     )
 
 
 def _half(vector: Sequence[float] | FloatArray) -> tuple[float, ...] | None:
-    """Round to the log's precision, so that a record does not change when it is stored.
+    """Round to the log's precision, so that storing a record does not change it.
 
-    None if the result is not finite: such a vector cannot be compared.
+    None if the result is not finite.
     """
     with np.errstate(over="ignore"):
         half = np.asarray(vector, np.float16)
@@ -298,10 +279,33 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
     if not all(math.isfinite(step.weight) for path in feedback.paths for step in path):
         raise FeedbackError(f"line {number}: the weight of a path is not finite")
     if "trusted" not in feedback.model_fields_set:
-        # Of an earlier version, in which whoever nobody named was the application itself.
+        # In earlier versions, feedback without an actor came from the application.
         feedback = feedback.model_copy(update={"trusted": feedback.actor is None})
     if feedback.vector is None:
         return feedback
     if (vector := _half(feedback.vector)) is None:
         raise FeedbackError(f"line {number}: the vector is not finite in half precision")
     return feedback.model_copy(update={"vector": vector})
+
+
+def corrected_feedback(feedback: Feedback, corrections: Sequence[TagCorrection]) -> Feedback:
+    """Return a feedback as if the tags had been corrected when it was given.
+
+    A cue that was merged teaches about the tag in its place, a muted one nothing. Splits change
+    nothing: which part a question meant is not known.
+
+    Examples
+    --------
+    >>> cues = (Cue(tag="nyc", weight=2.0), Cue(tag="ferry", weight=1.0))
+    >>> merged = TagCorrection(id="1", kind="merge", tags=("nyc",), into="new york")
+    >>> feedback = Feedback(id="f", namespace="n", recall_id="r", cues=cues)
+    >>> [cue.tag for cue in corrected_feedback(feedback, [merged]).cues]
+    ['new york', 'ferry']
+    """
+    corrected = corrected_phrases({cue.tag for cue in feedback.cues}, corrections)
+    cues: dict[str, Cue] = {}
+    for cue in feedback.cues:
+        tag = corrected[cue.tag]
+        if tag is not None and (tag not in cues or cues[tag].weight < cue.weight):
+            cues[tag] = cue.model_copy(update={"tag": tag})
+    return feedback.model_copy(update={"cues": tuple(cues.values())})

@@ -1,4 +1,4 @@
-"""What somebody says of chunks: cited, rejected, rated, outdated, and why."""
+"""Judgements: which chunks somebody cites, rejects, rates or calls outdated, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.records.feedback import spoken_of
 
-__all__ = ["Judgements", "check_ratings", "chunk_ids", "said_of"]
+__all__ = ["Judgements", "check_ratings", "chunk_ids", "judgements_of"]
 
 _LONGEST_REASON = 200
 
 
 class Judgements(NamedTuple):
-    """Ids of chunks, how good they were, why, and what holds now in place of rejected ones."""
+    """Ids of chunks, how good they are, why, and what holds now in place of rejected ones."""
 
     cited: list[str]
     rejected: list[str]
@@ -24,25 +24,26 @@ class Judgements(NamedTuple):
     outdated: dict[str, str]
 
     def signed(self) -> tuple[list[str], list[str]]:
-        """Return cited and rejected ids, with ratings and reasons: other ones are another word."""
+        """Return cited and rejected ids with all that is said of each, for a digest."""
 
-        def one(id_: str) -> str:
-            said = self.ratings.get(id_), self.reasons.get(id_), self.outdated.get(id_)
-            return spoken_of(id_, *said)
+        def sign(id_: str) -> str:
+            rating, reason = self.ratings.get(id_), self.reasons.get(id_)
+            return spoken_of(id_, rating, reason, self.outdated.get(id_))
 
-        return [one(id_) for id_ in self.cited], [one(id_) for id_ in self.rejected]
+        return [sign(id_) for id_ in self.cited], [sign(id_) for id_ in self.rejected]
 
 
-def said_of(
+def judgements_of(
     cited: Iterable[str],
     rejected: Iterable[str] | None,
     rating: Mapping[str, float] | float | None,
     reason: Mapping[str, str] | str | None,
     outdated: Mapping[str, str] | None = None,
 ) -> Judgements:
-    """Check what somebody says of chunks, and bring it into one form.
+    """Check the arguments of ``reinforce``, and bring them into one form.
 
-    What is outdated is rejected, and what holds in its place is cited.
+    An outdated chunk is rejected, and the one that holds in its place is cited. A chunk rated
+    above 0 is cited, one rated below is rejected.
 
     Raises
     ------
@@ -50,11 +51,11 @@ def said_of(
 
     Examples
     --------
-    >>> said_of(["a"], None, {"b": 0.5, "c": -1.0, "d": 0.0}, {"c": "outdated"})[:3]
+    >>> judgements_of(["a"], None, {"b": 0.5, "c": -1.0, "d": 0.0}, {"c": "outdated"})[:3]
     (['a', 'b'], ['c'], {'b': 0.5, 'c': -1.0})
-    >>> said_of(["a"], None, -0.5, None)[:3]
+    >>> judgements_of(["a"], None, -0.5, None)[:3]
     ([], ['a'], {'a': -0.5})
-    >>> said_of([], None, None, None, {"old": "new"})[:2]
+    >>> judgements_of([], None, None, None, {"old": "new"})[:2]
     (['new'], ['old'])
     """
     replaced = _outdated(outdated)
@@ -65,13 +66,12 @@ def said_of(
             f"chunk {both[0]!r} is both cited and rejected; what is outdated counts as rejected, "
             "and what holds now as cited"
         )
-    if isinstance(rating, Mapping):
-        ratings = dict(rating)
+    if rating is None or isinstance(rating, Mapping):
+        ratings = dict(rating or {})
         check_ratings(ratings)
-        if wrong := [id_ for id_ in good if ratings.get(id_, 1) <= 0]:
-            raise FeedbackError(f"chunk {wrong[0]!r} is cited and rated {ratings[wrong[0]]:g}")
-    elif rating is None:
-        ratings = {}
+        for id_ in good:
+            if ratings.get(id_, 1) <= 0:
+                raise FeedbackError(f"chunk {id_!r} is cited and rated {ratings[id_]:g}")
     else:
         _check_rating(rating)
         if not good and not bad:
@@ -80,19 +80,21 @@ def said_of(
                 "cited=[...], or rate each by its id: rating={id: number}"
             )
         ratings = dict.fromkeys(good, rating) | dict.fromkeys(bad, -abs(rating))
-        good = [id_ for id_ in good if rating > 0]
-    if wrong := [id_ for id_ in bad if ratings.get(id_, -1) >= 0]:
-        raise FeedbackError(f"chunk {wrong[0]!r} is rejected and rated {ratings[wrong[0]]:g}")
-    ratings = {id_: float(one) for id_, one in ratings.items() if one}
-    good = list(dict.fromkeys((*good, *(id_ for id_, one in ratings.items() if one > 0))))
-    bad = list(dict.fromkeys((*bad, *(id_ for id_, one in ratings.items() if one < 0))))
+        good = good if rating > 0 else []
+    for id_ in bad:
+        if ratings.get(id_, -1) >= 0:
+            raise FeedbackError(f"chunk {id_!r} is rejected and rated {ratings[id_]:g}")
+    ratings = {id_: float(value) for id_, value in ratings.items() if value}
+    good = list(dict.fromkeys((*good, *(id_ for id_, value in ratings.items() if value > 0))))
+    bad = list(dict.fromkeys((*bad, *(id_ for id_, value in ratings.items() if value < 0))))
     if not good and not bad:
         raise FeedbackError(
             "nothing was cited, nothing rejected and nothing rated other than 0, so there is "
             "nothing to learn"
         )
-    if wrong := [new for new in replaced.values() if new not in good]:
-        raise FeedbackError(f"chunk {wrong[0]!r} is said to hold now, and is not rated above 0")
+    for new in replaced.values():
+        if new not in good:
+            raise FeedbackError(f"chunk {new!r} is said to hold now, and is not rated above 0")
     reasons = dict.fromkeys(replaced, "outdated") | _reasons(reason, [*good, *bad])
     return Judgements(good, bad, ratings, reasons, replaced)
 
@@ -108,10 +110,11 @@ def _outdated(outdated: Mapping[str, str] | None) -> dict[str, str]:
     if not outdated:
         raise ParameterError("outdated names no chunk; leave it out")
     chunk_ids("outdated", [*outdated, *outdated.values()])
-    if same := [old for old, new in outdated.items() if old == new]:
-        raise FeedbackError(
-            f"outdated says that {same[0]!r} holds now in place of itself; name the chunk that does"
-        )
+    for old, new in outdated.items():
+        if old == new:
+            raise FeedbackError(
+                f"outdated says that {old!r} holds now in place of itself; name the chunk that does"
+            )
     return dict(outdated)
 
 
@@ -124,8 +127,8 @@ def check_ratings(ratings: Mapping[str, object], where: str = "") -> None:
 
 
 def _check_rating(rating: object, where: str = "", whose: str = "") -> None:
-    number = isinstance(rating, int | float) and not isinstance(rating, bool)
-    if not (number and math.isfinite(rating) and -1 <= rating <= 1):  # type: ignore[arg-type,operator]
+    is_number = isinstance(rating, int | float) and not isinstance(rating, bool)
+    if not (is_number and math.isfinite(rating) and -1 <= rating <= 1):  # type: ignore[arg-type,operator]
         raise FeedbackError(
             f"{where}a rating lies in [-1, 1], from wrong to right; got {rating!r:.80}{whose}"
         )
@@ -139,28 +142,28 @@ def _reasons(reason: Mapping[str, str] | str | None, ids: list[str]) -> dict[str
             f"reason is a str, or a str for each chunk id, got {type(reason).__name__}"
         )
     reasons = dict.fromkeys(ids, reason) if isinstance(reason, str) else dict(reason)
-    for id_, why in reasons.items():
+    for id_, text in reasons.items():
         if id_ not in ids:
             raise FeedbackError(f"a reason for {id_!r:.80}, which is not cited, rejected or rated")
-        if not (isinstance(why, str) and why.strip() and why.isprintable()):
-            raise ParameterError(f"a reason is a printable str, got {why!r:.80}")
-        if len(why) > _LONGEST_REASON:
+        if not (isinstance(text, str) and text.strip() and text.isprintable()):
+            raise ParameterError(f"a reason is a printable str, got {text!r:.80}")
+        if len(text) > _LONGEST_REASON:
             raise ParameterError(
-                f"a reason has at most {_LONGEST_REASON} characters, got {len(why)}"
+                f"a reason has at most {_LONGEST_REASON} characters, got {len(text)}"
             )
     return reasons
 
 
 def chunk_ids(name: str, ids: Iterable[str]) -> list[str]:
-    """Return ids, each once."""
+    """Return ids, each once; ``name`` is the argument's, for messages."""
     if isinstance(ids, str):
         raise ParameterError(f"{name} takes a sequence of chunk ids, got one str; put it in a list")
     if not isinstance(ids, Iterable):
         raise ParameterError(f"{name} takes a sequence of chunk ids, got {type(ids).__name__}")
-    found = list(ids)
-    for id_ in found:
+    ids = list(ids)
+    for id_ in ids:
         if not isinstance(id_, str):
             raise ParameterError(
                 f"{name} takes ids of chunks, such as hit.chunk.id; got {type(id_).__name__}"
             )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ids))

@@ -1,8 +1,8 @@
-"""What people do, beside what they say: how far each kind of feedback is believed.
+"""Implicit feedback: what people do beside citing, such as opening or copying a passage.
 
-That a passage was opened, copied or asked about again says less than a citation, and nobody knows
-how much. But where questions like it have citations, they tell: a kind is believed as far as it
-does better than what was shown first. Whoever opens anything, or always the first hit, does not.
+A deed says less than a citation, and citations for similar questions tell how much: a kind of
+feedback weighs as much as it chooses better than the chunk that was shown first. Readers who open
+anything, or always the first hit, choose no better.
 """
 
 from __future__ import annotations
@@ -14,79 +14,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.formulas.association import recalled
-from hebbgraph.learning.associations import Associations
+from hebbgraph.formulas.association import likeness
+from hebbgraph.formulas.credibility import allowances
+from hebbgraph.learning.actors import TRUSTED
+from hebbgraph.learning.associations import Associations, LessonSums, QuestionStatistics
+from hebbgraph.learning.exams import without
 from hebbgraph.learning.lessons import CITED, Lessons
+from hebbgraph.settings import LearningSettings
 
-__all__ = ["UNKNOWN", "believed_kinds"]
+__all__ = ["UNKNOWN", "ImplicitWeights"]
 
-#: What a kind counts of which nothing is known, as if told by so many comparisons; and at most.
-UNKNOWN, _UNSURE, _MOST = 0.1, 4.0, 0.5
-#: So many lessons of each kind are compared, drawn by what they say.
-_COMPARED = 256
+#: Weight of an unknown kind, which counts as four comparisons; and the highest weight of any kind.
+UNKNOWN, _PRIOR_COMPARISONS, _MOST = 0.1, 4.0, 0.5
+#: How many lessons of each kind are compared; drawn by what they say.
+_N_COMPARED = 256
 
 
-class _Compared(NamedTuple):
-    """What citations for like questions say of the chunks that a lesson was shown.
+class ImplicitWeights(NamedTuple):
+    """What each kind weighs, where a citation weighs 1, and a bound for each actor in all."""
 
-    ``alike`` is how alike those questions are, squared; ``share`` how much of it they cite each
-    chunk, the best one as 1; ``cited`` and ``rejected`` are positions among them.
+    by_kind: NDArray[np.float64]
+    allowed: FloatArray
+
+    @classmethod
+    def of(
+        cls, lessons: Lessons, until: int, amount: FloatArray, settings: LearningSettings
+    ) -> ImplicitWeights:
+        """Weigh kinds by the citations among the first ``until`` lessons, of these amounts."""
+        statistics = QuestionStatistics.of(lessons, until, amount)
+        sums = LessonSums(lessons, 0, until, amount, statistics)
+        by_kind = _kind_weights(lessons, until, Associations(statistics, sums), amount)
+        actors = lessons.actor[:until][lessons.kind[:until] != CITED]
+        n_actors = int(lessons.actor.max(initial=TRUSTED)) + 1
+        n_lessons = np.bincount(actors, minlength=n_actors).astype(float)
+        bounds = {"at_least": settings.actor_events, "share": settings.actor_share}
+        return cls(by_kind, allowances(n_lessons, np.zeros_like(n_lessons), **bounds))
+
+    def factors(self, lessons: Lessons) -> NDArray[np.float64]:
+        """Return the factor of each lesson: 1 for citations."""
+        known = lessons.kind < len(self.by_kind)
+        by_kind = np.where(known, self.by_kind[np.where(known, lessons.kind, 0)], UNKNOWN)
+        allowed = self.allowed[np.minimum(lessons.actor, len(self.allowed) - 1)]
+        return np.where(lessons.kind == CITED, 1.0, by_kind * allowed)
+
+
+class _Comparison(NamedTuple):
+    """What citations for similar questions say of the chunks that a lesson was shown.
+
+    ``weight`` is the squared likeness of those questions, ``share`` how much of it cites each
+    chunk, relative to the best one. ``cited`` and ``rejected`` are positions among the chunks.
     """
 
-    alike: float
+    weight: float
     share: FloatArray
     cited: IntArray
     rejected: IntArray
 
 
-def believed_kinds(
+def _kind_weights(
     lessons: Lessons, until: int, associations: Associations, amount: FloatArray
 ) -> NDArray[np.float64]:
-    """Return what each kind of feedback counts, in [0, 1]; citations count in full.
+    """Return the weight of each kind: what it gained, as a share of what could be gained.
 
-    What a kind cites gains what its share exceeds that of the chunk that was shown first; what it
-    rejects, what that lacks of the usual share at its rank: of what could have been gained so.
-
-    Parameters
-    ----------
-    lessons : Lessons
-    until : int
-        How many of them.
-    associations : Associations
-        Sums of the citations among them.
-    amount : ndarray of float, shape (n_lessons,)
-        What each citation weighs.
+    A cited chunk gains its share less that of the chunk shown first. A rejected chunk gains what
+    its share lacks of the mean share at its rank.
     """
 
-    def compared(kind: int) -> Iterator[_Compared]:
+    def comparisons(kind: int) -> Iterator[_Comparison]:
         for lesson in _drawn(lessons, until, kind).tolist():
-            yield from _compared(lessons, lesson, associations, amount)
+            comparison = _compare(lessons, lesson, associations, amount)
+            if comparison is not None:
+                yield comparison
 
-    found = np.full(len(lessons.kinds), UNKNOWN)
-    found[CITED] = 1.0
-    usual = _usual_shares(compared(CITED))
-    for kind in range(CITED + 1, len(found)):
-        gained, possible = UNKNOWN * _UNSURE, _UNSURE
-        for one in compared(kind):
-            first = one.share[0]
-            gained += one.alike * float((one.share[one.cited] - first).sum())
-            possible += one.alike * float(1.0 - first) * len(one.cited)
-            at_rank = usual[np.minimum(one.rejected, len(usual) - 1)]
-            gained += one.alike * float((at_rank - one.share[one.rejected]).sum())
-            possible += one.alike * float(at_rank.sum())
-        found[kind] = min(max(gained / possible, 0.0), _MOST)
-    return found
+    weights = np.full(len(lessons.kinds), UNKNOWN)
+    weights[CITED] = 1.0
+    mean = _mean_shares(comparisons(CITED))
+    for kind in range(CITED + 1, len(weights)):
+        gained, possible = UNKNOWN * _PRIOR_COMPARISONS, _PRIOR_COMPARISONS
+        for weight, share, cited, rejected in comparisons(kind):
+            gained += weight * float((share[cited] - share[0]).sum())
+            possible += weight * float(1.0 - share[0]) * len(cited)
+            expected = mean[np.minimum(rejected, len(mean) - 1)]
+            gained += weight * float((expected - share[rejected]).sum())
+            possible += weight * float(expected.sum())
+        weights[kind] = min(max(gained / possible, 0.0), _MOST)
+    return weights
 
 
-def _usual_shares(citations: Iterator[_Compared]) -> FloatArray:
-    """Return the mean share of what is shown at each rank; 0 if nothing is known."""
-    told = list(citations)
-    width = max((len(one.share) for one in told), default=1)
-    total, alike = np.zeros((2, width))
-    for one in told:
-        total[: len(one.share)] += one.alike * one.share
-        alike[: len(one.share)] += one.alike
-    return total / np.maximum(alike, 1e-9)
+def _mean_shares(comparisons: Iterator[_Comparison]) -> FloatArray:
+    """Return the mean share of the chunks shown at each rank; 0 if nothing is known."""
+    known = list(comparisons)
+    width = max((len(comparison.share) for comparison in known), default=1)
+    total, weights = np.zeros((2, width))
+    for weight, share, _, _ in known:
+        total[: len(share)] += weight * share
+        weights[: len(share)] += weight
+    return total / np.maximum(weights, 1e-9)
 
 
 def _drawn(lessons: Lessons, until: int, kind: int) -> IntArray:
@@ -94,24 +117,23 @@ def _drawn(lessons: Lessons, until: int, kind: int) -> IntArray:
     able = np.flatnonzero(
         (np.diff(lessons.shown_ends[: until + 1]) > 0) & (lessons.kind[:until] == kind)
     )
-    return able[np.unique(lessons.draw[able], return_index=True)[1][:_COMPARED]]
+    return able[np.unique(lessons.draw[able], return_index=True)[1][:_N_COMPARED]]
 
 
-def _compared(
+def _compare(
     lessons: Lessons, lesson: int, associations: Associations, amount: FloatArray
-) -> Iterator[_Compared]:
-    """Yield what citations say of a lesson, without its own; nothing if no question is like it."""
+) -> _Comparison | None:
+    """Compare a lesson with citations for similar questions, without its own; None if none is."""
     shown, _ = lessons.shown(lesson)
-    sums = associations.by_cues(associations.read(lessons.cues(lesson), None, ""))
-    dot, squared = sums.dot.copy(), sums.squared.copy()
     links = lessons.links_of([lesson])
     nodes, credit = lessons.link_node[links], lessons.link_credit[links]
     own = amount[lesson] * np.maximum(credit, 0.0).astype(np.float64)
-    squared[nodes] = np.maximum(squared[nodes] - 2.0 * own * dot[nodes] + own**2, 0.0)
-    dot[nodes] = np.maximum(dot[nodes] - own, 0.0)
+    query = associations.query(lessons.cues(lesson), None, "")
+    dot, squared = without(associations.match_cues(query), nodes, own)
     best = float(dot[shown].max())
-    if best > 1e-6:
-        alike = float(recalled(dot[shown], squared[shown])[0].max()) ** 2
-        cited, rejected = nodes[credit > 0], lessons.rejects[nodes[credit < 0]]
-        positions = (np.flatnonzero(np.isin(shown, some)) for some in (cited, rejected))
-        yield _Compared(alike, dot[shown] / best, *positions)
+    if best <= 1e-6:
+        return None
+    weight = float(likeness(dot[shown], squared[shown])[0].max()) ** 2
+    cited = np.flatnonzero(np.isin(shown, nodes[credit > 0]))
+    rejected = np.flatnonzero(np.isin(shown, lessons.rejects[nodes[credit < 0]]))
+    return _Comparison(weight, dot[shown] / best, cited, rejected)

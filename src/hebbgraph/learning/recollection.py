@@ -1,117 +1,29 @@
-"""What a question brings back, in the numbers of one graph."""
+"""What a question brings back: memory added to the scores of search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.formulas.association import as_far_as_sure, in_order, led, settled
+from hebbgraph.formulas.association import keep_order, lead, scale_by_confidence, squeeze
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.associations import Asked, Associations, seeds_among
-from hebbgraph.learning.exams import alike, brought_back, taught_share
-from hebbgraph.learning.lessons import Lessons, named_by
+from hebbgraph.learning.associations import Associations, MemoryQuery, find_seeds
+from hebbgraph.learning.exams import greatest_likeness, memory_evidence, share_taught
+from hebbgraph.learning.lessons import Lessons
+from hebbgraph.learning.slots import Slots
 from hebbgraph.records import PathStep
 
-__all__ = ["Recollection", "Resolve", "Slots"]
+__all__ = ["Recollection"]
 
-Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
-"""From chunk ids to the row and text hash of those that are there."""
-_NONE = np.empty(0, np.int64)
-#: Chunks that memory alone brings, at most.
+#: How many chunks that search did not find memory brings, at most.
 _MOST_BROUGHT = 64
-#: By so much less than all room is taken behind a title.
+#: The part of the room behind a title that other chunks leave.
 _BEHIND = 1e-6
-
-
-class Slots:
-    """The slot of each taught chunk in one graph at one generation.
-
-    Parameters
-    ----------
-    graph : TagGraph
-        The caller holds its lock while this object reads.
-    lessons : Lessons
-    rows : dict of chunk id to (row, text hash)
-        A cache, added to.
-    resolve : callable
-        Looks up the rest.
-    """
-
-    def __init__(
-        self,
-        graph: TagGraph,
-        lessons: Lessons,
-        rows: dict[str, tuple[int, str]],
-        resolve: Resolve,
-    ) -> None:
-        self._graph, self._generation = graph, graph.generation
-        self._lessons, self._resolve = lessons, resolve
-        self.rows = rows
-        #: Of each node its slot, or -1: the chunk is gone, its text is another, or it is rejected.
-        self.of_node = np.empty(0, np.int64)
-        self._node_at = np.full(graph.n_slots, -1, np.int64)
-
-    def fits(self, graph: TagGraph, lessons: Lessons) -> bool:
-        """Return whether the numbers are still those of this graph."""
-        same = self._graph is graph and self._generation == graph.generation
-        return same and self._lessons is lessons
-
-    def bring_up_to_date(self) -> None:
-        """Look up chunks that are new in the lessons."""
-        names, first = self._lessons.names, len(self.of_node)
-        if first == len(names):
-            return
-        slots = np.full(len(names) - first, -1, np.int64)
-        wanted: dict[str, list[tuple[int, str]]] = {}
-        for at, name in enumerate(names[first:]):
-            if name[0] == "c":
-                id_, text_hash = named_by(name)
-                wanted.setdefault(id_, []).append((at, text_hash))
-        for id_, slot in self._slots_of(list(wanted)).items():
-            for at, text_hash in wanted[id_]:
-                if text_hash == self.rows[id_][1]:  # else the text has changed since
-                    slots[at] = slot
-        self.of_node = np.concatenate((self.of_node, slots))
-        live = flatnonzero(slots >= 0)
-        self._node_at[slots[live]] = first + live
-
-    def nodes_at(self, slots: IntArray) -> NDArray[np.int64]:
-        """Return the node of each slot, -1 for none."""
-        return self._node_at[slots]
-
-    def _slots_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the slots of those chunks that exist."""
-        self.rows.update(self._resolve([id_ for id_ in ids if id_ not in self.rows]))
-        slots = self._live_slots(ids)
-        # A chunk that was put again lies in another row than the one that is known.
-        if moved := [id_ for id_ in ids if id_ in self.rows and id_ not in slots]:
-            for id_ in moved:
-                del self.rows[id_]
-            self.rows.update(self._resolve(moved))
-            slots |= self._live_slots(moved)
-        for id_ in moved:
-            if id_ not in slots:
-                self.rows.pop(id_, None)
-        return slots
-
-    def _live_slots(self, ids: Sequence[str]) -> dict[str, int]:
-        known_ids = [id_ for id_ in ids if id_ in self.rows]
-        known = self._graph.rows
-        if not known_ids or not len(known):
-            return {}
-        rows = np.array([self.rows[id_][0] for id_ in known_ids], dtype=np.int64)
-        slots = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        live = (known[slots] == rows) & self._graph.alive[slots]
-        found = zip(known_ids, slots.tolist(), live.tolist(), strict=True)
-        return {id_: slot for id_, slot, is_live in found if is_live}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,102 +36,126 @@ class Recollection:
     associations : Associations
     trust : Trust
     slots : Slots
-    asked : Asked
+    query : MemoryQuery
+        The question.
     gains : ndarray of float
-        What each kind adds; 0 for families that take no part.
-    said : (nodes, belief)
+        What each kind of memory adds; 0 for families that take no part.
+    exact : (nodes, belief)
         What was cited for the very question.
+    led_to : dict of slot to node
+        Chunks that memory leads to rather than search; noted by :meth:`added`.
     """
 
     lessons: Lessons
     associations: Associations
     trust: Trust
     slots: Slots
-    asked: Asked
+    query: MemoryQuery
     gains: FloatArray
-    said: tuple[IntArray, FloatArray]
-    #: Of chunks that memory leads to rather than search, the node; noted as they are found.
+    exact: tuple[IntArray, FloatArray]
     led_to: dict[int, int] = field(default_factory=dict)
 
-    def brought(self, found: Activation) -> tuple[IntArray, FloatArray]:
-        """Return the chunks that the question touches, and what memory adds to each by kind."""
-        nodes, brought = self._brought(found)
-        return nodes, brought * self.gains
+    def contributions(self, plain: Activation) -> tuple[IntArray, FloatArray]:
+        """Return the nodes that the question touches, and what each kind of memory adds."""
+        nodes, evidence = self._evidence(plain)
+        return nodes, evidence * self.gains
 
-    def _brought(self, found: Activation) -> tuple[IntArray, FloatArray]:
+    def _evidence(self, plain: Activation) -> tuple[IntArray, FloatArray]:
         memory = self.associations
-        best, mass = seeds_among(found.scores)
-        near = self.slots.nodes_at(found.chunks)
+        best, mass = find_seeds(plain.scores)
+        near = self.slots.nodes_at(plain.chunks)
         seeds, near = near[best], near[near >= 0]
-        pairs = memory.together(seeds[seeds >= 0], (_NONE, _NONE, np.empty(0)))
-        return brought_back(
-            memory.by_cues(self.asked),
-            memory.by_vector(self.asked),
+        pairs = memory.pairs_from(seeds[seeds >= 0])
+        return memory_evidence(
+            memory.match_cues(self.query),
+            memory.match_vector(self.query),
             pairs.completed(mass[seeds >= 0], memory.n),
             self.lessons.rejects[: memory.n],
-            np.concatenate((near, self.said[0])),
+            np.concatenate((near, self.exact[0])),
         )
 
     def added(
-        self, found: Activation, allowed: BoolArray, sure: float, titled: IntArray
+        self, plain: Activation, allowed: BoolArray, confidence: float, titled: IntArray
     ) -> Activation:
-        """Add what memory brings to the scores, and the chunks that it alone brings.
+        """Add what memory brings to the scores, and the chunks that only memory brings.
 
-        Scores are shares of ``sure``, the confidence without memory, and of what memory adds to it.
-        Behind ``titled``, chunks whose whole title the question is, stays what was there.
+        ``plain`` has the scores without memory, as shares of the confidence without memory.
+        ``allowed`` is what the filter lets pass. ``titled`` are chunks whose whole title the
+        question is: what other questions taught moves nothing before them.
         """
-        nodes, brought = self._brought(found)
-        gain, slots = brought @ self.gains, self.slots.of_node[nodes]
-        said = np.zeros(len(nodes))
-        said[nodes.searchsorted(self.said[0])] = self.said[1]
-        near = self.slots.nodes_at(found.chunks)
-        taught = flatnonzero(near >= 0)
-        at = nodes.searchsorted(near[taught])
-        is_other = (gain > 0) | (said > 0)
-        is_other[at] = False
-        others = flatnonzero(is_other & (slots >= 0))
-        others = others[allowed[slots[others]]]
-        others = others[top_n(gain[others] + said[others], _MOST_BROUGHT)]
-        ranked = np.concatenate((at, others))
-        nodes, gain, said = nodes[ranked], gain[ranked], said[ranked]
-        chunks = np.concatenate((found.chunks, slots[others]))
-        n, more = len(found.chunks), np.zeros(len(others))
-        plain = sure * np.concatenate((found.scores, more))
-        places = np.concatenate((taught, np.arange(n, len(plain))))
-        change, known = np.zeros((2, len(plain)))
-        known[places] = said
-        pays = self.trust.handicap * taught_share(self.associations.taught[nodes])
-        added, pays = as_far_as_sure(sure, alike(brought), gain, pays)
-        change[places] = added - pays
-        # In this order; but what memory alone is sure of scores as high as that.
-        order = (-plain - change).argsort(kind="stable")
-        change[places] += gain - added
-        change = in_order(plain + change, order) - plain
-        remembered = min(float(max(change.max(initial=0.0), said.max(initial=0.0))), 1.0)
-        most = 1.0 - (1.0 - sure) * (1.0 - remembered)
-        if not (gain.any() or said.any() or self.trust.handicap) or not len(chunks) or not most:
-            return found
-        is_titled = np.isin(chunks, titled)
+        taught = self._taught(plain, allowed)
+        nothing = not (taught.gain.any() or taught.exact.any() or self.trust.handicap)
+        slots = np.concatenate((plain.chunks, taught.brought))
+        if nothing or not len(slots):
+            return plain
+        zeros = np.zeros(len(taught.brought))
+        static = confidence * np.concatenate((plain.scores, zeros))
+        exact = np.zeros(len(slots))
+        exact[taught.position] = taught.exact
+        change = self._change(taught, static, confidence)
+        remembered = min(max(change.max(initial=0.0), exact.max(initial=0.0)), 1.0)
+        most = 1.0 - (1.0 - confidence) * (1.0 - remembered)
+        if not most:
+            return plain
+        is_titled = np.isin(slots, titled)
         if is_titled.any():
-            best = float((plain + change)[is_titled].max())
-            # A title that was rejected holds nothing back that was ahead of it then.
-            ahead = (plain < min(best, plain[is_titled].max())) & (plain + change > best)
-            room = ((best - plain[ahead]) / change[ahead]).min(initial=1.0)
-            change[~is_titled] *= max(room - _BEHIND, 0.0)
-        scores = led(plain + change, known, plain)
-        steps = nodes[scores[places] > 2.0 * plain[places]]
-        self.led_to.update(zip(self.slots.of_node[steps].tolist(), steps.tolist(), strict=True))
-        order = chunks.argsort(kind="stable")
+            change[~is_titled] *= _room_behind(static, change, is_titled)
+        scores = lead(static + change, exact, static)
+        is_led = scores[taught.position] > 2.0 * static[taught.position]
+        nodes = taught.nodes[is_led]
+        self.led_to.update(zip(self.slots.of_node[nodes].tolist(), nodes.tolist(), strict=True))
+        order = slots.argsort(kind="stable")
         return replace(
-            found,
-            chunks=chunks[order],
-            scores=settled(scores[order], most) / most,
-            direct=np.concatenate((found.direct, more))[order],
-            arrived=np.concatenate((found.arrived, more))[order],
-            remembered=remembered,
-            gained=(scores - plain)[order],
-            unlearned=found,
+            plain,
+            chunks=slots[order],
+            scores=squeeze(scores[order], most) / most,
+            direct=np.concatenate((plain.direct, zeros))[order],
+            arrived=np.concatenate((plain.arrived, zeros))[order],
+            remembered=float(remembered),
+            gained=(scores - static)[order],
+            unlearned=plain,
         )
+
+    def _taught(self, plain: Activation, allowed: BoolArray) -> _Taught:
+        """Return the taught chunks among those that search found, then those memory brings."""
+        nodes, evidence = self._evidence(plain)
+        gain, slots = evidence @ self.gains, self.slots.of_node[nodes]
+        exact = np.zeros(len(nodes))
+        exact[nodes.searchsorted(self.exact[0])] = self.exact[1]
+        near = self.slots.nodes_at(plain.chunks)
+        found = flatnonzero(near >= 0)
+        at = nodes.searchsorted(near[found])
+        is_brought = (gain > 0) | (exact > 0)
+        is_brought[at] = False
+        brought = flatnonzero(is_brought & (slots >= 0))
+        brought = brought[allowed[slots[brought]]]
+        brought = brought[top_n(gain[brought] + exact[brought], _MOST_BROUGHT)]
+        ranked = np.concatenate((at, brought))
+        n = len(plain.chunks)
+        return _Taught(
+            nodes[ranked],
+            np.concatenate((found, np.arange(n, n + len(brought)))),
+            gain[ranked],
+            exact[ranked],
+            slots[brought],
+            greatest_likeness(evidence),
+        )
+
+    def _change(self, taught: _Taught, static: FloatArray, confidence: float) -> FloatArray:
+        """Return how much memory changes each score: gain less handicap."""
+        position = taught.position
+        gain, handicap = scale_by_confidence(
+            confidence,
+            taught.greatest_likeness,
+            taught.gain,
+            self.trust.handicap * share_taught(self.associations.taught[taught.nodes]),
+        )
+        change = np.zeros(len(static))
+        change[position] = gain - handicap
+        # This is the order. Within it, what memory alone is sure of scores in full.
+        order = (-static - change).argsort(kind="stable")
+        change[position] += taught.gain - gain
+        return keep_order(static + change, order) - static
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the path step for the lesson that led to a chunk, if memory did."""
@@ -231,3 +167,28 @@ class Recollection:
             return []
         event = self.lessons.event(lesson)
         return [PathStep(kind="episode", value=event.recall_id, weight=node.weight)]
+
+
+class _Taught(NamedTuple):
+    """Taught chunks: their nodes, positions among all chunks, gains and exact citations.
+
+    ``brought`` are the slots of those that search did not find, which come after its chunks.
+    """
+
+    nodes: IntArray
+    position: IntArray
+    gain: FloatArray
+    exact: FloatArray
+    brought: IntArray
+    greatest_likeness: float
+
+
+def _room_behind(static: FloatArray, change: FloatArray, is_titled: BoolArray) -> float:
+    """Return the factor with which no change lifts a chunk above the best titled one.
+
+    A title that was rejected holds back nothing that was ahead of it then.
+    """
+    best = float((static + change)[is_titled].max())
+    overtakes = (static < min(best, static[is_titled].max())) & (static + change > best)
+    room = ((best - static[overtakes]) / change[overtakes]).min(initial=1.0)
+    return max(float(room) - _BEHIND, 0.0)

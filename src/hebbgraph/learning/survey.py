@@ -1,4 +1,4 @@
-"""What is told of lessons as a whole: which are in force, and what many people reject."""
+"""The lessons as a whole: which are in force, whom nobody believes, what many people reject."""
 
 from __future__ import annotations
 
@@ -8,100 +8,117 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.actors import TRUSTED, Voice, believed, voice_of
+from hebbgraph.learning.actors import TRUSTED, ActorKey, actor_key, lesson_beliefs
 from hebbgraph.learning.kinds import UNKNOWN
-from hebbgraph.learning.lessons import CITED, named_by
+from hebbgraph.learning.lessons import CITED, chunk_of
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weighing import MIN_WEIGHT
 from hebbgraph.records import Feedback, LearnedParameter, LessonRecord, PruneReport
 
-__all__ = ["deeds_of", "disbelieved", "lessons_of", "present", "proposed", "rejected", "survey"]
+__all__ = [
+    "disbelieved",
+    "learned_kinds",
+    "lessons_of",
+    "present",
+    "proposed",
+    "rejected",
+    "survey",
+]
 
-#: The name of the one family of links, for people: from a question to a chunk.
+#: The name of the only family of links: from a question to a chunk.
 QUESTION = "question"
-#: Whose lessons weigh less counts little; several of them are worth a word.
+#: What a record of a lesson copies from the feedback.
+_SAME_FIELDS = Feedback.model_fields.keys() & LessonRecord.model_fields.keys() - {"shown"}
+#: An actor is disbelieved if several lessons weigh less than this.
 _LITTLE, _SEVERAL = 0.1, 3
 
 
 def rejected(memory: Memory) -> dict[str, int]:
     """Return for how many questions each chunk is rejected, by several who are believed.
 
-    One is enough if the application vouches for him.
+    One is enough if the application vouches for the feedback.
     """
     with memory.lock.held():
         lessons, amount = memory.lessons, memory.amounts()
         owner = lessons.link_lesson
-        is_said = (amount[owner] > 0) & (lessons.kind[owner] == CITED)
-        links = np.flatnonzero((lessons.link_credit < 0) & is_said)
+        counts = (amount[owner] > 0) & (lessons.kind[owner] == CITED)
+        links = np.flatnonzero((lessons.link_credit < 0) & counts)
         by_node: dict[int, tuple[set[int], set[int]]] = {}
         for link in links.tolist():
-            asked, by = by_node.setdefault(int(lessons.link_node[link]), (set(), set()))
-            asked.add(int(lessons.question[owner[link]]))
-            by.add(int(lessons.voice[owner[link]]))
-        named = {named_by(lessons.names[node]): said for node, said in by_node.items()}
-        present = memory.resolve(id_ for id_, _ in named)
+            questions, actors = by_node.setdefault(int(lessons.link_node[link]), (set(), set()))
+            questions.add(int(lessons.question[owner[link]]))
+            actors.add(int(lessons.actor[owner[link]]))
+        by_chunk = {chunk_of(lessons.nodes[node]): by for node, by in by_node.items()}
+        known = memory.resolve(id_ for id_, _ in by_chunk)
         return {
-            id_: len(asked)
-            for (id_, text_hash), (asked, by) in named.items()
-            if id_ in present and present[id_][1] == text_hash and (len(by) > 1 or TRUSTED in by)
+            id_: len(questions)
+            for (id_, text_hash), (questions, actors) in by_chunk.items()
+            if id_ in known
+            and known[id_][1] == text_hash
+            and (len(actors) > 1 or TRUSTED in actors)
         }
 
 
 def proposed(memory: Memory) -> dict[tuple[str, str], int]:
-    """Return what is said to be outdated, with what holds now: by how many who are believed.
+    """Return which chunk is outdated by which, and how many believed actors say so.
 
-    Only of chunks that are there, unless the application vouches for it already.
+    Only chunks that exist, and nothing that the application vouches for already.
     """
     with memory.lock.held():
-        said = memory.outdated(trusted=False)
+        proposals = memory.outdated(trusted=False)
         in_force = memory.outdated(trusted=True)
         return {
-            (old, new): len(said[old, text_hash, new])
-            for (old, text_hash, new), _ in present(memory, said)
+            (old, new): len(proposals[old, text_hash, new])
+            for (old, text_hash, new), _ in present(memory, proposals)
             if (old, text_hash, new) not in in_force
         }
 
 
-def deeds_of(memory: Memory) -> list[LearnedParameter]:
-    """Return what each kind of deed counts here, by how many lessons."""
-    with memory.lock.held():
-        lessons, told = memory.lessons, []
-        for name, value in memory.believed().items():
-            own = lessons.kind == lessons.kinds.index(name)
-            many = {"lessons": int(own.sum()), "actors": len(np.unique(lessons.voice[own]))}
-            told.append(LearnedParameter(name=name, value=value, default=UNKNOWN, **many))
-        return [one for one in told if one.lessons]
-
-
 def present(
-    memory: Memory, said: Iterable[tuple[str, str, str]]
+    memory: Memory, outdated: Iterable[tuple[str, str, str]]
 ) -> list[tuple[tuple[str, str, str], tuple[int, int]]]:
-    """Return what was said to be outdated of chunks that are there, and the rows of these."""
-    said = list(said)
-    present = memory.resolve({id_ for old, _, new in said for id_ in (old, new)})
+    """Return the rows of both chunks for each (id, text hash, id of what holds now).
+
+    Those are left out of which a chunk is gone or has another text.
+    """
+    outdated = list(outdated)
+    known = memory.resolve({id_ for old, _, new in outdated for id_ in (old, new)})
     return [
-        (one, (present[one[0]][0], present[one[2]][0]))
-        for one in said
-        if one[2] in present and present.get(one[0], (0, ""))[1] == one[1]
+        ((old, text_hash, new), (known[old][0], known[new][0]))
+        for old, text_hash, new in outdated
+        if new in known and known.get(old, (0, ""))[1] == text_hash
     ]
 
 
-def disbelieved(memory: Memory) -> list[tuple[Voice, int, float, bool]]:
-    """Return who gave several lessons that count next to nothing, and most of them first.
+def learned_kinds(memory: Memory) -> list[LearnedParameter]:
+    """Return what each kind of implicit feedback weighs here, and how many lessons it has."""
+    with memory.lock.held():
+        lessons, parameters = memory.lessons, []
+        for name, value in memory.kind_weights().items():
+            actor = lessons.actor[lessons.kind == lessons.kinds.index(name)]
+            counts = {"lessons": len(actor), "actors": len(np.unique(actor))}
+            parameters.append(LearnedParameter(name=name, value=value, default=UNKNOWN, **counts))
+        return [parameter for parameter in parameters if parameter.lessons]
 
-    Whose word they are, how many, what one counts at most, and whether that is because others
+
+def disbelieved(memory: Memory) -> list[tuple[ActorKey, int, float, bool]]:
+    """Return the actors several of whose lessons count next to nothing, by how many do.
+
+    For each actor: how many lessons, what one counts at most, and whether that is because others
     who are believed more say otherwise.
     """
     with memory.lock.held():
-        lessons, judgement, names = memory.lessons, memory.judgement(), list(memory.voices)
-        counts = believed(lessons, judgement)
-        voice, is_said = lessons.voice[: len(counts)], lessons.kind[: len(counts)] == CITED
-        little = (counts < _LITTLE) & is_said & (voice != TRUSTED)
-        n, most = np.bincount(voice[little], minlength=len(names)), np.zeros(len(names))
-        np.maximum.at(most, voice[little], counts[little])
-        disputed = np.bincount(voice[little & (judgement.worth < 0.5)], minlength=len(names))
+        lessons, credibility = memory.lessons, memory.credibility()
+        belief = lesson_beliefs(lessons, credibility)
+        names = list(memory.actors)
+        actor = lessons.actor[: len(belief)]
+        little = (belief < _LITTLE) & (lessons.kind[: len(belief)] == CITED) & (actor != TRUSTED)
+        n, most = np.bincount(actor[little], minlength=len(names)), np.zeros(len(names))
+        np.maximum.at(most, actor[little], belief[little])
+        is_disputed = little & (credibility.shares < 0.5)
+        n_disputed = np.bincount(actor[is_disputed], minlength=len(names))
         return [
-            (names[at], int(n[at]), float(most[at]), bool(2 * disputed[at] > n[at]))
+            (names[at], int(n[at]), float(most[at]), bool(2 * n_disputed[at] > n[at]))
             for at in np.argsort(-n, kind="stable").tolist()
             if n[at] >= _SEVERAL
         ]
@@ -129,8 +146,8 @@ def survey(memory: Memory, graph: TagGraph, min_weight: float) -> tuple[PruneRep
         return report, idle
 
 
-def lessons_of(memory: Memory, graph: TagGraph, feedback: Sequence[Feedback]) -> list[LessonRecord]:
-    """Return what each feedback taught: how many links, how many of them are in force.
+def lessons_of(memory: Memory, graph: TagGraph, log: Sequence[Feedback]) -> list[LessonRecord]:
+    """Return what each feedback taught: how many links, and how many are in force.
 
     The caller holds the lock on the graph.
     """
@@ -140,39 +157,29 @@ def lessons_of(memory: Memory, graph: TagGraph, feedback: Sequence[Feedback]) ->
         taught = np.bincount(owner, minlength=n).tolist()
         active = np.bincount(owner[~masked & (weight >= MIN_WEIGHT)], minlength=n).tolist()
         at = {memory.lessons.event(number).feedback_id: number for number in range(n)}
-        whose = {(voice_of(one), one.kind) for one in feedback}
-        weights = {one: memory.weight_of(*one) for one in whose}
+        sources = {(actor_key(feedback), feedback.kind) for feedback in log}
+        weights = {source: memory.weight_of(*source) for source in sources}
     return [
         LessonRecord(
-            feedback_id=one.id,
-            recall_id=one.recall_id,
-            created_at=one.created_at,
-            actor=one.actor,
-            origin=one.origin,
-            question=one.query,
-            cited=one.cited,
-            rejected=one.rejected,
-            ratings=one.ratings,
-            reasons=one.reasons,
-            outdated=one.outdated,
-            trusted=one.trusted,
-            shown=tuple(shown.chunk_id for shown in one.shown),
-            edges=taught[at[one.id]] if one.id in at else 0,
-            active=active[at[one.id]] if one.id in at else 0,
-            kind=one.kind,
-            weight=weights[voice_of(one), one.kind],
+            **{name: getattr(feedback, name) for name in _SAME_FIELDS},
+            feedback_id=feedback.id,
+            question=feedback.query,
+            shown=tuple(chunk.chunk_id for chunk in feedback.shown),
+            edges=taught[at[feedback.id]] if feedback.id in at else 0,
+            active=active[at[feedback.id]] if feedback.id in at else 0,
+            weight=weights[actor_key(feedback), feedback.kind],
         )
-        for one in feedback
+        for feedback in log
     ]
 
 
 def _state_of_links(
     memory: Memory, graph: TagGraph
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return whether each link leads to what is gone, and what it weighs."""
+    """Return whether each link leads to a chunk that is gone or changed, and what it weighs."""
     lessons = memory.lessons
-    nothing = np.empty(0, np.uint64), np.empty(0, np.float32)
-    recollection = memory.recollect(graph, nothing, None, None)
+    no_cues = np.empty(0, np.uint64), np.empty(0, np.float32)
+    recollection = memory.recollect(graph, no_cues, None, None)
     weight = memory.amounts()[lessons.link_lesson] * np.abs(lessons.link_credit)
     if recollection is None:
         return np.zeros(0, np.bool_), weight

@@ -1,4 +1,4 @@
-"""What each lesson weighs: belief in whoever gave it, less as others come after it."""
+"""What each lesson weighs: belief in it, less as others come after it."""
 
 from __future__ import annotations
 
@@ -8,79 +8,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
-from hebbgraph.formulas.credibility import Judgement
-from hebbgraph.learning.actors import TRUSTED, allowed_deeds
-from hebbgraph.learning.associations import Associations, Part, Rarity
-from hebbgraph.learning.kinds import UNKNOWN, believed_kinds
-from hebbgraph.learning.lessons import CITED, Lessons
-from hebbgraph.settings import LearningSettings
+from hebbgraph.formulas.credibility import Credibility
+from hebbgraph.learning.actors import TRUSTED
+from hebbgraph.learning.lessons import Lessons
 
-__all__ = ["MIN_WEIGHT", "Deeds", "amounts", "clock", "said_of", "spoken_again"]
+__all__ = ["MIN_WEIGHT", "Weights", "clock", "count_repeats", "decayed", "exact_citations"]
 
 #: A lesson that weighs less has no effect, not even among equals.
 MIN_WEIGHT = 0.02
-#: So many words tell a question from others; function words do not count.
-_TELLING = 2
+#: A question of fewer words counts less as the very question: function words are left out.
+_TELLING_WORDS = 2
 
 
-def clock(n_events: int) -> int:
-    """Return the event as of which what was taught is read: a step back of at most a sixteenth.
+class Weights(NamedTuple):
+    """What each lesson weighs, and how often its actor spoke of the question again."""
 
-    Every feedback decays all others a little, and is an exam. Readers see that in steps that
-    depend on the number of feedbacks alone: each one up to 32, then every second, fourth and so
-    on. At ten thousand, a step is 3.5 % of a weight.
+    amount: NDArray[np.float64]
+    repeats: IntArray
+
+
+def clock(n_lessons: int) -> int:
+    """Return how many lessons the epoch holds: all but at most a sixteenth.
+
+    Each lesson ages the others, is an exam and says something of its actor. What follows from
+    that is computed again with each lesson up to 32, then with every second, fourth and so on.
+    At ten thousand, a step is 3.5 % of a weight.
 
     >>> [clock(n) for n in (3, 31, 33, 1001)]
     [3, 31, 32, 992]
     """
-    step = 1 << max((n_events // 16).bit_length() - 1, 0)
-    return n_events - n_events % step
+    step = 1 << max((n_lessons // 16).bit_length() - 1, 0)
+    return n_lessons - n_lessons % step
 
 
-def amounts(
-    at: int, scale: FloatArray, spoken: IntArray, worth: FloatArray, retention: float
+def decayed(
+    at: int, belief: FloatArray, repeats: IntArray, shares: FloatArray, retention: float
 ) -> NDArray[np.float64]:
-    """Return what each lesson weighs as of the clock ``at``, of which ``worth`` tells."""
-    # Whoever speaks of a question again counts little more than once, and most by the last word.
-    scale = scale / (1.0 + spoken) ** 2
-    # What nobody believes, and what is said again, ages nothing.
-    passed = np.cumsum(scale)
+    """Return what each lesson weighs as of the clock ``at``, from belief in its actor.
+
+    An actor who speaks of a question again counts little more than once, and most by the last
+    word. ``shares`` are those of the sides of the first ``at`` lessons, and ``retention`` is what
+    a lesson keeps when another one follows that is wholly believed.
+    """
+    belief = belief / (1.0 + repeats) ** 2
+    passed = np.cumsum(belief)  # disbelieved and repeated lessons age nothing
     age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
-    amount = scale * retention**age
-    amount[:at] *= worth
+    amount = belief * retention**age
+    amount[:at] *= shares
     return np.where(amount < MIN_WEIGHT, 0.0, amount)
 
 
-class Deeds(NamedTuple):
-    """What people's deeds count: each kind, and how far each actor's are allowed."""
+def count_repeats(lessons: Lessons, first: int, until: int) -> IntArray:
+    """Return how often the actor of each lesson in a span speaks of its question later in it.
 
-    believed: NDArray[np.float64]
-    allowed: FloatArray
-
-    @classmethod
-    def of(cls, lessons: Lessons, at: int, said: FloatArray, settings: LearningSettings) -> Deeds:
-        """Judge deeds by the citations before ``at``, which weigh ``said``."""
-        rarity = Rarity.of(lessons, at, said)
-        citations = Associations(rarity, Part(lessons, 0, at, said, rarity))
-        believed = believed_kinds(lessons, at, citations, said)
-        return cls(believed, allowed_deeds(lessons, at, settings))
-
-    def share(self, lessons: Lessons) -> NDArray[np.float64]:
-        """Return what each lesson counts by its kind, and by how much its actor has done."""
-        known = lessons.kind < len(self.believed)
-        share = np.where(known, self.believed[np.where(known, lessons.kind, 0)], UNKNOWN)
-        bound = self.allowed[np.minimum(lessons.voice, len(self.allowed) - 1)]
-        return np.where(lessons.kind == CITED, 1.0, share * bound)
-
-
-def spoken_again(lessons: Lessons, first: int, until: int) -> IntArray:
-    """Return how often the voice of each of some lessons speaks of its question later among them.
-
-    The trusted voice, which may be that of many, speaks each time anew.
+    The trusted actor may be many people, so each of its lessons counts as the first.
     """
-    some = slice(first, until)
-    voice = lessons.voice[some]
-    return np.where(voice == TRUSTED, 0, _later(lessons.question[some], lessons.kind[some], voice))
+    span = slice(first, until)
+    actor = lessons.actor[span]
+    return np.where(actor == TRUSTED, 0, _later(lessons.question[span], lessons.kind[span], actor))
 
 
 def _later(*columns: IntArray) -> IntArray:
@@ -88,51 +73,36 @@ def _later(*columns: IntArray) -> IntArray:
     order = np.lexsort(columns)
     n = len(order)
     is_last = np.ones(n, np.bool_)
-    is_last[:-1] = np.any([one[order[1:]] != one[order[:-1]] for one in columns], axis=0)
+    is_last[:-1] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
     last = np.flatnonzero(is_last)
-    found = np.empty(n, np.int64)
-    found[order] = last[last.searchsorted(np.arange(n))] - np.arange(n)
-    return found
+    later = np.empty(n, np.int64)
+    later[order] = last[last.searchsorted(np.arange(n))] - np.arange(n)
+    return later
 
 
-def said_of(
-    lessons: Lessons,
-    links: IntArray,
-    judgement: Judgement,
-    amount: FloatArray,
-    spoken: IntArray,
-    n_words: int,
+def exact_citations(
+    lessons: Lessons, links: IntArray, credibility: Credibility, weights: Weights, n_words: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the chunks that some links cite for the very question, and how far that is believed.
+    """Return the nodes that are cited for the very question, and how far that is believed.
 
-    Of one voice the last word counts: it halves each word before it, and takes back what it
-    contradicts. Function words are no part of the question, so one word alone may stand for
-    another one.
-
-    Parameters
-    ----------
-    lessons : Lessons
-    links : ndarray of int
-        Of one question, in the order of the log.
-    judgement : Judgement
-    amount, spoken : ndarray, shape (n_lessons,)
-        What lessons weigh, and how often their voices spoke of the question again.
-    n_words : int
+    The last word of an actor counts: it halves each earlier word, and takes back what it
+    contradicts. ``links`` are those of the question, in the order of the log.
     """
     credit, node = lessons.link_credit[links].astype(np.float64), lessons.link_node[links]
     asked, at = np.unique(lessons.link_lesson[links], return_inverse=True)
-    voice, kind = lessons.voice[asked].astype(np.int64), lessons.kind[asked]
-    overrules, spared = judgement.overrules, judgement.spared
-    share = overrules[np.minimum(voice, len(overrules) - 1)]
-    known = asked < len(spared)
-    share[known] = np.where(spared[asked[known]] > 0, 1.0, share[known])
-    # Several that are right are no rivals, so credit is not shared here.
+    actor, kind = lessons.actor[asked].astype(np.int64), lessons.kind[asked]
+    overrules, spared = credibility.overrules, credibility.spared
+    share = overrules[np.minimum(actor, len(overrules) - 1)]
+    judged = asked < len(spared)
+    share[judged] = np.where(spared[asked[judged]] > 0, 1.0, share[judged])
+    # Chunks cited together are no rivals here, so the square root takes credit's sharing back.
     n_cited = np.bincount(at, credit > 0, len(asked))
-    weight = amount[asked] * (1.0 + spoken[asked]) ** 2 * share * 0.5 ** _later(voice, kind)
-    said = (weight * np.sqrt(n_cited))[at] * np.maximum(credit, 0.0)
+    weight = weights.amount[asked] * (1.0 + weights.repeats[asked]) ** 2
+    weight = weight * share * 0.5 ** _later(actor, kind)
+    belief = (weight * np.sqrt(n_cited))[at] * np.maximum(credit, 0.0)
     chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
-    words = voice[at], kind[at], chunk
-    # Some word after it says the contrary.
-    said[_later(*words) > _later(*words, np.sign(credit).astype(np.int64))] = 0.0
-    told = min(n_words / _TELLING, 1.0)
-    return chunks, told * np.minimum(sum_by(chunk, said, len(chunks)), 1.0)
+    claim = actor[at], kind[at], chunk
+    is_contradicted = _later(*claim) > _later(*claim, np.sign(credit).astype(np.int64))
+    belief[is_contradicted] = 0.0
+    telling = min(n_words / _TELLING_WORDS, 1.0)
+    return chunks, telling * np.minimum(sum_by(chunk, belief, len(chunks)), 1.0)

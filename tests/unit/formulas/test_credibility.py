@@ -9,8 +9,8 @@ from hebbgraph.formulas.credibility import (
     Votes,
     agreement,
     allowances,
-    credibilities,
-    judged,
+    beliefs,
+    judge,
 )
 
 
@@ -33,9 +33,9 @@ def test_citing_the_best_speaks_for_a_reader_and_the_worst_against():
 
 def test_easy_questions_earn_little_belief():
     easy, hard = np.array([1.0, *(9 * [0.3])]), np.array([1.0, 0.95, *(8 * [0.3])])
-    (right, _), (lie, left_open) = agreement(easy, [0]), agreement(easy, [5])
+    (right, _), (lie, openness) = agreement(easy, [0]), agreement(easy, [5])
     assert 0 <= 1000 * right < -lie  # a thousand make up for no lie
-    assert left_open > 0.99
+    assert openness > 0.99
     assert right < agreement(hard, [0])[0]
     assert lie < agreement(hard, [5])[0] < 0
 
@@ -62,7 +62,7 @@ def test_a_new_name_is_judged_by_the_other_new_names():
     def newcomer(n: int) -> float:
         """Return how far a name is believed that comes after so many who lied once."""
         record, events = (np.array([0.0, *(n * [one]), 0.0]) for one in (-1.0, 1.0))
-        return float(credibilities(record, events)[-1])
+        return float(beliefs(record, events)[-1])
 
     assert newcomer(20) < 0.01 < 0.8 < newcomer(0)
     # Of one or two that err little follows: by hand, 16 · 2 · .79 / (2 · .79 + 8) is 2.6.
@@ -72,7 +72,7 @@ def test_a_new_name_is_judged_by_the_other_new_names():
 def test_whoever_is_known_is_judged_by_his_own_record():
     record = np.array([0.0, 5.0, *(40 * [-1.5])])
     events = np.array([0.0, 300.0, *(40 * [1.0])])
-    found = credibilities(record, events)
+    found = beliefs(record, events)
     assert found[1] > 0.99
     assert (found[2:] < 0.02).all()
 
@@ -98,7 +98,7 @@ def test_lessons_that_agree_earn_room():
     assert allowances(np.array([0.0, 500]), np.array([0.0, 250]), at_least=20, share=0.1)[1] == 1
 
 
-def votes(said, *, agrees=0.0, left_open=1.0):
+def votes(said, *, agrees=0.0, openness=1.0):
     """Return lessons of (actor, need, what they cite, what they reject)."""
     rows = [
         (need, chunk, lesson, cites)
@@ -108,14 +108,14 @@ def votes(said, *, agrees=0.0, left_open=1.0):
     ]
     need, chunk, lesson, cites = (np.array(column) for column in zip(*rows, strict=True))
     n = len(said)
-    actor, opened = np.array([one[0] for one in said]), np.full(n, left_open)
+    actor, opened = np.array([one[0] for one in said]), np.full(n, openness)
     return Votes(need, chunk, lesson, cites, actor, np.full(n, agrees), opened)
 
 
 def worth(said, **options):
     n_actors = 1 + max(one[0] for one in said)
-    found = judged(votes(said, **options), n_actors, at_least=20, share=0.1)
-    return found.worth
+    found = judge(votes(said, **options), n_actors, at_least=20, share=0.1)
+    return found.shares
 
 
 #: Two honest people agree on eight needs.
@@ -141,8 +141,8 @@ def test_search_does_not_judge_those_for_whom_others_vouch():
     """They reject what search is sure of; so does one for whom nobody vouches."""
     said = [*HONEST, *((actor, 9 + n, [9 + n], []) for n in range(12) for actor in (1, 2, 5))]
     against = np.array([0.0] * 16 + [-1.0] * 36)
-    found = judged(votes(said, agrees=against), 6, at_least=100, share=0.1).weights
-    alone = judged(votes(said[18::3], agrees=-1.0), 6, at_least=100, share=0.1).weights
+    found = judge(votes(said, agrees=against), 6, at_least=100, share=0.1).weights
+    alone = judge(votes(said[18::3], agrees=-1.0), 6, at_least=100, share=0.1).weights
     assert found[1] > 0.85 > 0.1 > alone[5]
 
 
@@ -170,8 +170,8 @@ def test_whoever_says_it_again_says_nothing_new():
 def test_to_say_it_again_costs_nothing_either():
     said = [(1, need, [need], []) for need in range(10)]
     agrees = np.array([-0.4] * 10)
-    once = judged(votes(said, agrees=agrees), 2, at_least=10, share=0.1)
-    often = judged(votes(said * 20, agrees=np.tile(agrees, 20)), 2, at_least=10, share=0.1)
+    once = judge(votes(said, agrees=agrees), 2, at_least=10, share=0.1)
+    often = judge(votes(said * 20, agrees=np.tile(agrees, 20)), 2, at_least=10, share=0.1)
     assert often.weights[1] == pytest.approx(once.weights[1])
     assert often.overrules[1] == pytest.approx(once.overrules[1])
 
@@ -180,7 +180,7 @@ def test_many_lies_are_made_up_for_by_no_easy_question():
     easy = [(1, need, [need], []) for need in range(60)]
     lies = [(1, need, [need], []) for need in range(60, 90)]
     agrees = np.array([0.1] * 60 + [-0.8] * 30)
-    found = judged(votes(easy + lies, agrees=agrees), 2, at_least=100, share=0.1).weights
+    found = judge(votes(easy + lies, agrees=agrees), 2, at_least=100, share=0.1).weights
     assert found[1] < 0.05
 
 
@@ -192,7 +192,7 @@ def test_many_lies_are_made_up_for_by_no_easy_question():
 def test_factors_are_shares_and_the_trusted_one_is_whole(actors):
     record, events, earned = np.array(actors, dtype=np.float64).T
     for found in (
-        credibilities(record, events),
+        beliefs(record, events),
         allowances(events, np.minimum(earned, events), at_least=20, share=0.1),
     ):
         assert ((found >= 0) & (found <= 1)).all()
@@ -208,4 +208,4 @@ def test_a_name_that_floods_the_log_excuses_no_other_liar(flood: int) -> None:
     need = np.concatenate((np.arange(honest) % 60, np.arange(n - honest) + 60))
     said = np.arange(n)
     votes = Votes(need, need, said, np.ones(n, bool), actor, agrees, np.full(n, 0.5))
-    assert judged(votes, 14, at_least=20, share=0.1).weights[11] < 0.05
+    assert judge(votes, 14, at_least=20, share=0.1).weights[11] < 0.05

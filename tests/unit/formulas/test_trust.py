@@ -15,9 +15,9 @@ def exams(rng: np.random.Generator, *, helps: float, n: int = 64, width: int = 8
     pointed = np.where(rng.random(n) < helps, cited.argmax(1), rng.integers(0, width, n))
     features[np.arange(n), pointed, 1] = rng.random(n)
     features[..., -1] = np.where(features[..., 1] > 0, -1.0, 0.0)
-    unseen = features.copy()
-    unseen[cited, 1:] = 0.0
-    return Exams(features, unseen, cited, np.ones_like(cited), np.ones(n))
+    untaught = features.copy()
+    untaught[cited, 1:] = 0.0
+    return Exams(features, untaught, cited, np.ones_like(cited), np.ones(n))
 
 
 def gained(held: Exams, features: np.ndarray, trust: Trust) -> float:
@@ -31,7 +31,7 @@ def gained(held: Exams, features: np.ndarray, trust: Trust) -> float:
 def test_memory_loses_no_exam_whether_its_chunk_was_taught_or_not(seed: int, helps: float) -> None:
     held = exams(np.random.default_rng(seed), helps=helps)
     trust = fit_trust(held)
-    assert gained(held, held.unseen, trust) >= -0.0021
+    assert gained(held, held.untaught, trust) >= -0.0021
     assert gained(held, held.features, trust) >= -0.0021
 
 

@@ -27,7 +27,7 @@ def drawn(monkeypatch):
         held.append(lesson)
         return hold(lessons, lesson, *others)
 
-    monkeypatch.setattr(exams, "_MOST", MOST)
+    monkeypatch.setattr(exams, "_N_EXAMS", MOST)
     monkeypatch.setattr(exams, "_exam", noted)
     return held
 

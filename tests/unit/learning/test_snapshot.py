@@ -47,7 +47,7 @@ def teach(index: HebbianIndex, n: int, first: int = 0) -> None:
 def everything(index: HebbianIndex) -> list[Any]:
     found = [[(hit.chunk.id, hit.score) for hit in index.recall(q).hits] for q in QUESTIONS]
     learned = index.parts.learned
-    return [found, dump(learned), list(learned.voices), learned.events]
+    return [found, dump(learned), list(learned.actors), learned.events]
 
 
 def folded_anew(index: HebbianIndex) -> dict[Any, float]:

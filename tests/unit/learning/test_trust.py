@@ -37,7 +37,7 @@ def scores(index, question=QUESTION):
 def believed(index):
     index.recall(QUESTION)
     learned = index.parts.learned
-    return {voice: learned.weight_of(voice) for voice in learned.voices}
+    return {actor: learned.weight_of(actor) for actor in learned.actors}
 
 
 # -- whose word it is ------------------------------------------------------------------------
@@ -50,8 +50,8 @@ def test_what_is_unnamed_is_one_actors_word_unless_it_is_trusted(index):
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann", trusted=True)
     believed(index)
     learned = index.parts.learned
-    assert list(learned.voices) == [None, "", "ann"]
-    assert learned.lessons.voice.tolist() == [1, 0, 2, 0]
+    assert list(learned.actors) == [None, "", "ann"]
+    assert learned.lessons.actor.tolist() == [1, 0, 2, 0]
 
 
 def test_a_lesson_says_how_much_of_it_counts(index):
