@@ -288,8 +288,8 @@ def tagger_name(tagger: Tagger) -> str:
 
 def settle(truth: Truth, settings: Settings, tagger: Tagger | None, *, make: bool = False) -> bool:
     """Compare settings and tagger with those of the namespace; return whether it exists."""
-    if not truth.settle(settings.build(), before=Settings().build(), make=make):
+    if not truth.settings.settle(settings.build(), before=Settings().build(), make=make):
         return False
     if tagger is not None:
-        truth.answers.settle(tagger_name(tagger))
+        truth.settings.settle_tagger(tagger_name(tagger))
     return True

@@ -62,7 +62,7 @@ def open_namespace(
     database, root = _open_database(location, cache_dir, chosen.write_wait_seconds)
     try:
         if settings is not None and not isinstance(settings, Settings):
-            saved = Truth(database, name).saved_settings() or {}
+            saved = Truth(database, name).settings.saved() or {}
             explicit = settings if isinstance(settings, Mapping) else {}
             chosen = chosen.with_build({key: saved[key] for key in saved if key not in explicit})
         if edges is not None:

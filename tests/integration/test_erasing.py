@@ -191,7 +191,7 @@ def index(open_index: Callable[..., HebbianIndex]) -> HebbianIndex:
     index = open_index(embedder=Embedder(), tagger=Tagger(), settings=SETTINGS)
     index.add(OTHERS)
     index.put_document(DOCUMENT, "fingerprint", [SECRET])
-    index.parts.truth.answers.put("answering", {0: (SECRET, (ANSWER,))})
+    index.parts.truth.tag_answers.put("answering", {0: (SECRET, (ANSWER,))})
     recall = index.recall(QUESTION, k=4)
     assert recall.hit("secret") is not None
     index.reinforce(recall, ["secret"], rejected=["mugwump"])

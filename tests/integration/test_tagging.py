@@ -106,7 +106,7 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert not [title for title in asked if kept.get(title)], "paid twice"
         n_kept = sum(kept.values())
         with HebbianIndex.open(place) as index:
-            answers = index.parts.truth.answers.get(
+            answers = index.parts.truth.tag_answers.get(
                 scripted.make_tagger(scripted.ScriptedModel()).name, CHUNKS
             )
             kept = {chunk.title: at in answers for at, chunk in enumerate(CHUNKS)}
@@ -156,12 +156,12 @@ def test_tags_given_by_a_model_join_the_others(make_index: Callable[..., Hebbian
 def test_of_two_taggers_that_come_first_at_once_one_is_told(
     make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = make_index().parts.truth.answers
-    monkeypatch.setattr(answers, "saved_settings", dict)  # both looked before either had written
-    answers.settle("one")
+    settings = make_index().parts.truth.settings
+    monkeypatch.setattr(settings, "saved", dict)  # both looked before either had written
+    settings.settle_tagger("one")
     with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
-        answers.settle("other")
-    answers.settle("other", replace=True)
+        settings.settle_tagger("other")
+    settings.settle_tagger("other", replace=True)
 
 
 @pytest.mark.every_database

@@ -438,7 +438,7 @@ def test_retag_leaves_alone_what_is_not_as_it_was(
 
 
 def test_answers_of_a_model_go_with_their_chunk(index: HebbianIndex, corpus: list[Chunk]) -> None:
-    answers = index.parts.truth.answers
+    answers = index.parts.truth.tag_answers
     answers.put("model", {0: (corpus[0], ["ship"]), 1: (corpus[2], ["person"])})
     index.delete(["petrel"])
     assert answers.get("model", [corpus[0], corpus[2]]) == {1: ("person",)}

@@ -63,7 +63,7 @@ class Tagging:
         if tagger is None:
             return [()] * len(chunks), None
         if isinstance(tagger, BatchTagger):
-            answers = self._namespace.truth.answers
+            answers = self._namespace.truth.tag_answers
             return tagger.tag_chunks(chunks, store=answers, on_progress=on_progress)
         tags = []
         for chunk in chunks:

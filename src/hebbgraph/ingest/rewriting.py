@@ -30,7 +30,7 @@ def retag(
         namespace.make()
         if tagger is not None:
             namespace.tagger = tagger
-            truth.answers.settle(tagger_name(tagger), replace=True)
+            truth.settings.settle_tagger(tagger_name(tagger), replace=True)
         started = time.perf_counter()
         report = AddReport(generation=truth.generation())
         total, done = truth.count(), 0

@@ -7,9 +7,9 @@
 :mod:`.os_errors`         errors of the file system as errors of this library
 :mod:`.sqlite`            the driver of SQLite; hebbgraph-scale has that of PostgreSQL
 :mod:`.places`            where an index lies: a directory or a URL
-:mod:`.truth`             one namespace: settings, state, writes, changes since a commit
+:mod:`.truth`             one namespace: state, writes, changes since a commit
+:mod:`.build_settings`    the build settings of a namespace, saved when it is made
 :mod:`.state`             the row of a namespace: its state, its lock, and changes since a commit
-:mod:`.writes`            a transaction on chunks, and its outcome
 :mod:`.chunks`            reading chunks by row and by id
 :mod:`.chunk_rows`        a chunk as the columns of its row, and back
 :mod:`.read_files`        the documents that were read from files

@@ -90,13 +90,6 @@ class ChunkReader:
         #: The hash of each row whose digest was verified. Rows never change.
         self._verified: dict[int, int] = {}
 
-    def saved_settings(self) -> dict[str, Any] | None:
-        """Return the build settings of the namespace; None if it is new."""
-        rows = self.database.ask(
-            "SELECT build_settings FROM namespaces WHERE namespace = ?", (self.namespace,)
-        )
-        return dict(read_json(rows[0][0], dict, "build settings")) if rows else None
-
     def count(self) -> int:
         """Return the number of chunks."""
         ((count,),) = self._ask("SELECT count(*) FROM chunks WHERE namespace = ?")

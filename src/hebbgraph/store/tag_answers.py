@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunk_rows import as_json
 from hebbgraph.store.chunks import ChunkReader, pages
@@ -23,45 +20,6 @@ class TagAnswers(ChunkReader):
 
     An answer is deleted with its chunk, unless the chunk's replacement has the same content.
     """
-
-    def settle(self, tagger: str, *, replace: bool = False) -> None:
-        """Save the tagger of the namespace; with ``replace``, in place of another one.
-
-        Raises
-        ------
-        SettingsMismatchError
-            If another tagger is saved, without ``replace``.
-        """
-        if not (
-            self._is_saved(self.saved_settings() or {}, tagger, replace) or self.database.read_only
-        ):
-            self._save(tagger, replace)
-
-    def _is_saved(self, saved: Mapping[str, Any], tagger: str, replace: bool) -> bool:
-        """Return whether this tagger is saved; SettingsMismatchError if another one is."""
-        if saved.get("tagger", tagger) != tagger and not replace:
-            raise SettingsMismatchError(
-                f"{self.database.place} (namespace {self.namespace!r}) is tagged by "
-                f"{saved['tagger']!r}, got {tagger!r}; open it with that one or without a "
-                "tagger, and call retag(tagger) to change it"
-            )
-        return saved.get("tagger") == tagger
-
-    @retried
-    def _save(self, tagger: str, replace: bool) -> None:
-        query = "SELECT build_settings FROM namespaces WHERE namespace = ?"
-        with self.database.write() as connection:
-            # Read again under the lock: another process may have saved one meanwhile.
-            row = connection.execute(
-                query + self.database.driver.for_update, (self.namespace,)
-            ).fetchone()
-            saved = read_json(row[0] if row else "{}", dict, "build settings")
-            if not self._is_saved(saved, tagger, replace):
-                changed = json.dumps(saved | {"tagger": tagger}, sort_keys=True)
-                connection.execute(
-                    "UPDATE namespaces SET build_settings = ? WHERE namespace = ?",
-                    (changed, self.namespace),
-                )
 
     @retried
     def get(self, tagger: str, chunks: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:

@@ -1,23 +1,21 @@
-"""One namespace of the truth: settings, state, writes and changes."""
+"""One namespace of the truth: its state, writes and changes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.errors import (
-    ConnectionLostError,
-    DamagedIndexError,
-    SettingsMismatchError,
-)
+from hebbgraph.errors import ConnectionLostError
+from hebbgraph.records import Chunk
+from hebbgraph.store.build_settings import BuildSettings
 from hebbgraph.store.chunk_rows import INSERT_CHUNK, PLACE, digest, row_of
 from hebbgraph.store.chunks import MINE_BY_ROW, ChunkReader, pages
 from hebbgraph.store.database import Connection, Database, marks, retried
@@ -29,7 +27,6 @@ from hebbgraph.store.state import STATE, Changes, State, read_state
 from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.tag_corrections import TagCorrections
 from hebbgraph.store.texts import TextStore
-from hebbgraph.store.writes import Batch, ChunkWrite, Outcome, OvertakenError, Standing
 
 __all__ = [
     "ChunkWrite",
@@ -38,6 +35,48 @@ __all__ = [
     "Standing",
     "Truth",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """A chunk to write, with its tag candidates by kind, and its digest if known."""
+
+    chunk: Chunk
+    candidates: Mapping[str, Sequence[str]]
+    vector: bytes | None = None
+    digest: bytes | None = None
+
+
+class _Batch(NamedTuple):
+    """The arguments of :meth:`Truth.apply`."""
+
+    writes: Sequence[ChunkWrite]
+    ids: Sequence[str]
+    documents: Sequence[str]
+    fingerprints: Mapping[str, str]
+    embedding: EmbeddingState | None
+    instead_of: Mapping[str, int] | None
+    standing: Standing | None
+
+
+class Standing(NamedTuple):
+    """Ids of chunks, and the rows in which they and their old versions were read."""
+
+    ids: frozenset[str]
+    rows: frozenset[int]
+
+
+class OvertakenError(Exception):
+    """Another writer changed versions after they were read, and before the dependent write."""
+
+
+class Outcome(NamedTuple):
+    """How many chunks one transaction added, replaced and deleted."""
+
+    added: int
+    replaced: int
+    deleted: int
+    generation: int
 
 
 class Truth(ChunkReader):
@@ -50,8 +89,9 @@ class Truth(ChunkReader):
         self, database: Database, namespace: str, text_store: TextStore | None = None
     ) -> None:
         super().__init__(database, namespace, text_store)
+        self.settings = BuildSettings(database, namespace)
         self.embeddings = Embeddings(database, namespace, self.text_store)
-        self.answers = TagAnswers(database, namespace, self.text_store)
+        self.tag_answers = TagAnswers(database, namespace, self.text_store)
         self.files = ReadFiles(database, namespace)
         self.history = History(database, namespace)
         self.corrections = TagCorrections(database, namespace, self._advance)
@@ -61,60 +101,7 @@ class Truth(ChunkReader):
         self._unacknowledged: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    # -- settings and state ---------------------------------------------------------
-
-    def settle(
-        self,
-        build_settings: Mapping[str, Any],
-        before: Mapping[str, Any] | None = None,
-        *,
-        make: bool = False,
-    ) -> bool:
-        """Compare the build settings with those of the namespace; return whether it exists.
-
-        Parameters
-        ----------
-        build_settings : mapping
-        before : mapping, optional
-            Values of settings that older versions did not save.
-        make : bool
-            Create the namespace with these settings if it is missing.
-
-        Raises
-        ------
-        SettingsMismatchError
-            If the namespace was built with other settings.
-        """
-        saved = self.saved_settings()
-        if saved is None and make and not self.database.read_only:
-            self._make_namespace(build_settings)
-            saved = self.saved_settings()
-        if saved is None:
-            with self.database.read() as connection:
-                self._check_orphans(connection)
-            return False
-        saved = {**(before or {}), **saved}
-        for name, value in build_settings.items():
-            if saved.get(name, value) != value:
-                raise SettingsMismatchError(
-                    f"{self.database.place} (namespace {self.namespace!r}) was built with "
-                    f"{name}={saved[name]!r}, got {name}={value!r}; open it with the saved "
-                    "value, or build a new index"
-                )
-        return True
-
-    @retried
-    def _make_namespace(self, build_settings: Mapping[str, Any]) -> None:
-        with self.database.write() as connection:
-            self.database.driver.exclude_others(connection)
-            query = "SELECT 1 FROM namespaces WHERE namespace = ?"
-            if connection.execute(query, (self.namespace,)).fetchone() is None:
-                self._check_orphans(connection)
-                connection.execute(
-                    "INSERT INTO namespaces (namespace, generation, floor, build_settings) "
-                    "VALUES (?, 0, 0, ?)",
-                    (self.namespace, json.dumps(dict(build_settings), sort_keys=True)),
-                )
+    # -- the namespace --------------------------------------------------------------
 
     @retried
     def drop(self) -> None:
@@ -123,14 +110,6 @@ class Truth(ChunkReader):
             self.database.driver.exclude_others(connection)
             for table in TABLES.keys() - {"meta"}:
                 connection.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
-
-    def _check_orphans(self, connection: Connection) -> None:
-        orphans = "SELECT row FROM chunks WHERE namespace = ? LIMIT 1"
-        if connection.execute(orphans, (self.namespace,)).fetchone() is not None:
-            raise DamagedIndexError(
-                f"{self.database.place}: namespace {self.namespace!r} has chunks, and its "
-                "own row is gone; restore a backup"
-            )
 
     def namespaces(self) -> list[str]:
         """Return the names of all namespaces of the database, sorted."""
@@ -221,7 +200,7 @@ class Truth(ChunkReader):
         SettingsMismatchError
             If the namespace holds vectors of another model by now.
         """
-        batch = Batch(
+        batch = _Batch(
             writes,
             list(delete_ids),
             list(delete_documents),
@@ -317,7 +296,7 @@ class Truth(ChunkReader):
         rows = connection.execute(f"SELECT row {source} ORDER BY row", bound)
         return np.array([row for (row,) in rows], dtype=np.int64)
 
-    def _write(self, connection: Connection, mark: int, batch: Batch) -> Outcome:
+    def _write(self, connection: Connection, mark: int, batch: _Batch) -> Outcome:
         # The counter comes first: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
         writes, instead_of = batch.writes, batch.instead_of
@@ -339,7 +318,7 @@ class Truth(ChunkReader):
         deleted -= replaced
         gone = replaced | deleted
         if gone:
-            self.answers.forget(connection, gone, [write.chunk for write in writes])
+            self.tag_answers.forget(connection, gone, [write.chunk for write in writes])
         touched = self._values_where(connection, "document_id", "row", deleted)
         self._remove(connection, gone, generation)
         for page in pages(writes):
@@ -354,7 +333,7 @@ class Truth(ChunkReader):
             generation -= 1
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
-    def _is_applied(self, batch: Batch) -> bool:
+    def _is_applied(self, batch: _Batch) -> bool:
         """Return whether the truth is in the state that a batch leads to."""
         if batch.instead_of is not None:  # it writes the same chunks to new rows
             rows = self.rows_of(write.chunk.id for write in batch.writes)

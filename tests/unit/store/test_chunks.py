@@ -17,7 +17,7 @@ def truths(tmp_path: Path) -> tuple[Truth, Truth]:
     database = Database.in_directory(tmp_path / "index", wait_seconds=1.0)
     ours, theirs = Truth(database, "ours"), Truth(database, "theirs")
     for truth in (ours, theirs):
-        truth.settle({}, make=True)
+        truth.settings.settle({}, make=True)
     for number in range(6):
         for truth in (ours, theirs):
             truth.apply([ChunkWrite(Chunk(id=f"c{number}", text=f"{number}"), {})])
