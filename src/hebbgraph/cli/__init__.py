@@ -1,7 +1,7 @@
 """The command line: ``hebbgraph index``, ``query``, ``cite``, ``lessons``, ``serve`` and others.
 
-Each module holds one group of commands and is a Typer app. Commands import what only they
-need when they run, so that ``hebbgraph --help`` stays fast.
+Each module is a Typer app with one group of commands. Commands import rarely needed modules when
+they run, which keeps ``hebbgraph --help`` fast.
 
 Exit codes: 0 success; 1 an error, in one line; 2 wrong usage; 3 some files failed.
 """
@@ -14,15 +14,7 @@ from typing import Annotated
 import typer
 
 from hebbgraph._version import __version__
-from hebbgraph.cli import (
-    asking,
-    lessons,
-    operations,
-    plugins,
-    showing,
-    tags,
-    teaching,
-)
+from hebbgraph.cli import asking, lessons, operations, plugins, showing, tags, teaching
 from hebbgraph.cli.shared import err
 from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import HebbgraphError
@@ -36,15 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=plugins.HELP,
 )
-for group in (
-    asking,
-    teaching,
-    lessons,
-    tags,
-    showing,
-    operations,
-    plugins,
-):
+for group in (asking, teaching, lessons, tags, showing, operations, plugins):
     app.add_typer(group.app)
 
 
@@ -67,6 +51,6 @@ def main() -> None:
     """Run the command line; a hebbgraph error prints one line and exits with 1."""
     try:
         app()
-    except (HebbgraphError, OSError) as error:  # OSError: of a file that the command line names
+    except (HebbgraphError, OSError) as error:  # OSError: a file on the command line
         err.print(f"[red]error[/red] {harmless(str(error))}")
         sys.exit(1)

@@ -1,6 +1,6 @@
-"""A report of learning, drawn: for the terminal, as SVG, and as a page of its own.
+"""Draw a lesson report: for the terminal, as SVG, and as an HTML page.
 
-Neither file loads anything from elsewhere, and the page forbids it.
+Neither file loads anything from elsewhere; the page's content security policy forbids it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def as_text(report: LessonReport) -> str:
     if report.points:
         lines += ["", f"lessons  {f'R@{report.k}':<5}  MRR    R@{report.k} of the later questions"]
         lines += [
-            f"{one.lessons:>7}  {one.recall:.3f}  {one.mrr:.3f}  {'█' * round(_BAR * one.recall)}"
-            for one in report.points
+            f"{point.lessons:>7}  {point.recall:.3f}  {point.mrr:.3f}  "
+            f"{'█' * round(_BAR * point.recall)}"
+            for point in report.points
         ]
     return "\n".join(lines)
 
@@ -54,10 +55,10 @@ def as_text(report: LessonReport) -> str:
 def as_svg(report: LessonReport) -> str:
     """Return curves of recall and MRR by lessons, with the intervals of their change."""
     curves: tuple[tuple[str, Callable[[LessonPoint], tuple[float, MeanChange]]], ...] = (
-        (f"R@{report.k}", lambda one: (one.recall, one.recall_change)),
-        ("MRR", lambda one: (one.mrr, one.mrr_change)),
+        (f"R@{report.k}", lambda point: (point.recall, point.recall_change)),
+        ("MRR", lambda point: (point.mrr, point.mrr_change)),
     )
-    most = max((one.lessons for one in report.points), default=0) or 1
+    most = max((point.lessons for point in report.points), default=0) or 1
 
     def across(lessons: float) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * lessons / most
@@ -65,62 +66,62 @@ def as_svg(report: LessonReport) -> str:
     def up(value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * min(max(value, 0.0), 1.0)
 
-    drawn = [
+    shapes = [
         f'<line x1="{_LEFT}" x2="{across(most):.1f}" y1="{up(at):.1f}" y2="{up(at):.1f}" '
         f'stroke="#ccc"/><text x="{_LEFT - 8}" y="{up(at) + 4:.1f}" text-anchor="end">{at:g}</text>'
         for at in (0, 0.25, 0.5, 0.75, 1)
     ]
-    drawn += [
-        f'<text x="{across(one.lessons):.1f}" y="{up(0) + 18:.1f}" text-anchor="middle">'
-        f"{one.lessons}</text>"
-        for one in report.points
+    shapes += [
+        f'<text x="{across(point.lessons):.1f}" y="{up(0) + 18:.1f}" text-anchor="middle">'
+        f"{point.lessons}</text>"
+        for point in report.points
     ]
-    for number, (name, of) in enumerate(curves):
+    for number, (name, figure) in enumerate(curves):
         colour = _COLOURS[number]
-        before = of(report.points[0])[0] if report.points else 0.0
+        before = figure(report.points[0])[0] if report.points else 0.0
         line = []
         for point in report.points:
-            value, change = of(point)
+            value, change = figure(point)
             x = across(point.lessons) + 3 * number  # intervals side by side
             line.append(f"{x:.1f},{up(value):.1f}")
-            drawn.append(
+            shapes.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{up(before + change.low):.1f}" '
                 f'y2="{up(before + change.high):.1f}" stroke="{colour}" stroke-width="2" '
                 f'stroke-opacity=".4"/>'
                 f'<circle cx="{x:.1f}" cy="{up(value):.1f}" r="3" fill="{colour}"/>'
             )
-        drawn.append(f'<polyline points="{" ".join(line)}" fill="none" stroke="{colour}"/>')
-        drawn.append(
+        shapes.append(f'<polyline points="{" ".join(line)}" fill="none" stroke="{colour}"/>')
+        shapes.append(
             f'<text x="{across(most) + 16:.1f}" y="{_TOP + 20 + 20 * number}" fill="{colour}">'
             f"{name}</text>"
         )
     verdict = escape(str(report).partition("\n")[0])
-    said = "lessons learned before the later questions; bars are 95 % intervals of the change"
+    caption = "lessons learned before the later questions; bars are 95 % intervals of the change"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'width="{_WIDTH}" height="{_HEIGHT}" role="img" font-family="sans-serif" font-size="12">'
         f'<title>{verdict}</title><rect width="100%" height="100%" fill="#fff"/>'
         f'<text x="{_LEFT}" y="14" font-weight="bold">{verdict}</text>'
-        f"{''.join(drawn)}"
-        f'<text x="{_LEFT}" y="{_HEIGHT - 8}">{said}</text></svg>\n'
+        f"{''.join(shapes)}"
+        f'<text x="{_LEFT}" y="{_HEIGHT - 8}">{caption}</text></svg>\n'
     )
 
 
 def as_html(report: LessonReport) -> str:
     """Return a page with the curves, the summary, and the questions that moved most."""
     rows = "".join(
-        f"<tr><td>{_rank(one.before)}</td><td>{_rank(one.after)}</td>"
-        f"<td>{escape(without_controls(one.question))}</td></tr>"
-        for one in report.moved
+        f"<tr><td>{_rank(moved.before)}</td><td>{_rank(moved.after)}</td>"
+        f"<td>{escape(without_controls(moved.question))}</td></tr>"
+        for moved in report.moved
     )
-    moved = (
+    table = (
         "<h2>Where it shows most</h2><table><tr><th>before</th><th>after</th><th>question</th></tr>"
         f"{rows}</table><p>Ranks of the first chunk that was cited.</p>"
     )
     return _PAGE.format(
         plot=as_svg(report) if report.points else "",
         summary=escape(str(report)),
-        moved=moved if rows else "",
+        moved=table if rows else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""What people call documents and chunks: ids, paths or their ends, headings and places."""
+"""Find documents and chunks by id, path or its end, heading or place."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from hebbgraph.records import Chunk, Recall
 
 __all__ = ["find_chunks", "find_document", "missing_chunks"]
 
-_NAMED = 3
+#: Names listed in an error.
+_LISTED = 3
 _BELOW = " › "
-#: A place as people read it, of labels.place_of: the document, and the rest.
+#: A place as ``labels.place_of`` prints it: document and passage.
 _PASSAGE = re.compile(r"(.+)(, passage [0-9]+)")
-#: Documents whose names are looked through.
-_MOST = 1_000_000
+_MAX_DOCUMENTS = 1_000_000
 
 
 def find_document(
     index: HebbianIndex, name: str, known: Callable[[], Sequence[str]] | None = None
 ) -> str:
-    """Return the id of the document that is called so.
+    """Return the id of the document with this name.
 
-    That is the document of this id, or of the file at this path, or the only one whose path ends
-    so: ``moss.txt`` or ``moss`` for ``/notes/people/moss.txt``. ``known`` lists the ids of all
-    documents, for whoever asks more than once.
+    The name is its id, the path of its file, or the end of the path if no other path ends so:
+    ``moss.txt`` or ``moss`` for ``/notes/people/moss.txt``. ``known`` returns the ids of all
+    documents; pass one that caches if you call this more than once.
 
     Raises
     ------
     NotFoundError
-        If there is none, or several; it names them, or what is called nearly so.
+        If no document matches, with similar names, or if several do, with their names.
     """
     resolved = str(Path(name).resolve())
     for exact in (name, resolved):
@@ -43,80 +43,82 @@ def find_document(
             return exact
     all_ids = _document_ids(index) if known is None else known()
     end = _parts(name)
-    paths = {one: _parts(one)[-len(end) :] for one in all_ids if end}
-    found = [one for one, path in paths.items() if path == end] or [
-        one for one, path in paths.items() if path and [*path[:-1], Path(path[-1]).stem] == end
+    ends = {id_: _parts(id_)[-len(end) :] for id_ in all_ids if end}
+    matches = [id_ for id_, parts in ends.items() if parts == end] or [
+        id_ for id_, parts in ends.items() if parts and [*parts[:-1], Path(parts[-1]).stem] == end
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotFoundError(f"{len(found)} documents are called {name!r:.200}: {_listed(found)}")
-    ends = {one.rpartition("/")[2]: one for one in all_ids}
-    near = get_close_matches(end[-1] if end else name, ends, n=_NAMED)
-    hint = f"; there is {_listed([ends[one] for one in near])}" if near else ""
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotFoundError(
+            f"{len(matches)} documents are called {name!r:.200}: {_listed(matches)}"
+        )
+    by_file = {id_.rpartition("/")[2]: id_ for id_ in all_ids}
+    close = get_close_matches(end[-1] if end else name, by_file, n=_LISTED)
+    hint = f"; there is {_listed([by_file[file] for file in close])}" if close else ""
     raise NotFoundError(f"there is no document {name!r:.200}{hint}")
 
 
 def find_chunks(index: HebbianIndex, recall: Recall, names: Sequence[str]) -> list[str]:
-    """Return the ids of the chunks that are called so.
+    """Return the ids of the chunks with these names.
 
-    That is a chunk of this id; a hit with the heading or the place that ``hebbgraph query`` prints,
-    ``Fares › In winter`` or ``fares.md, passage 2``; or a passage of a document, ``fares.md › In
-    winter``. Of a document alone, it is its only hit or, without one, its only passage.
+    A name is a chunk's id; the heading or place of a hit as ``hebbgraph query`` prints it, ``Fares
+    › In winter`` or ``fares.md, passage 2``; or a passage of a document, ``fares.md › In winter``.
+    A document alone stands for its only hit or, without hits, for its only passage.
 
     Raises
     ------
     NotFoundError
-        If there is none, or several; it names them.
+        If no chunk matches, or if several do; the error names them.
     """
-    there = {*index.holds(names), *(hit.chunk.id for hit in recall.hits)}
-    return [one if one in there else _chunk_called(index, recall, one).id for one in names]
+    ids = {*index.holds(names), *(hit.chunk.id for hit in recall.hits)}
+    return [name if name in ids else _find_chunk(index, recall, name).id for name in names]
 
 
-def _chunk_called(index: HebbianIndex, recall: Recall, name: str) -> Chunk:
+def _find_chunk(index: HebbianIndex, recall: Recall, name: str) -> Chunk:
     hits = [hit.chunk for hit in recall.hits]
-    found = [one for one in hits if name in (heading_of(one), place_of(one))]
-    if not found:
-        file, passage = _PASSAGE.fullmatch(name), name.partition(_BELOW)
-        document = find_document(index, file[1] if file else passage[0])
-        found = [one for one in hits if one.document_id == document]
-        if file or passage[1] or not found:
-            found = index.get(index.ids({"$document_id": document}))
-        if file:
-            found = [one for one in found if place_of(one).endswith(file[2])]
-        elif passage[1]:
-            end = _BELOW + passage[2]
-            found = [one for one in found if (_BELOW + heading_of(one)).endswith(end)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise NotFoundError(f"{document!r:.200} has no passage that is called {name!r:.200}")
-    places = [place_of(one) or one.id for one in found]
+    matches = [chunk for chunk in hits if name in (heading_of(chunk), place_of(chunk))]
+    if not matches:
+        place = _PASSAGE.fullmatch(name)
+        file, below, heading = name.partition(_BELOW)
+        document = find_document(index, place[1] if place else file)
+        matches = [chunk for chunk in hits if chunk.document_id == document]
+        if place or below or not matches:
+            matches = index.get(index.ids({"$document_id": document}))
+        if place:
+            matches = [chunk for chunk in matches if place_of(chunk).endswith(place[2])]
+        elif below:
+            end = _BELOW + heading
+            matches = [chunk for chunk in matches if (_BELOW + heading_of(chunk)).endswith(end)]
+        if not matches:
+            raise NotFoundError(f"{document!r:.200} has no passage that is called {name!r:.200}")
+    if len(matches) == 1:
+        return matches[0]
+    places = [place_of(chunk) or chunk.id for chunk in matches]
     raise NotFoundError(
-        f"{counted(len(found), 'passage')} are called {name!r:.200}; name one: {_listed(places)}"
+        f"{counted(len(matches), 'passage')} are called {name!r:.200}; name one: {_listed(places)}"
     )
 
 
 def missing_chunks(index: HebbianIndex, ids: Iterable[str]) -> list[str]:
-    """Return a line for each chunk that is not there; it says if a document is called so."""
-    wanted = list(dict.fromkeys(ids))
-    there = set(index.holds(wanted))
+    """Return a message for each missing chunk; it hints at a document with that name."""
+    unique = list(dict.fromkeys(ids))
+    existing = set(index.holds(unique))
     known = functools.cache(lambda: _document_ids(index))
-    told = []
-    for one in wanted:
-        if one in there:
+    messages = []
+    for id_ in unique:
+        if id_ in existing:
             continue
         try:
-            document = find_document(index, one, known)
+            hint = f"for the document: --document {find_document(index, id_, known)}"
         except NotFoundError:
-            told.append(f"there is no chunk {one!r:.200}; `hebbgraph query` prints ids")
-        else:
-            told.append(f"there is no chunk {one!r:.200}; for the document: --document {document}")
-    return told
+            hint = "`hebbgraph query` prints ids"
+        messages.append(f"there is no chunk {id_!r:.200}; {hint}")
+    return messages
 
 
 def _document_ids(index: HebbianIndex) -> list[str]:
-    return [one.id for one in index.inspect.documents(limit=_MOST).documents]
+    return [document.id for document in index.inspect.documents(limit=_MAX_DOCUMENTS).documents]
 
 
 def _parts(name: str) -> list[str]:
@@ -124,5 +126,5 @@ def _parts(name: str) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(repr(one) for one in names[:_NAMED]) + more
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more

@@ -64,6 +64,6 @@ def restore(
         bool, typer.Option("--force", help="Replace an index that exists, with all namespaces.")
     ] = False,
 ) -> None:
-    """Make an index of a backup. With --force, replace one, which may be in use."""
+    """Restore an index from a backup. With --force, replace one that may be in use."""
     HebbianIndex.restore(path, db, force=force)
     out.print(f"restored {harmless(db)}")

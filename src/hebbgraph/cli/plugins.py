@@ -1,8 +1,8 @@
 """Commands that come with other distributions, such as ``bench`` with ``hebbgraph-bench``.
 
 A distribution offers a command as an entry point in the group ``hebbgraph.commands``: a
-function with Typer's annotations, imported when the command runs. What is not installed is not
-listed by ``hebbgraph --help``, and says what to install when it is called.
+function with Typer's annotations, imported when the command runs. ``hebbgraph --help`` lists only
+installed commands; calling another one says what to install.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _PASS_ON: dict[str, Any] = {
 
 def _forward(context: typer.Context) -> None:
     name = str(context.info_name)
-    own = typer.Typer(add_completion=False, context_settings=HELP)
+    command = typer.Typer(add_completion=False, context_settings=HELP)
     extra, _ = _COMMANDS[name]
-    own.command(name)(load_plugin(_GROUP, name, extra=extra, purpose=f"hebbgraph {name}"))
-    code = typer.main.get_command(own).main(
+    command.command(name)(load_plugin(_GROUP, name, extra=extra, purpose=f"hebbgraph {name}"))
+    code = typer.main.get_command(command).main(
         context.args, prog_name=context.command_path, standalone_mode=False
     )
     if code:
         raise typer.Exit(code)
 
 
-_installed = {one.name for one in metadata.entry_points(group=_GROUP)}
+_installed = {entry.name for entry in metadata.entry_points(group=_GROUP)}
 for name, (_, summary) in _COMMANDS.items():
     app.command(name, help=summary, context_settings=_PASS_ON, hidden=name not in _installed)(
         _forward

@@ -1,7 +1,8 @@
-"""Options, consoles and index opening, shared by the commands."""
+"""Options and consoles that commands share, and opening an index."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -145,47 +146,44 @@ def open_options(
     settings: Path | None = None,
     store_queries: bool = False,
 ) -> dict[str, Any]:
-    """Return what ``HebbianIndex.open`` is given for these options of a command."""
+    """Return the keywords of ``HebbianIndex.open`` for these options of a command."""
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
-    named = None
-    if tagger is not None:
-        named = load_tagger(tagger, model)
-    changed = {} if settings is None else read_settings(settings)
+    changes = {} if settings is None else read_settings(settings)
     if store_queries:
-        changed["learning"] = {**changed.get("learning", {}), "store_queries": True}
+        changes["learning"] = {**changes.get("learning", {}), "store_queries": True}
     return {
         "embedder": model,
-        "tagger": named,
-        "settings": changed or "saved",
+        "tagger": None if tagger is None else load_tagger(tagger, model),
+        "settings": changes or "saved",
         "cache_dir": cache_dir,
     }
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Read settings from a TOML file: fields of ``Settings``, a table for each that has some.
+    """Read settings from a TOML file: fields of ``Settings``, with a table for each group.
 
-    Build settings that it leaves out are those of the index.
+    Build settings that the file omits are those of the index.
 
     Raises
     ------
     ParameterError
     """
     try:
-        read = tomllib.loads(file.read_text("utf-8"))
-        Settings(**read)
+        settings = tomllib.loads(file.read_text("utf-8"))
+        Settings(**settings)
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from None
     except (OSError, ValueError) as error:
         raise ParameterError(f"{file} is no TOML file of settings: {error}") from error
-    return read
+    return settings
 
 
 def fail_with(problems: Iterable[str]) -> None:
-    """Print what went wrong, a line each, and exit with 1 if anything did."""
-    told = list(problems)
-    for one in told:
-        err.print(f"[red]error[/red] {harmless(one)}", soft_wrap=True)
-    if told:
+    """Print each problem on a line and exit with 1, if there are any."""
+    messages = list(problems)
+    for message in messages:
+        err.print(f"[red]error[/red] {harmless(message)}", soft_wrap=True)
+    if messages:
         raise typer.Exit(1)
 
 
@@ -234,12 +232,10 @@ def load_tagger(name: str, embedder: Embedder | None = None) -> Tagger:
 
 def _imported(module: str, path: str) -> Tagger:
     try:
-        found: Any = importlib.import_module(module)
-        for attribute in path.split("."):
-            found = getattr(found, attribute)
+        value = functools.reduce(getattr, path.split("."), importlib.import_module(module))
     except (ImportError, AttributeError) as error:
         raise ParameterError(f"no tagger {module}:{path}: {error}") from error
-    if not callable(found):
+    if not callable(value):
         raise ParameterError(f"{module}:{path} is not a callable from a chunk to tags")
-    tagger: Tagger = found
+    tagger: Tagger = value
     return tagger

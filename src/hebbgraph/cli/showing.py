@@ -1,4 +1,4 @@
-"""What an index holds: ``hebbgraph show``, ``delete``, ``stats`` and ``export``."""
+"""Contents of an index: ``hebbgraph show``, ``delete``, ``stats`` and ``export``."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def show(
 ) -> None:
     """Show a chunk, or all chunks of a document."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        found = index.get([name]) or index.get(
+        chunks = index.get([name]) or index.get(
             index.ids({"$document_id": find_document(index, name)})
         )
-    found.sort(key=_position)
+    chunks.sort(key=_position)
     if as_json:
-        print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in found])
+        print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks])
         return
-    for chunk in found:
+    for chunk in chunks:
         out.print(
             f"[bold]{harmless(heading_of(chunk))}[/bold]  [dim]{harmless(chunk.id)}[/dim]",
             soft_wrap=True,
@@ -80,23 +80,23 @@ def delete(
         typer.Option(help="A document with all its chunks: its path, or the end; repeatable."),
     ] = None,
     erase: Annotated[
-        bool, typer.Option("--erase", help="Also from logs and files, so that nothing remains.")
+        bool, typer.Option("--erase", help="Also erase every trace from logs and files.")
     ] = False,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
 ) -> None:
-    """Delete chunks, or whole documents. What is not there is named, and the exit code is 1."""
+    """Delete chunks or whole documents. If one is missing, name it and exit with 1."""
     if not ids and not document:
         raise typer.BadParameter("give ids of chunks, or --document ID")
     with opened(db, namespace, cache_dir=cache_dir) as index:
         missing = missing_chunks(index, ids or ())
-        gone = index.delete(ids, erase=erase) if ids else 0
-        for one in document or ():
+        deleted = index.delete(ids, erase=erase) if ids else 0
+        for name in document or ():
             try:
-                gone += index.delete(document_id=find_document(index, one), erase=erase)
+                deleted += index.delete(document_id=find_document(index, name), erase=erase)
             except NotFoundError as error:
                 missing.append(str(error))
-    out.print(f"{counted(gone, 'chunk')} deleted")
+    out.print(f"{counted(deleted, 'chunk')} deleted")
     fail_with(missing)
 
 
@@ -106,25 +106,24 @@ def stats(
 ) -> None:
     """Show the number of chunks, tags and edges."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        counted = index.stats()
+        figures = index.stats()
     if as_json:
-        print_json(counted.model_dump())
+        print_json(figures.model_dump())
         return
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in counted.model_dump().items():
+    for name, value in figures.model_dump().items():
         if value not in ({}, (), None):
-            table.add_row(name.replace("_", " "), _told(value))
+            table.add_row(name.replace("_", " "), _readable(value))
     out.print(table)
 
 
-def _told(value: object) -> str:
-    """Return a figure, or several, as people read them."""
+def _readable(value: object) -> str:
     if isinstance(value, dict):
-        return "  ".join(f"{key} {_told(one)}" for key, one in value.items())
+        return "  ".join(f"{key} {_readable(item)}" for key, item in value.items())
     if isinstance(value, tuple):
-        return "; ".join(map(_told, value))
+        return "; ".join(map(_readable, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -19,7 +19,7 @@ tags = typer.Typer(
 app.add_typer(tags)
 
 _Into = Annotated[str, typer.Option(help="The tag in their place.")]
-_Actor = Annotated[str | None, typer.Option(help="Who says so.")]
+_Actor = Annotated[str | None, typer.Option(help="Who makes the correction.")]
 
 
 def _correct(
@@ -28,25 +28,25 @@ def _correct(
     cache_dir: Cache,
     as_json: bool,
     kind: CorrectionKind,
-    named: list[str],
+    names: list[str],
     *,
     into: str | None = None,
     chunks: list[str] | None = None,
     actor: str | None,
 ) -> None:
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        made = index.tags.correct(kind, named, into=into, chunks=chunks, actor=actor)
+        correction = index.tags.correct(kind, names, into=into, chunks=chunks, actor=actor)
     if as_json:
-        print_json(made.model_dump())
+        print_json(correction.model_dump())
     else:
-        out.print(f"correction {made.id}: {escape(_said(made))}")
+        out.print(f"correction {correction.id}: {escape(_description(correction))}")
 
 
-def _said(correction: TagCorrection) -> str:
-    named = ", ".join(f"«{tag}»" for tag in correction.tags)
+def _description(correction: TagCorrection) -> str:
+    names = ", ".join(f"«{tag}»" for tag in correction.tags)
     into = "" if correction.into is None else f" into «{correction.into}»"
     chunks = f" in {counted(len(correction.chunks), 'chunk')}" if correction.chunks else ""
-    return f"{correction.kind} {named}{into}{chunks}"
+    return f"{correction.kind} {names}{into}{chunks}"
 
 
 @tags.command()
@@ -58,22 +58,22 @@ def show(
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
-    containing: Annotated[str, typer.Option(help="List tags whose names hold this.")] = "",
+    containing: Annotated[str, typer.Option(help="List tags whose names contain this.")] = "",
     limit: Annotated[int, typer.Option("-n", "--limit", help="How many tags.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List tags by the number of chunks that hold them, or the neighbours of one."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         if tag is None:
-            listed = index.tags.find(containing, limit=limit)
-            rows = [(one.chunks, one.tag) for one in listed]
-            value: object = [one.model_dump() for one in listed]
+            counts = index.tags.find(containing, limit=limit)
+            rows = [(count.chunks, count.tag) for count in counts]
+            record: object = [count.model_dump() for count in counts]
         else:
-            around = index.tags.around(tag, limit=limit + 1)
-            rows = [(one.weight, one.tag) for one in around.nodes[1:]]
-            value = around.model_dump()
+            neighborhood = index.tags.around(tag, limit=limit + 1)
+            rows = [(node.weight, node.tag) for node in neighborhood.nodes[1:]]
+            record = neighborhood.model_dump()
     if as_json:
-        print_json(value)
+        print_json(record)
         return
     for count, name in rows:
         out.print(f"{count:>8,}  {escape(name)}")
@@ -149,11 +149,11 @@ def log(
     with opened(db, namespace, cache_dir=cache_dir) as index:
         corrections = index.tags.corrections()
     if as_json:
-        print_json([one.model_dump() for one in corrections])
+        print_json([correction.model_dump() for correction in corrections])
         return
-    for one in corrections:
-        by = "" if one.actor is None else f" (by {one.actor})"
-        out.print(f"{one.id}  {escape(_said(one) + by)}")
+    for correction in corrections:
+        by = "" if correction.actor is None else f" (by {correction.actor})"
+        out.print(f"{correction.id}  {escape(_description(correction) + by)}")
     if not corrections:
         out.print("no corrections are in force")
 

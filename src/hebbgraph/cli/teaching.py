@@ -66,10 +66,10 @@ def cite(
     ] = None,
     actor: Annotated[str | None, typer.Option(help="Who gives this feedback.")] = None,
     trusted: Annotated[
-        bool, typer.Option("--trusted", help="Count it in full, whoever gives it.")
+        bool, typer.Option("--trusted", help="Count it in full, regardless of the actor.")
     ] = False,
     kind: Annotated[
-        str, typer.Option(help="What was done, if it was not said: opened, copied, asked again.")
+        str, typer.Option(help="What the user did, if not cite: opened, copied, asked again.")
     ] = "cited",
     as_json: AsJson = False,
 ) -> None:
@@ -81,32 +81,28 @@ def cite(
                 f"no recall {recall_id!r:.200} is kept in the namespace {namespace!r}; ask again "
                 "with `hebbgraph query`, which prints the id of its recall at the end"
             )
-        kept = index.reinforce(
+        record = index.reinforce(
             recall_id,
             find_chunks(index, recall, chunk_ids or []),
             rejected=reject and find_chunks(index, recall, reject),
             rating=rating,
             reason=reason,
-            outdated=dict(_replaced(index, recall, one) for one in outdated) if outdated else None,
+            outdated=dict(_old_and_new(index, recall, pair) for pair in outdated or ()) or None,
             actor=actor,
             trusted=trusted,
             kind=kind,
         )
-    _tell(kept, as_json)
-
-
-def _tell(kept: Feedback, as_json: bool) -> None:
     if as_json:
-        print_json(kept.model_dump(exclude={"vector"}, exclude_none=True))
+        print_json(record.model_dump(exclude={"vector"}, exclude_none=True))
     else:
         out.print(
-            f"feedback {kept.id}: {len(kept.cited)} cited, {len(kept.rejected)} rejected "
-            f"of {len(kept.shown)} shown"
+            f"feedback {record.id}: {len(record.cited)} cited, {len(record.rejected)} rejected "
+            f"of {len(record.shown)} shown"
         )
 
 
-def _replaced(index: HebbianIndex, recall: Recall, pair: str) -> tuple[str, str]:
-    """Return what is outdated, and what holds now."""
+def _old_and_new(index: HebbianIndex, recall: Recall, pair: str) -> tuple[str, str]:
+    """Return the ids of the outdated chunk and of the one that replaces it."""
     old, is_pair, new = pair.rpartition("=")
     if not is_pair:
         raise typer.BadParameter(f"--outdated takes OLD=NEW, got {pair!r:.200}")
@@ -125,15 +121,13 @@ def forget(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     actor: Annotated[str | None, typer.Option(help="Feedback by this actor.")] = None,
-    unnamed: Annotated[
-        bool, typer.Option("--unnamed", help="Feedback that no actor is named for.")
-    ] = False,
+    unnamed: Annotated[bool, typer.Option("--unnamed", help="Feedback without an actor.")] = False,
     chunk: Annotated[str | None, typer.Option(help="Feedback on this chunk.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Feedback from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Feedback before this time.")] = None,
     everything: Annotated[bool, typer.Option("--everything", help="All feedback.")] = False,
     erase: Annotated[
-        bool, typer.Option("--erase", help="Leave no trace of it in any file.")
+        bool, typer.Option("--erase", help="Also erase every trace from files.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be forgotten.")
@@ -142,16 +136,16 @@ def forget(
 ) -> None:
     """Delete feedback and unlearn it. Criteria combine with AND.
 
-    An id that is not there is named, and the exit code is 1; so it is where nothing fits.
+    If an id is unknown, or no feedback matches, say so and exit with 1.
     """
-    named = (feedback_ids, unnamed or None, actor, chunk, since, until)
-    if everything == any(one is not None for one in named):
+    narrowing = (feedback_ids, unnamed or None, actor, chunk, since, until)
+    if everything == any(criterion is not None for criterion in narrowing):
         raise typer.BadParameter(
             "give ids of feedback, --actor, --unnamed, --chunk, --since or --until, or else "
             "--everything"
         )
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        ids, missing = _known(index, feedback_ids)
+        ids, missing = _known_ids(index, feedback_ids)
         criteria = _Criteria(
             feedback=ids,
             actor=actor,
@@ -163,16 +157,20 @@ def forget(
         )
         preview = index.forget(**criteria, dry_run=True)
         if not (preview.feedback or everything):
-            fail_with([*missing, _none_of(index, criteria)])
+            fail_with([*missing, _no_feedback(index, criteria)])
         if dry_run:
-            _preview(preview, as_json)
+            _print_preview(preview, as_json)
         else:
-            _tell_forgotten(index.forget(**criteria, erase=erase), as_json)
+            count = index.forget(**criteria, erase=erase)
+            if as_json:
+                print_json({"forgotten": count})
+            else:
+                out.print(f"{counted(count, 'feedback')} forgotten")
     fail_with(missing)
 
 
 class _Criteria(TypedDict):
-    """What ``forget`` takes."""
+    """The keywords of ``forget``."""
 
     feedback: list[str] | None
     actor: str | None
@@ -183,9 +181,9 @@ class _Criteria(TypedDict):
     everything: bool
 
 
-def _none_of(index: HebbianIndex, criteria: _Criteria) -> str:
-    """Say that no feedback meets the criteria."""
-    given = {
+def _no_feedback(index: HebbianIndex, criteria: _Criteria) -> str:
+    """Return the message that no feedback meets the criteria."""
+    values = {
         "of these ids": criteria["feedback"],
         "without an actor": criteria["unnamed"],
         f"by {criteria['actor']!r:.200}": criteria["actor"],
@@ -193,47 +191,37 @@ def _none_of(index: HebbianIndex, criteria: _Criteria) -> str:
         f"since {criteria['since']}": criteria["since"],
         f"before {criteria['until']}": criteria["until"],
     }
-    told = " ".join(words for words, one in given.items() if one)
-    near = near_actors(criteria["actor"] or "", (one.actor for one in index.lessons()))
-    return f"there is no feedback {told}{near}; `hebbgraph lessons` lists it"
+    description = " ".join(words for words, value in values.items() if value)
+    near = near_actors(criteria["actor"] or "", (lesson.actor for lesson in index.lessons()))
+    return f"there is no feedback {description}{near}; `hebbgraph lessons` lists it"
 
 
-def _known(index: HebbianIndex, ids: list[str] | None) -> tuple[list[str] | None, list[str]]:
-    """Return the ids that there are, and a line for each other; exit with 1 if there is none."""
+def _known_ids(index: HebbianIndex, ids: list[str] | None) -> tuple[list[str] | None, list[str]]:
+    """Return the known ids, and a message for each unknown one; exit with 1 if all are unknown."""
     if not ids:
         return None, []
-    found = {one.id for one in index.find_feedback(ids)}
-    unknown = [one for one in dict.fromkeys(ids) if one not in found]
-    actors = {one.actor for one in index.lessons()} if unknown else set()
-    missing = [
-        f"there is no feedback {one!r:.200}; "
-        + (
-            f"for what this actor taught: --actor {one}"
-            if one in actors
-            else "`hebbgraph lessons` lists it"
-        )
-        for one in unknown
-    ]
-    if not found:
+    known = {record.id for record in index.find_feedback(ids)}
+    unknown = [id_ for id_ in dict.fromkeys(ids) if id_ not in known]
+    actors = {lesson.actor for lesson in index.lessons()} if unknown else set()
+    missing = []
+    for id_ in unknown:
+        hint = "`hebbgraph lessons` lists it"
+        if id_ in actors:
+            hint = f"for what this actor taught: --actor {id_}"
+        missing.append(f"there is no feedback {id_!r:.200}; {hint}")
+    if not known:
         fail_with(missing)
-    return [one for one in ids if one in found], missing
+    return [id_ for id_ in ids if id_ in known], missing
 
 
-def _preview(told: ForgetPreview, as_json: bool) -> None:
+def _print_preview(preview: ForgetPreview, as_json: bool) -> None:
     if as_json:
-        print_json(told.model_dump())
+        print_json(preview.model_dump())
         return
     out.print(
-        f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
-        f"{counted(told.removed, 'learned edge')} would go, {told.changed:,} would change"
+        f"{counted(len(preview.feedback), 'feedback')} would be forgotten: "
+        f"{counted(preview.removed, 'learned edge')} would go, {preview.changed:,} would change"
     )
-
-
-def _tell_forgotten(count: int, as_json: bool) -> None:
-    if as_json:
-        print_json({"forgotten": count})
-    else:
-        out.print(f"{counted(count, 'feedback')} forgotten")
 
 
 @feedback.command("export")

@@ -1,4 +1,4 @@
-"""What strangers wrote, as a terminal may show it.
+"""Make untrusted text safe to print on a terminal.
 
 Texts, titles and ids come from anywhere. An escape sequence in one could move the cursor or
 rename the window, a bidirectional override could show a file name backwards, and a line
@@ -20,16 +20,16 @@ __all__ = ["as_json", "counted", "harmless", "without_controls"]
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINES = "\u2028\u2029"
 _SURROGATES = "\ud800-\udfff"
-#: All control characters of C0 and C1 but tab and newline.
+#: All control characters of C0 and C1 except tab and newline.
 _CONTROLS = "\0-\x08\x0b-\x1f\x7f-\x9f"
 _STRIPPED = re.compile(f"[{_CONTROLS}{_BIDI}{_SURROGATES}]")
 _SEPARATOR = re.compile(f"[{_LINES}]")
-#: In JSON the others are escaped already.
+#: JSON escapes the other control characters itself.
 _ESCAPED = re.compile(f"[\x7f-\x9f{_BIDI}{_LINES}{_SURROGATES}]")
 
 
 def harmless(text: str) -> str:
-    r"""Return a text without control characters and overrides, and as no markup of rich.
+    r"""Return a text without control characters and overrides, escaped for rich's markup.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def harmless(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    r"""Return a text without control characters and overrides, for where markup means nothing.
+    r"""Return a text without control characters and overrides, not escaped for rich's markup.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def without_controls(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    r"""Return a value as readable JSON, with escapes in place of such characters.
+    r"""Return a value as readable JSON in which such characters are escaped.
 
     Examples
     --------
@@ -59,4 +59,4 @@ def as_json(value: Any) -> str:
     '"a\\u202eb"'
     """
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
