@@ -150,7 +150,7 @@ __all__ = [
     "__version__",
 ]
 
-#: Imported when first asked for: what they need takes longer to import than all the rest.
+#: Imported on first use, since they take longer to import than everything else.
 _LAZY = {
     "IndexPool": "hebbgraph.pool",
     "RankStep": "hebbgraph.recall",
@@ -166,7 +166,7 @@ _LAZY = {
     **dict.fromkeys(("Neighborhood", "TagCount"), "hebbgraph.records.neighborhood"),
 }
 
-#: Names that moved to other distributions: they can be imported from here until 0.3.
+#: Names that moved to other distributions and can be imported from here until 0.3.
 _MOVED = {"BreadthFirstParameters": "papers", "NeuralRecall": "papers"}
 
 

@@ -26,28 +26,28 @@ _T = TypeVar("_T")
 
 
 def check_k(k: object, name: str = "k") -> None:
-    """Raise ParameterError unless so many hits can be asked for."""
+    """Raise ParameterError unless k is a valid number of hits."""
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
         raise ParameterError(f"{name} is a whole number from 1 to {MAX_K}, got {k!r}")
 
 
 def check_names(
-    given: Iterable[str],
+    names: Iterable[str],
     known: Iterable[str],
     *,
     of: str,
     instead: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise ParameterError for an argument that nothing would read.
+    """Raise ParameterError for an unknown argument, and suggest the one that was meant.
 
     Parameters
     ----------
-    given, known : iterable of str
-        Names of arguments.
+    names, known : iterable of str
+        Names of arguments: those passed, and those that exist.
     of : str
-        What takes them.
+        The function or class that takes them, for the message.
     instead : mapping, optional
-        What to write in place of names that others use.
+        Hints for names that other libraries use.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def check_names(
     hebbgraph.errors.ParameterError: open has no argument 'lokation'; did you mean 'location'?
     """
     known = list(known)
-    for name in given:
+    for name in names:
         if name in known:
             continue
         close = get_close_matches(name, known, n=1)
@@ -70,9 +70,9 @@ def check_names(
 
 
 def known_names(method: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Make a method say of an argument that it does not take which one is meant.
+    """Make a method suggest the argument that was meant when it gets an unknown one.
 
-    Python would name the class that defines it, not the one that was called.
+    The message names the class of the object; Python's own would name the defining class.
 
     Examples
     --------
@@ -84,59 +84,60 @@ def known_names(method: Callable[_P, _T]) -> Callable[_P, _T]:
     Traceback (most recent call last):
     hebbgraph.errors.ParameterError: Door.open has no argument 'wde'; did you mean 'wide'?
     """
-    takes = [*inspect.signature(method).parameters][1:]
-    known = frozenset(takes)
+    parameters = [*inspect.signature(method).parameters][1:]
+    known = frozenset(parameters)
 
     @functools.wraps(method)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         if not kwargs.keys() <= known:
             owner = args[0] if isinstance(args[0], type) else type(args[0])
-            check_names(kwargs, takes, of=f"{owner.__name__}.{method.__name__}")
+            check_names(kwargs, parameters, of=f"{owner.__name__}.{method.__name__}")
         return method(*args, **kwargs)
 
     return checked
 
 
-def agreed_namespace(given: Any, requested: Any) -> str | None:
-    """Return the namespace that a call or its request names, or None.
+def agreed_namespace(argument: Any, requested: Any) -> str | None:
+    """Return the namespace that a call or its surrounding request names, or None.
 
     Raises
     ------
     ParameterError
-        If they differ: the wider context might be another tenant's.
+        If they differ, since the request may be another tenant's.
 
     Examples
     --------
     >>> agreed_namespace("anna", None), agreed_namespace(None, 7)
     ('anna', '7')
     """
-    if given is None or requested is None:
-        found = requested if given is None else given
-        return None if found is None else str(found)
-    if str(given) != str(requested):
+    if argument is None or requested is None:
+        namespace = requested if argument is None else argument
+        return None if namespace is None else str(namespace)
+    if str(argument) != str(requested):
         raise ParameterError(
-            f"the call names namespace {given!r:.80}, and its request {requested!r:.80}; name one"
+            f"the call names namespace {argument!r:.80}, and its request {requested!r:.80}; "
+            "name one"
         )
-    return str(given)
+    return str(argument)
 
 
 def one_of(**spellings: Any) -> Any:
-    """Return the argument that was given in one of several spellings, or None.
+    """Return the value of an argument that has several spellings, or None.
 
     Raises
     ------
     ParameterError
-        If two were given.
+        If two spellings were used.
 
     Examples
     --------
     >>> one_of(embedder=None, embedding="E")
     'E'
     """
-    given = {name: value for name, value in spellings.items() if value is not None}
-    if len(given) > 1:
-        raise ParameterError(f"{' and '.join(given)} are one argument; give it once")
-    return next(iter(given.values()), None)
+    values = {name: value for name, value in spellings.items() if value is not None}
+    if len(values) > 1:
+        raise ParameterError(f"{' and '.join(values)} are one argument; give it once")
+    return next(iter(values.values()), None)
 
 
 def check_str(value: object, what: str) -> None:
@@ -146,13 +147,13 @@ def check_str(value: object, what: str) -> None:
 
 
 def check_ids(ids: Iterable[str], what: str) -> list[str]:
-    """Return ids as a list; raise ParameterError for one that nothing can have."""
+    """Return ids as a list; raise ParameterError for an invalid one."""
     if not isinstance(ids, Iterable):
         raise ParameterError(f"{what} is a str, got {ids!r}")
-    wanted = [ids] if isinstance(ids, str) else list(ids)
-    for id_ in wanted:
+    checked = [ids] if isinstance(ids, str) else list(ids)
+    for id_ in checked:
         if not (isinstance(id_, str) and id_.isprintable()):
             raise ParameterError(f"{what} is a printable str, got {id_!r}")
         if len(id_) > MAX_ID:
             raise ParameterError(f"{what} has at most {MAX_ID} characters, got {len(id_)}")
-    return wanted
+    return checked

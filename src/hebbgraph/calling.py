@@ -1,7 +1,6 @@
-"""Timeouts, rate limits and retries for calls of a model, and its native async methods.
+"""Timeouts, rate limits and retries for calls of models, and their native async methods.
 
-Whoever has an event loop has imported asyncio, which takes time and loads ssl; so it is imported
-where a loop is at hand.
+asyncio is slow to import and loads ssl, so functions import it only where an event loop exists.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _MOST_THREADS = 32
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: The event loop that waits for this thread, if an async method started it.
+#: The event loop that waits for this thread, if an async method started the call.
 CALLER: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar(
     "hebbgraph_caller", default=None
 )
@@ -52,8 +51,8 @@ CALLER: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.C
 def call(model: Any, method: str, argument: Any) -> Any:
     """Call a method of a model.
 
-    In a thread that an event loop waits for, its async twin (``aembed_query`` for
-    ``embed_query``) runs on that loop instead, if it has one: clients of APIs belong to a loop.
+    In a thread that an event loop waits for, run the method's async twin on that loop if there is
+    one (``aembed_query`` for ``embed_query``), since API clients are bound to a loop.
     """
     native = getattr(model, f"a{method}", None)
     loop = CALLER.get()
@@ -84,8 +83,9 @@ def _new_threads(most: int) -> ThreadPoolExecutor:
 def _threads() -> ThreadPoolExecutor:
     """Return the threads of this process in which async methods run.
 
-    Not those of the event loop: a model's async method often needs one of them, and is waited for
-    in ours. If both were the same, enough questions at once would wait for each other for ever.
+    The event loop's own threads would not do: a model's async method often needs one of them while
+    a thread of ours waits for it, so with a shared pool, enough concurrent questions would
+    deadlock.
     """
     return _new_threads(_MOST_THREADS)
 
@@ -95,14 +95,14 @@ if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's
 
 
 def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    """Make the async twin of a method: it runs in a thread, and knows the loop that waits."""
+    """Make the async twin of a method, which runs it in a thread that knows the waiting loop."""
 
     @functools.wraps(method)
     async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        # A model that asks an index in its turn gets a thread of its own, since one waits for it.
+        # If a model in turn queries an index, a pool thread already waits for it: use another one.
         is_nested = CALLER.get() is not None
         threads = _new_threads(1) if is_nested else _threads()
         context = contextvars.copy_context()
@@ -121,48 +121,48 @@ def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]
 
 
 Steps: TypeAlias = Generator[tuple[Callable[[], Any], Callable[[], Awaitable[Any]]], Any, _T]
-"""What a method and its async twin do: each call of another library is yielded in both forms."""
+"""The body of a method and its async twin: it yields each foreign call in both forms."""
 
 
 def step(steps: Steps[_T]) -> _T:
-    """Take steps, each by its plain call.
+    """Run steps with their synchronous calls.
 
     Examples
     --------
     >>> def greeting(name):
-    ...     found = yield name.upper, None
-    ...     return f"Hello {found}"
+    ...     upper = yield name.upper, None
+    ...     return f"Hello {upper}"
     >>> step(greeting("Ida"))
     'Hello IDA'
     """
-    found = None
+    value = None
     while True:
         try:
-            plain, _ = steps.send(found)
+            plain, _ = steps.send(value)
         except StopIteration as done:
             result: _T = done.value
             return result
-        found = plain()
+        value = plain()
 
 
 async def astep(steps: Steps[_T]) -> _T:
-    """Take steps, each by its async call."""
-    found = None
+    """Run steps with their async calls."""
+    value = None
     while True:
         try:
-            _, native = steps.send(found)
+            _, native = steps.send(value)
         except StopIteration as done:
             result: _T = done.value
             return result
-        found = await native()
+        value = await native()
 
 
 class Closing:
-    """Gives what has ``close`` its other ways to end: ``aclose``, ``with`` and ``async with``."""
+    """Mixin for classes with ``close``: adds ``aclose``, ``with`` and ``async with``."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is held; closing twice is fine."""
+        """Release all resources; closing twice is fine."""
 
     async def aclose(self) -> None:
         """Async twin of :meth:`close`."""
@@ -170,7 +170,7 @@ class Closing:
 
     @contextlib.contextmanager
     def _closed_on_error(self) -> Generator[None]:
-        """Close what was opened for somebody who will not get it."""
+        """Close this object if the block raises, since the caller will not get it."""
         try:
             yield
         except BaseException:
@@ -207,8 +207,8 @@ class StalledError(TimeoutError):
 def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
     """Run a call with a timeout; raise StalledError when it is exceeded.
 
-    A thread cannot be killed, so a stalled call goes on in a daemon thread, and its
-    answer is dropped.
+    A thread cannot be killed, so a stalled call continues in a daemon thread and its answer is
+    dropped.
 
     Examples
     --------

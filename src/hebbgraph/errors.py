@@ -28,8 +28,8 @@
         ├── TextSourceError                        an external text store failed
         └── ConnectionLostError                    the database server is unreachable
 
-Each exception also inherits from the builtin that a caller would expect to catch. A
-message says what arrived, what is valid, and what to do.
+Each exception also inherits from the builtin that a caller would expect to catch. A message says
+what arrived, what is valid and what to do.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Self
 
-#: Namespaces that an error names.
-_NAMED = 10
+#: Namespaces listed in a message.
+_LISTED = 10
 
 
 class HebbgraphError(Exception):
@@ -75,14 +75,14 @@ class NotFoundError(HebbgraphError, LookupError):
 
 
 class NamespaceNotFoundError(NotFoundError):
-    """Something was read from a namespace that does not exist; the first write makes one.
+    """The namespace does not exist; the first write creates it.
 
     Attributes
     ----------
     namespace : str
     existing : tuple of str
-        The namespaces that exist. Who serves several callers raises the error anew, with those
-        that the caller may see.
+        The namespaces that exist. A service with several tenants should raise the error again
+        with those that the caller may see.
     """
 
     namespace: str = ""
@@ -90,7 +90,7 @@ class NamespaceNotFoundError(NotFoundError):
 
     @classmethod
     def of(cls, namespace: str, existing: Iterable[str] = ()) -> Self:
-        """Return the error for a namespace; its message names some of those that exist.
+        """Return the error for a namespace; its message lists some that exist.
 
         Examples
         --------
@@ -98,12 +98,12 @@ class NamespaceNotFoundError(NotFoundError):
         there is no namespace 'ana', only 'anna', 'bert'. The first write makes one
         """
         names = tuple(existing)
-        close = get_close_matches(namespace, names, n=_NAMED)
-        named = [repr(name) for name in dict.fromkeys((*close, *names))][:_NAMED]
-        if more := len(names) - len(named):
-            named.append(f"and {more} more")
-        listed = f", only {', '.join(named)}" if named else ""
-        error = cls(f"there is no namespace {namespace!r}{listed}. The first write makes one")
+        close = get_close_matches(namespace, names, n=_LISTED)
+        listed = [repr(name) for name in dict.fromkeys((*close, *names))][:_LISTED]
+        if more := len(names) - len(listed):
+            listed.append(f"and {more} more")
+        only = f", only {', '.join(listed)}" if listed else ""
+        error = cls(f"there is no namespace {namespace!r}{only}. The first write makes one")
         error.namespace, error.existing = namespace, names
         return error
 
@@ -118,14 +118,14 @@ class EmbeddingError(HebbgraphError, RuntimeError):
     Attributes
     ----------
     chunks : tuple of str
-        Ids of the chunks that were not embedded, when chunks were.
+        Ids of the chunks that have no embedding because of this error.
     """
 
     chunks: tuple[str, ...] = ()
 
 
 class BuildError(HebbgraphError, RuntimeError):
-    """Workers of a build died, or their results do not fit; building again goes on."""
+    """Workers of a build died or returned inconsistent results; run the build again to resume."""
 
 
 class MissingExtraError(HebbgraphError, ImportError):
@@ -141,7 +141,7 @@ class AccessError(HebbgraphError, PermissionError):
 
 
 class ModelError(HebbgraphError, RuntimeError):
-    """A language model did not answer, or not as it was asked to."""
+    """A language model did not answer, or not in the expected format."""
 
 
 class TooManyRequestsError(HebbgraphError, RuntimeError):
@@ -186,9 +186,8 @@ class ConnectionLostError(StorageError):
     Attributes
     ----------
     maybe_kept : bool
-        True if the connection broke during a commit, so the write may or may not have
-        succeeded. It is safe to retry: a chunk replaces itself, and a feedback counts
-        once.
+        True if the connection broke during a commit, so the write may have succeeded. It is safe
+        to retry: a chunk replaces itself, and a feedback counts once.
     """
 
     maybe_kept: bool = False

@@ -1,4 +1,4 @@
-"""Load optional dependencies and extensions on demand; if one is missing, say how to install it."""
+"""Load optional dependencies and extensions on demand, with install hints for missing ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ installed; pip install "hebbgraph[ivf]"
 
 
 def load_plugin(group: str, name: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
-    """Load what an extension offers under a name, as an entry point.
+    """Load an object that an extension offers as an entry point.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def load_plugin(group: str, name: str, *, extra: str, purpose: str, otherwise: s
     Raises
     ------
     MissingExtraError
-        If no installed distribution offers it, or one that it imports is not installed.
+        If no installed distribution offers it, or a module that it imports is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""HebbianIndex: the verbs people use daily, and the rooms at hand for everything else."""
+"""HebbianIndex: the daily verbs, and the rooms ``tags``, ``log``, ``inspect``, ``maintenance``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MOVED", "HebbianIndex", "Moved", "public_members"]
 
 
-#: Where methods of earlier versions are now: the room, and the method's name there.
+#: Room and new name of each method of earlier versions.
 MOVED = {
     "tags": ("tags", "find"),
     "neighborhood": ("tags", "around"),
@@ -51,7 +51,7 @@ MOVED = {
 
 
 class Moved:
-    """A method's old name, until 0.3: it warns, and returns the method of the room."""
+    """The old name of a method, until 0.3: warns and returns the room's method."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -75,12 +75,12 @@ class Moved:
 class HebbianIndex(CoreIndex):
     """A retriever over a tagged graph of chunks; see :meth:`open`.
 
-    Safe to use from many threads of one process; after a fork, open another. Every blocking
+    Safe to use from many threads of one process; after a fork, open another one. Every blocking
     method has an async twin (``arecall`` for ``recall``) that runs it in a thread; an embedder's
     ``aembed_query`` and ``aembed_documents`` are awaited on the caller's event loop.
 
-    What is not needed daily is at hand in four rooms, each with async twins too: :attr:`tags`,
-    :attr:`log`, :attr:`inspect` and :attr:`maintenance`.
+    Less common methods, with async twins too, are in :attr:`tags`, :attr:`log`, :attr:`inspect`
+    and :attr:`maintenance`.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class HebbianIndex(CoreIndex):
 
     @cached_property
     def tags(self) -> Tags:
-        """The tags: ``find``, ``around``, ``correct``, ``corrections``, ``undo``."""
+        """Tags: ``find``, ``around``, ``correct``, ``corrections``, ``undo``."""
         from hebbgraph.inspect.tags import Tags
 
         return Tags(self)
@@ -119,26 +119,26 @@ class HebbianIndex(CoreIndex):
 
     @cached_property
     def inspect(self) -> Inspection:
-        """How recalls came about: ``trace``, ``learned``, ``lesson_report``, ``colonies``, …"""
+        """Looking inside: ``trace``, ``learned``, ``lesson_report``, ``colonies``, …"""
         from hebbgraph.inspect.view import Inspection
 
         return Inspection(self)
 
     @cached_property
     def maintenance(self) -> Maintenance:
-        """Once in a while: ``doctor``, ``backup``, ``prune``, ``reembed``, ``retag``."""
+        """Maintenance: ``doctor``, ``backup``, ``prune``, ``reembed``, ``retag``."""
         from hebbgraph.inspect.maintenance import Maintenance
 
         return Maintenance(self)
 
     def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
-        """Explain why a recall ranked a chunk as it did, among what its filter lets pass.
+        """Explain why a recall ranked a chunk as it did, among chunks that pass its filter.
 
         Parameters
         ----------
         recall : Recall, or the id of a recent one
         chunk_id : str
-            Need not be among the hits.
+            Any chunk, not only a hit.
 
         Raises
         ------
@@ -154,14 +154,14 @@ class HebbianIndex(CoreIndex):
     aexplain = in_thread(explain)
     astats = in_thread(stats)
 
-    # -- backups of a place, open or not -----------------------------------------------
+    # -- backups ------------------------------------------------------------------------
 
     @staticmethod
     def restore(backup: str | Path, location: str | Path, *, force: bool = False) -> None:
-        """Make an index of a backup, all namespaces at once.
+        """Restore an index with all its namespaces from a backup.
 
-        With ``force``, it replaces an index that exists. Other processes may have that open; their
-        next recall sees the restored state.
+        With ``force``, replace an existing index. Other processes may have it open; their next
+        recall sees the restored state.
 
         Raises
         ------
@@ -180,13 +180,13 @@ class HebbianIndex(CoreIndex):
 
 
 for _name in MOVED:
-    if _name != "tags":  # which is a room now, and warns when it is called
+    if _name != "tags":  # now a room, which warns when called
         setattr(HebbianIndex, _name, Moved(_name))
     setattr(HebbianIndex, f"a{_name}", Moved(f"a{_name}"))
 
 
 def public_members() -> dict[str, Any]:
-    """Return all that a HebbianIndex has in public, by name, as its classes define it."""
+    """Return the public members of HebbianIndex and its base classes, by name."""
     members = {
         name: value for kind in reversed(HebbianIndex.__mro__) for name, value in vars(kind).items()
     }
@@ -205,7 +205,7 @@ def _colonies(parts: Namespace) -> Colonies:
 
 
 def _join_languages(parts: Namespace) -> None:
-    """Add what joins languages and spellings, as far as the settings ask for it."""
+    """Add the parts that join languages and spellings, if the settings ask for them."""
     settings = parts.settings
     if settings.across_languages:
         from hebbgraph.derived.languages import Languages

@@ -1,6 +1,6 @@
 """Size limits. Larger input is rejected with an error that names the limit.
 
-They bound the cost of one request, and fit the column types of every database.
+Limits bound the cost of one request and fit the column types of every database.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ __all__ = [
 MAX_ID = 512
 #: Hits of one recall.
 MAX_K = 10_000
-#: Characters of a chunk's text. A chunk should be a passage; this is for unsplit documents.
+#: Characters of a chunk's text. A chunk should be a passage; this allows unsplit documents.
 MAX_TEXT = 10_000_000
-#: Characters that one may stand for and is read as: U+FDFA, a sentence.
-_MOST_OF_ONE = 18
+#: Characters that one character may expand to: U+FDFA is a sentence.
+_MAX_EXPANSION = 18
 #: Characters of a title.
 MAX_TITLE = 4096
 MAX_CONTEXT = 10_000
@@ -55,28 +55,28 @@ MAX_TAG = 512
 MAX_ADDRESSES = 256
 MAX_REFERENCES = 4096
 MAX_ADDRESS = 2048
-#: A chunk's metadata as JSON, in UTF-8.
+#: Bytes of a chunk's metadata as JSON in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
-#: Other names of one thing in a glossary, and things that one name stands for.
+#: Other names of one thing in a glossary, and things that one name may stand for.
 MAX_NAMES_OF_ONE = 32
-#: Characters of a question that are searched for; of a longer one, its beginning and its end.
+#: Characters of a question; of a longer one, the beginning and the end are read.
 MAX_QUERY_CHARACTERS = 8192
-#: Characters of an earlier turn that are read; further ones are left out.
+#: Characters of an earlier turn that are read.
 MAX_TURN = 4096
-#: Levels of lists and objects, the metadata itself included. JSON readers give up at 200,
-#: and a recall wraps a chunk in a few more.
+#: Levels of nested lists and objects, including the metadata itself. JSON readers fail at 200,
+#: and a recall adds a few levels around a chunk.
 MAX_METADATA_DEPTH = 128
-#: Chunks that a caller's own search may return.
+#: Chunks that the caller's own search may return.
 MAX_SEEDS = 100_000
-#: Corrections to tags in force in a namespace, and chunks that one split names.
+#: Tag corrections in force in a namespace, and chunks that one split names.
 MAX_CORRECTIONS = 10_000
 MAX_SPLIT = 10_000
-#: From this many shown chunks on, an answer that cites all of them teaches nothing.
+#: An answer that cites all of at least this many shown chunks teaches nothing.
 MANY_SHOWN = 5
 #: Characters per line of exported feedback.
 MAX_FEEDBACK_LINE = 50_000_000
-#: Converting one file, unless the caller says otherwise: wall time, memory of the process
-#: that converts, characters of text (if more than the file has bytes), and chunks.
+#: Defaults for converting one file: wall time, memory of the converting process, characters of
+#: text (if more than the file has bytes), and chunks.
 CONVERSION_SECONDS = 60.0
 CONVERSION_MEMORY_BYTES = 1_000_000_000
 CONVERSION_CHARACTERS = 20_000_000
@@ -87,7 +87,9 @@ MAX_ARCHIVE_XML = 200_000_000
 
 
 def too_long(text: str) -> str | None:
-    """Describe what makes a text too long, if it is: characters count as what they are read as.
+    """Describe by how much a text is too long; None if it is not.
+
+    Compatibility characters count as the characters that they expand to.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def too_long(text: str) -> str | None:
     '600000 characters, which are read as 10800000, at most 10000000'
     """
     length, read = len(text), len(text)
-    if length <= MAX_TEXT < length * _MOST_OF_ONE and not text.isascii():
+    if length <= MAX_TEXT < length * _MAX_EXPANSION and not text.isascii():
         parts = (text[at : at + 65_536] for at in range(0, length, 65_536))
         read = sum(len(normalize("NFKC", part)) for part in parts)
     if read <= MAX_TEXT:

@@ -1,4 +1,4 @@
-"""Many namespaces, few of them open: for applications with a namespace for each tenant."""
+"""Many namespaces with few of them open, for applications with a namespace per tenant."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Mainte
 
 
 @dataclass(eq=False)
-class _Held:
-    """An index of the pool, and how many use it now."""
+class _Entry:
+    """An index of the pool, and how many callers use it now."""
 
     users: int = 0
     index: HebbianIndex | None = None
@@ -39,10 +39,10 @@ class _Held:
 
 
 class IndexPool(Closing):
-    """Indexes of the namespaces of one location, opened when they are asked.
+    """Indexes of the namespaces of one location, opened on first use.
 
-    At most ``max_open`` stay open; whichever was used least recently closes. An index that is in
-    use is never closed, so there can be more for as long as more are in use at once.
+    At most ``max_open`` stay open; the least recently used one is closed first. An index in use is
+    never closed, so more are open while more are in use at once.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ class IndexPool(Closing):
         self.max_open = max_open
         self._options = options
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._closed = False
-        #: Whose recalls are to be kept, however often their index closes.
+        #: Namespaces whose recalls are kept, even after their index was closed and reopened.
         self._keeping: set[str] = set()
-        #: Whoever asks for a namespace gets one object, so that it is known again.
-        self._lent: weakref.WeakValueDictionary[str, PooledIndex] = weakref.WeakValueDictionary()
+        #: All callers of a namespace share one object, so that learners recognise it.
+        self._pooled: weakref.WeakValueDictionary[str, PooledIndex] = weakref.WeakValueDictionary()
 
     def __getitem__(self, namespace: str) -> PooledIndex:
         """Return the index of a namespace, which opens when it is used."""
@@ -95,92 +95,92 @@ class IndexPool(Closing):
                 f"a namespace is named by a str, got {namespace!r:.80}; write pool[str(tenant)]"
             )
         with self._lock:
-            index = self._lent.get(namespace)
+            index = self._pooled.get(namespace)
             if index is None:
-                index = self._lent[namespace] = PooledIndex(self, namespace)
+                index = self._pooled[namespace] = PooledIndex(self, namespace)
             return index
 
-    #: A pool is asked by name: which namespaces there are, :meth:`namespaces` says.
+    #: Not iterable; :meth:`namespaces` lists the namespaces.
     __iter__ = None
     __contains__ = None
 
     def __len__(self) -> int:
         """Return how many indexes are open."""
         with self._lock:
-            return len(self._held)
+            return len(self._entries)
 
     def __repr__(self) -> str:
         return f"IndexPool({str(self.location)!r}, max_open={self.max_open})"
 
     def namespaces(self) -> list[str]:
-        """Return the names of all namespaces at the location, sorted; none of them is opened."""
+        """Return the sorted names of all namespaces at the location, without opening any."""
         settings = self._options.get("settings")
-        waited = settings if isinstance(settings, Settings) else Settings()
-        return namespaces_at(self.location, waited.write_wait_seconds)
+        settings = settings if isinstance(settings, Settings) else Settings()
+        return namespaces_at(self.location, settings.write_wait_seconds)
 
     @contextmanager
     def lend(self, namespace: str) -> Iterator[HebbianIndex]:
         """Yield the open index of a namespace; it stays open within the block."""
-        held = self._take(namespace)
+        entry = self._take(namespace)
         try:
-            with held.opening:
-                if held.index is None or held.index.is_closed:  # its namespace was dropped
-                    held.index = HebbianIndex.open(
+            with entry.opening:
+                if entry.index is None or entry.index.is_closed:  # its namespace was dropped
+                    entry.index = HebbianIndex.open(
                         self.location, namespace=namespace, **self._options
                     )
                     if namespace in self._keeping:
-                        held.index.keep_recalls()
-            yield held.index
+                        entry.index.keep_recalls()
+            yield entry.index
         except NamespaceNotFoundError as error:
             if not error.existing:
                 raise
-            # Who asks may be a tenant, and is told of no other.
+            # The caller may be a tenant, who must not learn of others.
             raise NamespaceNotFoundError.of(error.namespace) from None
         finally:
-            self._give_back(namespace, held)
+            self._give_back(namespace, entry)
 
-    def _take(self, namespace: str) -> _Held:
+    def _take(self, namespace: str) -> _Entry:
         with self._lock:
             if self._closed:
                 raise ClosedIndexError(f"{self!r} is closed; make another one")
-            held = self._held.setdefault(namespace, _Held())
-            self._held.move_to_end(namespace)
-            held.users += 1
-        return held
+            entry = self._entries.setdefault(namespace, _Entry())
+            self._entries.move_to_end(namespace)
+            entry.users += 1
+        return entry
 
-    def _give_back(self, namespace: str, held: _Held) -> None:
+    def _give_back(self, namespace: str, entry: _Entry) -> None:
         with self._lock:
-            held.users -= 1
-            if held.index is None and not held.users:  # it could not be opened
-                self._held.pop(namespace, None)
+            entry.users -= 1
+            if entry.index is None and not entry.users:  # opening failed
+                self._entries.pop(namespace, None)
             surplus = self._surplus()
         _close(surplus)
 
-    def _surplus(self) -> list[_Held]:
-        """Take out what is beyond the bound and not in use, the least recently used first."""
+    def _surplus(self) -> list[_Entry]:
+        """Remove and return idle indexes beyond the limit, the least recently used first."""
         most = 0 if self._closed else self.max_open
-        idle = [name for name, held in self._held.items() if not held.users]
-        return [self._held.pop(name) for name in idle[: max(0, len(self._held) - most)]]
+        idle = [name for name, entry in self._entries.items() if not entry.users]
+        return [self._entries.pop(name) for name in idle[: max(0, len(self._entries) - most)]]
 
     def close(self) -> None:
-        """Close all indexes; those in use as soon as they no longer are."""
+        """Close all indexes; one in use closes when its last user returns it."""
         with self._lock:
             self._closed = True
             surplus = self._surplus()
         _close(surplus)
 
 
-def _close(surplus: list[_Held]) -> None:
-    for held in surplus:
-        if held.index is not None:
-            held.index.close()
+def _close(surplus: list[_Entry]) -> None:
+    for entry in surplus:
+        if entry.index is not None:
+            entry.index.close()
 
 
 class PooledIndex(HebbianIndex):
-    """An index of an :class:`IndexPool`; it fits wherever a HebbianIndex does.
+    """An index of an :class:`IndexPool`, usable wherever a HebbianIndex is.
 
-    Each call borrows the open index from the pool, so this object can be kept for as long as the
-    pool lives, by a learner for example. Closing it does nothing: the pool closes.
+    Each call borrows the open index from the pool, so this object stays valid as long as the pool,
+    for a learner for example. Closing it does nothing, since the pool closes its indexes.
     """
 
     def __init__(self, pool: IndexPool, namespace: str) -> None:
@@ -257,7 +257,7 @@ def _borrowed_room(room: str, kind: type) -> property:
 
 
 def _complete() -> None:
-    """Give PooledIndex whatever else a HebbianIndex has in public."""
+    """Add all other public members of HebbianIndex to PooledIndex."""
     for name, value in public_members().items():
         if name in vars(PooledIndex):
             continue

@@ -1,4 +1,4 @@
-"""The stages of a recall, for whoever watches them: the server makes each a span."""
+"""The stages of a recall, for observers: the server records each as a span."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 __all__ = ["WATCHER", "stage"]
 
-#: Called with the name of a stage, in the thread that recalls; what it returns is open meanwhile.
+#: Maps the name of a stage to a context manager; called in the thread of the recall.
 WATCHER: contextvars.ContextVar[Callable[[str], AbstractContextManager[Any]] | None] = (
     contextvars.ContextVar("hebbgraph_stage_watcher", default=None)
 )
 
 
 def stage(name: str) -> AbstractContextManager[Any]:
-    """Return what is open while a stage of a recall runs; nothing, if nobody watches."""
+    """Return the watcher's context manager for a stage, or a null context without a watcher."""
     watcher = WATCHER.get()
     return nullcontext() if watcher is None else watcher(name)

@@ -92,6 +92,10 @@ def cite(
             trusted=trusted,
             kind=kind,
         )
+    _print_feedback(record, as_json)
+
+
+def _print_feedback(record: Feedback, as_json: bool) -> None:
     if as_json:
         print_json(record.model_dump(exclude={"vector"}, exclude_none=True))
     else:
