@@ -56,15 +56,7 @@ _NUMBER = re.compile(r"Source (\d+):\n")
 
 @dataclass
 class Answer:
-    """All that decides what an answer teaches. The text of a stream is set last.
-
-    Attributes
-    ----------
-    is_missing : bool
-        The request recalled something and got no answer.
-    output : sequence of str
-        What the application returned in place of the answer.
-    """
+    """All that decides what an answer teaches. The text of a stream is set last."""
 
     request: Request
     recalls: Sequence[SeenRecall]
@@ -75,8 +67,8 @@ class Answer:
     text: str = ""
     structured: Any = None
     message: ChatMessage | None = None
-    is_missing: bool = False
-    output: Sequence[str] = ()
+    is_missing: bool = False  # the request recalled something and got no answer
+    output: Sequence[str] = ()  # what the application returned in place of the answer
 
 
 def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:

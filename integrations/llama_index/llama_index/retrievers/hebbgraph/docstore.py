@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import fsspec
+from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
 from llama_index.core.storage.docstore.types import DEFAULT_PERSIST_PATH
@@ -13,7 +15,6 @@ from llama_index.core.storage.kvstore.types import BaseKVStore
 
 from hebbgraph import ParameterError
 from hebbgraph.calling import in_thread
-from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 
 __all__ = ["HebbianDocstore"]
@@ -39,22 +40,14 @@ class _StoreReader(BaseKVStore):
         self._store = store
 
     def get(self, key: str, collection: str = "data") -> dict[str, Any] | None:
-        index = self._store.index
         if collection.endswith("ref_doc_info"):
-            if not (ids := index.ids({"$document_id": key})):
-                return None
-            return {"node_ids": ids, "metadata": chunk_to_node(index.get(ids[:1])[0]).metadata}
-        for node in self._store.get_nodes([key]):
-            is_metadata = collection.endswith("metadata")
-            return {"ref_doc_id": node.ref_doc_id} if is_metadata else doc_to_json(node)
-        return None
+            key_ids = self._store.index.ids({"$document_id": key})
+        else:
+            key_ids = [key]
+        return _values(self._store.get_nodes(key_ids), collection).get(key)
 
     def get_all(self, collection: str = "data") -> dict[str, dict[str, Any]]:
-        index = self._store.index
-        keys = index.ids()
-        if collection.endswith("ref_doc_info"):
-            keys = sorted({chunk.document_id or chunk.id for chunk in index.get(keys)})
-        return {key: value for key in keys if (value := self.get(key, collection)) is not None}
+        return _values(self._store.get_nodes(), collection)
 
     def put(self, key: str, val: dict[str, Any], collection: str = "data") -> NoReturn:
         raise ParameterError("this docstore is read-only; insert and delete through the index")
@@ -66,3 +59,18 @@ class _StoreReader(BaseKVStore):
     aget_all = in_thread(get_all)  # type: ignore[arg-type]  # self
     aput = in_thread(put)  # type: ignore[arg-type]  # self
     adelete = in_thread(delete)  # type: ignore[arg-type]  # self
+
+
+def _values(nodes: Sequence[BaseNode], collection: str) -> dict[str, dict[str, Any]]:
+    """Return the entries that a collection of a document store has for nodes."""
+    if collection.endswith("ref_doc_info"):
+        documents: dict[str, dict[str, Any]] = {}
+        for node in nodes:
+            entry = {"node_ids": [], "metadata": node.metadata}
+            documents.setdefault(node.ref_doc_id or node.node_id, entry)["node_ids"].append(
+                node.node_id
+            )
+        return documents
+    if collection.endswith("metadata"):
+        return {node.node_id: {"ref_doc_id": node.ref_doc_id} for node in nodes}
+    return {node.node_id: doc_to_json(node) for node in nodes}

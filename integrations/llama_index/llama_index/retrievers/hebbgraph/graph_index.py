@@ -34,7 +34,6 @@ from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
-from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import (
     INSTEAD,
     IndexedOptions,
@@ -282,14 +281,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         """The node ids of each document, and the metadata of its first node."""
-        documents: dict[str, RefDocInfo] = {}
-        for chunk in self.index.get(self.index.ids()):
-            node = chunk_to_node(chunk)
-            info = RefDocInfo(metadata=node.metadata)
-            documents.setdefault(node.ref_doc_id or node.node_id, info).node_ids.append(
-                node.node_id
-            )
-        return documents
+        return self.docstore.get_all_ref_doc_info() or {}
 
     def as_retriever(
         self,

@@ -20,13 +20,6 @@ class Parents:
     """Stores the parents of an index's nodes in a separate namespace, opened when needed.
 
     In one graph with their children, they would make a tag of every phrase.
-
-    Parameters
-    ----------
-    index : HebbianIndex
-        The index of the leaves.
-    location : str or Path
-        Where it was opened.
     """
 
     def __init__(self, index: HebbianIndex, location: str | Path) -> None:
@@ -44,15 +37,7 @@ class Parents:
         return self._opened
 
     def put(self, nodes: Sequence[BaseNode], *, documents: Sequence[str] = ()) -> None:
-        """Store those of these nodes that are parents of others.
-
-        Parameters
-        ----------
-        nodes : sequence of BaseNode
-            A whole hierarchy.
-        documents : sequence of str
-            Documents whose earlier parents are deleted.
-        """
+        """Store the parents in a hierarchy of nodes; delete earlier ones of ``documents``."""
         leaf_ids = {node.node_id for node in leaves(nodes)}
         chunks = [node_to_chunk(node) for node in nodes if node.node_id not in leaf_ids]
         if documents and (chunks or self._opened is not None):

@@ -63,39 +63,17 @@ class ModelReply:
 
 @dataclass(slots=True)
 class Request:
-    """Everything below one root span.
+    """Everything below one root span."""
 
-    Attributes
-    ----------
-    tags : dict
-        Instrument tags.
-    recalls : list of SeenRecall
-        The latest ones.
-    last_reply : ModelReply, optional
-        The answer, unless a synthesizer gives one.
-    is_answered : bool
-        A synthesizer gave an answer.
-    failed : bool
-        The root span raised.
-    taught : set of str
-        Chunks that answers of this request have taught.
-    talk : str, optional
-        The earlier conversation that its prompts continue.
-    pending : list
-        Answers that wait for the end of the request, which may replace them.
-    is_explicit : bool
-        Opened by ``learner.request()``; no answer waits.
-    """
-
-    tags: dict[str, Any]
-    recalls: list[SeenRecall] = field(default_factory=list)
-    last_reply: ModelReply | None = None
-    is_answered: bool = False
-    failed: bool = False
-    taught: set[str] = field(default_factory=set)
-    talk: str | None = None
-    pending: list[Any] = field(default_factory=list)
-    is_explicit: bool = False
+    tags: dict[str, Any]  # instrument tags
+    recalls: list[SeenRecall] = field(default_factory=list)  # the latest
+    last_reply: ModelReply | None = None  # the answer, unless a synthesizer gives one
+    is_answered: bool = False  # by a synthesizer
+    failed: bool = False  # the root span raised
+    taught: set[str] = field(default_factory=set)  # chunks that its answers have taught
+    talk: str | None = None  # the earlier conversation that its prompts continue
+    pending: list[Any] = field(default_factory=list)  # answers that its end may replace
+    is_explicit: bool = False  # opened by learner.request(); no answer waits for its end
 
     def note_recall(self, recall: SeenRecall) -> None:
         """Note a recall; only the latest are kept."""
@@ -141,14 +119,8 @@ class Span:
 class SpanTree(BaseSpanHandler[BaseSpan]):
     """The open spans of the process, and the latest closed ones, which late events may name.
 
-    It replaces the bookkeeping of its base class.
-
-    Parameters
-    ----------
-    matters : callable
-        Whether a request may teach anything. Closed spans of other requests are dropped.
-    on_end : callable
-        Called with a request that matters and the result of its root span, when that closes.
+    Closed spans of requests that do not matter are dropped. When the root span of one that matters
+    closes, ``on_end`` is called with the request and the span's result.
     """
 
     _matters: Callable[[Request], bool] = PrivateAttr()

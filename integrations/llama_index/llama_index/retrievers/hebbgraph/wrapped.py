@@ -90,13 +90,7 @@ class WrappedIndex:
         return {node.node_id: node for node in nodes}
 
     def vectors(self, source: SeedVectors) -> VectorSource | None:
-        """Return a source of the nodes' vectors by id; None if there is none.
-
-        Parameters
-        ----------
-        source : callable, "embed" or None
-            None reads the stores that are known here.
-        """
+        """Return a source of the nodes' vectors by id; None if there is none."""
         store = self.vector_index.vector_store
         client: Any = getattr(store, "client", None)
         if callable(source):

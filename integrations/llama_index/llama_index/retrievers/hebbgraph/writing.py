@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from llama_index.core.schema import BaseNode, Document, MediaResource
 
@@ -21,20 +21,11 @@ __all__ = ["Written", "add_nodes", "write_documents", "write_nodes"]
 
 @dataclass
 class Written:
-    """What a write changed.
-
-    Attributes
-    ----------
-    report : AddReport
-    changed : set of str
-        After a refresh, ids of the documents that are new or were changed.
-    nodes : list of BaseNode
-        All nodes of the documents, parents included.
-    """
+    """What a write changed."""
 
     report: AddReport
-    changed: set[str] = field(default_factory=set)
-    nodes: list[BaseNode] = field(default_factory=list)
+    changed: set[str]  # after a refresh, ids of the documents that are new or were changed
+    nodes: list[BaseNode]  # all nodes of the documents, parents included
 
 
 def add_nodes(
@@ -102,18 +93,10 @@ def write_nodes(
     wrapped: WrappedIndex | None = None,
     intake: Intake | None = None,
 ) -> Written:
-    """Write nodes and their embeddings to an index; those without text and title are skipped.
+    """Write nodes and their embeddings to an index; see :func:`write_documents`.
 
-    Parameters
-    ----------
-    index, refresh, delete_missing, show_progress, wrapped
-        As for :func:`write_documents`.
-    nodes : sequence of BaseNode
-        Parents of others among them are left out.
-    document_ids : iterable of str
-        Documents to refresh even if they have no node here.
-    intake : Intake, optional
-        Reports what was cleaned before.
+    Nodes without text and title are skipped, parents are left out. ``document_ids`` are refreshed
+    even if they have no node here; ``intake`` reports what it cleaned before.
     """
     intake = intake or Intake(skip_empty=True)
     searched = leaves(nodes)
