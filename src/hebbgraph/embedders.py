@@ -1,8 +1,8 @@
 """Call embedders, name them, and adapt local models.
 
 Any object with ``embed_documents`` and ``embed_query`` is an embedder
-(:class:`hebbgraph.protocols.Embedder`), LangChain's ``Embeddings`` included. Wrap one that calls
-an API in :class:`ApiEmbedder`.
+(:class:`hebbgraph.protocols.Embedder`), LangChain's ``Embeddings`` included. Wrap embedders that
+call an API in :class:`ApiEmbedder`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hebbgraph.calling import call, call_with_timeout
 from hebbgraph.errors import EmbeddingError, HebbgraphError, ParameterError
 from hebbgraph.extras import require
+from hebbgraph.formulas.parameters import check_positive, check_range
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
@@ -37,10 +38,10 @@ __all__ = [
     "passage_text",
 ]
 
-#: Statuses of HTTP that say "try again": timeouts, too early, too many requests, and all from 500.
-_MAY_PASS = frozenset({408, 409, 425, 429})
-#: Errors of the program or of the text, which come again.
-_LASTING = (
+#: HTTP statuses that allow a retry: timeouts, conflicts, too early, too many requests.
+_TRANSIENT = frozenset({408, 409, 425, 429})
+#: Errors of the program or the text, which a retry would repeat.
+_PERMANENT = (
     ValueError, TypeError, LookupError, AttributeError, NotImplementedError, AssertionError,
     ImportError, MemoryError, HebbgraphError,
 )  # fmt: skip
@@ -52,7 +53,7 @@ _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "model_name_or_path", "na
 def embedder_name(embedder: Embedder) -> str:
     """Return the name under which an embedder's vectors are saved.
 
-    It is the model's name if an attribute has it, otherwise the name of the class. Vectors
+    It is the model's name if an attribute has one, else the name of the class. Vectors
     saved under one name must be comparable.
 
     Examples
@@ -97,31 +98,29 @@ def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float3
 
 
 def embed_in_batches(embedder: Embedder, chunks: list[Chunk]) -> Iterator[NDArray[np.float32]]:
-    """Yield the unit vectors of the first chunks, of the next ones, and so on.
-
-    As many at once as the embedder takes: all, or the batches of an :class:`ApiEmbedder`.
+    """Yield the unit vectors of chunks in order: all at once, or in an ApiEmbedder's batches.
 
     Raises
     ------
     EmbeddingError
-        What was yielded before stays good.
+        Batches yielded before the error remain valid.
     """
     texts = [passage_text(chunk) for chunk in chunks]
     size = embedder.batch_size if isinstance(embedder, ApiEmbedder) else max(len(texts), 1)
     for start in range(0, len(texts), size):
-        some = texts[start : start + size]
-        if not (given := _GIVEN.get({})):
-            yield _asked(embedder, "embed_documents", some, len(some))
+        batch = texts[start : start + size]
+        if not (known := _GIVEN.get({})):
+            yield _embedded(embedder, "embed_documents", batch, len(batch))
             continue
-        if missing := list(dict.fromkeys(text for text in some if text not in given)):
-            fresh = _asked(embedder, "embed_documents", missing, len(missing))
-            given = {**given, **dict(zip(missing, fresh, strict=True))}
-        yield _unit([given[text] for text in some], len(some), "vectors that were given")
+        if missing := list(dict.fromkeys(text for text in batch if text not in known)):
+            vectors = _embedded(embedder, "embed_documents", missing, len(missing))
+            known = {**known, **dict(zip(missing, vectors, strict=True))}
+        yield _unit([known[text] for text in batch], len(batch), "vectors that were given")
 
 
 @contextmanager
 def given_vectors(vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
-    """Take these vectors for these texts, as :func:`passage_text` writes them: none is embedded.
+    """Use known vectors for texts, keyed by :func:`passage_text`, instead of embedding them.
 
     Examples
     --------
@@ -144,13 +143,14 @@ def given_vectors(vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
 
 def embed_question(embedder: Embedder, query: str) -> NDArray[np.float32]:
     """Embed a query to unit length, shape (dimension,); raise EmbeddingError if that fails."""
-    unit: NDArray[np.float32] = _asked(embedder, "embed_query", query, None)[0]
+    unit: NDArray[np.float32] = _embedded(embedder, "embed_query", query, None)[0]
     return unit
 
 
-def _asked(
+def _embedded(
     embedder: Embedder, method: str, argument: Any, expected: int | None
 ) -> NDArray[np.float32]:
+    """Call an embedder for ``expected`` vectors, or a single one if None; check the answer."""
     try:
         answer = call(embedder, method, argument)
         return _unit([answer] if expected is None else answer, expected or 1, "it")
@@ -162,7 +162,7 @@ def _asked(
 
 
 class QuestionVectors:
-    """The vectors of the last questions, in memory: earlier turns are asked about again.
+    """An in-memory cache of question vectors: later recalls embed earlier turns again.
 
     Examples
     --------
@@ -177,33 +177,33 @@ class QuestionVectors:
     True
     """
 
-    _MOST = 256
+    _MAX_SIZE = 256
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._held: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
     def of(self, embedder: Embedder, query: str) -> NDArray[np.float32]:
-        """Return the vector of a question, from memory if it is there."""
+        """Return the vector of a question, embedding it if it is not cached."""
         with self._lock:
             if self._embedder is not embedder:
-                self._embedder, self._held = embedder, OrderedDict()
-            held = self._held
-            if (found := held.pop(query, None)) is not None:
-                held[query] = found
-                return found
+                self._embedder, self._vectors = embedder, OrderedDict()
+            cache = self._vectors
+            if query in cache:
+                cache.move_to_end(query)
+                return cache[query]
         vector = embed_question(embedder, query)
         with self._lock:
-            held[query] = vector
-            while len(held) > self._MOST:
-                held.popitem(last=False)
+            cache[query] = vector
+            while len(cache) > self._MAX_SIZE:
+                cache.popitem(last=False)
         return vector
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Drop all vectors."""
         with self._lock:
-            self._held = OrderedDict()
+            self._vectors = OrderedDict()
 
 
 def unit_vector(vector: Any, name: str = "the given vector") -> NDArray[np.float32]:
@@ -228,23 +228,23 @@ def _unit(vectors: Any, expected: int, name: str) -> NDArray[np.float32]:
 
 
 class ApiEmbedder:
-    """An embedder behind an API: in batches, with a timeout, tried again where that may help.
+    """Wraps an embedder that calls an API: adds batches, a timeout and retries.
 
-    An error may pass if it is a timeout, has an HTTP status that says so (408, 409, 425, 429,
-    500 and above), or has none and is no error of Python's own like ValueError. After each attempt
+    Retries follow timeouts, HTTP statuses 408, 409, 425, 429 and from 500, and errors without a
+    status, except Python's own such as ValueError. After each attempt
     the wait doubles, up to a minute, with jitter; a ``Retry-After`` header is obeyed.
 
     Parameters
     ----------
     embedder : Embedder
-        The one that calls the API. Its name is that of the vectors.
+        Calls the API. Vectors are saved under its name.
     batch_size : int, at least 1
-        Texts a call.
+        Texts per call.
     retries : int, at least 0
     wait_seconds : float, at least 0
-        Before the first retry.
+        Wait before the first retry.
     timeout_seconds : float, positive
-        A call that takes longer is left behind, and counts as failed.
+        A call that takes longer is abandoned and counts as failed.
 
     Examples
     --------
@@ -273,31 +273,29 @@ class ApiEmbedder:
         wait_seconds: float = 1.0,
         timeout_seconds: float = 60.0,
     ) -> None:
-        if batch_size < 1 or retries < 0 or wait_seconds < 0 or timeout_seconds <= 0:
-            raise ParameterError(
-                "batch_size must be at least 1, retries and wait_seconds at least 0, and "
-                f"timeout_seconds positive, got {batch_size!r}, {retries!r}, {wait_seconds!r} "
-                f"and {timeout_seconds!r}"
-            )
         self.embedder = embedder
         self.model_name = embedder_name(embedder)
         self.batch_size = batch_size
         self.retries = retries
         self.wait_seconds = wait_seconds
         self.timeout_seconds = timeout_seconds
+        check_range(self, ("batch_size",), 1)
+        check_range(self, ("retries", "wait_seconds"), 0)
+        check_positive(self, ("timeout_seconds",))
 
     def embed_documents(self, texts: list[str], /) -> list[Any]:
         """Embed passages."""
         vectors: list[Any] = []
         for start in range(0, len(texts), self.batch_size):
-            vectors += self._tried("embed_documents", texts[start : start + self.batch_size])
+            batch = texts[start : start + self.batch_size]
+            vectors += self._call_with_retries("embed_documents", batch)
         return vectors
 
     def embed_query(self, text: str, /) -> Any:
         """Embed one query."""
-        return self._tried("embed_query", text)
+        return self._call_with_retries("embed_query", text)
 
-    def _tried(self, method: str, argument: Any) -> Any:
+    def _call_with_retries(self, method: str, argument: Any) -> Any:
         wait = self.wait_seconds
         for left in range(self.retries, -1, -1):
             try:
@@ -305,27 +303,27 @@ class ApiEmbedder:
                     self.timeout_seconds, lambda: call(self.embedder, method, argument)
                 )
             except Exception as error:
-                if not left or not _may_pass(error):
+                if not left or not _is_transient(error):
                     raise
-                asked = _retry_after(error)
-            time.sleep(min(asked or wait * random.uniform(0.5, 1.0), _LONGEST_WAIT))
+                retry_after = _retry_after(error)
+            time.sleep(min(retry_after or wait * random.uniform(0.5, 1.0), _LONGEST_WAIT))
             wait *= 2
         raise AssertionError("unreachable")
 
 
-def _may_pass(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", getattr(response, "status_code", None))
     if isinstance(status, int):
-        return status in _MAY_PASS or status >= 500
-    return not isinstance(error, _LASTING)
+        return status in _TRANSIENT or status >= 500
+    return not isinstance(error, _PERMANENT)
 
 
 def _retry_after(error: Exception) -> float:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     try:
         return max(float(headers.get("retry-after", 0)), 0.0)
-    except (TypeError, ValueError):  # a date: the doubling wait has to do
+    except (TypeError, ValueError):  # a date: fall back to the doubling wait
         return 0.0
 
 
@@ -340,7 +338,7 @@ class SentenceTransformerEmbedder:
         ``"cpu"``, ``"cuda"``, …; by default chosen by sentence-transformers.
     batch_size : int
     query_prefix, passage_prefix : str
-        Prepended to the text, for models trained with prefixes (``"query: "``).
+        Prefixes for models that were trained with them (``"query: "``).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How people are told of passages: the heading of one, where it stands, and how many there are."""
+"""Labels for people: the heading and the place of a passage, and counts with their noun."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["counted", "heading_of", "place_of"]
 
-_WORDS = 60
+_MAX_CHARACTERS = 60
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,7 +23,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def heading_of(chunk: Chunk) -> str:
-    """Return the title of a chunk and the headings above it, or else the beginning of its text.
+    """Return the title and the further headings of a chunk, or else the beginning of its text.
 
     Examples
     --------
@@ -32,14 +32,16 @@ def heading_of(chunk: Chunk) -> str:
     >>> heading_of(Chunk(text="It sails."))
     'It sails.'
     """
-    above = chunk.metadata.get("headings")
-    headings = [one for one in above if isinstance(one, str)] if isinstance(above, list) else []
-    named = " › ".join(one for one in dict.fromkeys((chunk.title, *headings)) if one)
-    return named or " ".join(chunk.text.split())[:_WORDS] or chunk.id
+    values = chunk.metadata.get("headings")
+    headings = (
+        [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    )
+    heading = " › ".join(filter(None, dict.fromkeys((chunk.title, *headings))))
+    return heading or " ".join(chunk.text.split())[:_MAX_CHARACTERS] or chunk.id
 
 
 def place_of(chunk: Chunk) -> str:
-    """Return the document of a chunk and its place in it; of a path from the root, the name alone.
+    """Return the document of a chunk and its place in it; absolute paths are cut to the name.
 
     Examples
     --------

@@ -51,9 +51,9 @@ class Reranker(Protocol):
 
 
 class Judge(Protocol):
-    """Maps a question and its first hits, with their paths, to what is needed of them.
+    """Maps a question and its first hits, with their paths, to the hits that are needed.
 
-    It returns the ids of the needed ones, the most needed first; or one score each, higher is
+    Returns the ids of the needed hits, the most needed first; or one score per hit, higher is
     better, on any scale.
     """
 
@@ -61,7 +61,7 @@ class Judge(Protocol):
 
 
 class Tagger(Protocol):
-    """Maps a chunk to tags, in addition to those found without a model."""
+    """Maps a chunk to tags, which are added to those found without a model."""
 
     def __call__(self, chunk: Chunk, /) -> Iterable[str]: ...
 
@@ -95,7 +95,7 @@ class BatchTagger(Protocol):
 
 
 class CueModel(Protocol):
-    """Maps a question to the concepts that a recall should start from."""
+    """Maps a question to the concepts from which a recall should start."""
 
     def __call__(self, query: str, /) -> Iterable[str]: ...
 
@@ -107,20 +107,20 @@ class Search(Protocol):
 
 
 class VectorSearch(Protocol):
-    """Names the vectors that may be nearest to a query (``Settings(vector_search=...)``).
+    """Proposes the vectors that may be nearest to a query (``Settings(vector_search=...)``).
 
-    A search is built from the vectors that are there, ``factory(vectors)``, and extended with
-    those that follow. It refers to a vector by its position, in the order in which they came.
-    A deleted vector keeps its position, and is never allowed again, until ``compact()``
-    builds the search anew. So does opening the index, and a fourfold number of vectors.
+    A search is built from the existing vectors, ``factory(vectors)``, and extended with
+    later ones. It refers to a vector by its position, in the order of arrival.
+    A deleted vector keeps its position, and is never allowed again, until the search is rebuilt:
+    by ``compact()``, when the index is opened, or when the number of vectors has quadrupled.
 
     A search only chooses candidates: their cosines, and so the ranking, are computed from the
-    vectors themselves. What it raises or gets wrong is reported as a
+    vectors themselves. Exceptions and invalid results are reported as
     :class:`~hebbgraph.ParameterError`.
     """
 
     def __len__(self) -> int:
-        """Return how many vectors it was given."""
+        """Return the number of vectors in the search."""
         ...
 
     def extend(self, vectors: NDArray[np.float32], /) -> None:
@@ -135,13 +135,13 @@ class VectorSearch(Protocol):
         cosines: Callable[[IntArray], FloatArray],
         /,
     ) -> NDArray[np.int64]:
-        """Return positions among which the nearest allowed vectors are.
+        """Return positions that should include the nearest allowed vectors.
 
         Parameters
         ----------
         query : ndarray of float32, shape (dimension,), unit length
         limit : int, positive
-            How many of the nearest are wanted; more candidates are welcome.
+            Number of nearest vectors wanted; more candidates are welcome.
         allowed : ndarray of bool, shape (n,)
             Only these positions may be returned.
         cosines : callable
@@ -157,19 +157,19 @@ class VectorSearch(Protocol):
 
 @runtime_checkable
 class SavedVectorSearch(VectorSearch, Protocol):
-    """A vector search that is slow to build, and so is saved beside the vectors.
+    """A vector search that is slow to build, and is therefore saved beside the vectors.
 
-    Its class also has ``load(directory, dimension, fits, rows)``, which returns what :meth:`save`
-    wrote, or None if ``fits`` refuses its facts or the rows are others.
+    Its class also has ``load(directory, dimension, fits, rows)``, which reads what :meth:`save`
+    wrote, or returns None if ``fits`` rejects its facts or the rows differ.
     """
 
     @property
     def n_fitted(self) -> int:
-        """About how many vectors it was fitted to."""
+        """Approximate number of vectors the search was fitted to."""
         ...
 
     def save(self, directory: Path, facts: dict[str, Any], rows: IntArray, /) -> None:
-        """Write it to a directory, with the rows of its vectors; the facts go last."""
+        """Save the search to a directory, with the rows of its vectors; write the facts last."""
         ...
 
 
@@ -180,12 +180,12 @@ VectorSearchName: TypeAlias = Literal["exact", "quantized", "ivf"]
 
 
 class TextSource(Protocol):
-    """Maps ids to texts that an external store keeps (``Settings(keep_text=False)``).
+    """Maps ids to texts in an external store (``Settings(keep_text=False)``).
 
     Called with many ids at once: all hits of a recall, or up to 500 chunks to match again.
     Returns a mapping from id to text, or to a :class:`~hebbgraph.Chunk` with that text;
-    unknown ids are omitted or map to None. A text must equal the one that was added,
-    character by character, or it counts as changed.
+    unknown ids are omitted or map to None. A text that differs in any character from the added
+    one counts as changed.
 
     May be called from several threads at once. An exception it raises is reported as a
     :class:`~hebbgraph.TextSourceError`.
@@ -195,10 +195,11 @@ class TextSource(Protocol):
 
 
 class VectorSource(Protocol):
-    """Maps ids to vectors that an external store keeps, for ``recall(vectors=...)``.
+    """Maps ids to vectors in an external store, for ``recall(vectors=...)``.
 
-    Called once a recall, with some hundred ids, while nothing is locked. Unknown ids are
-    omitted or map to None. Vectors are of the model of ``recall(vector=...)``, of any length.
+    Called once per recall, with a few hundred ids, while nothing is locked. Unknown ids are
+    omitted or map to None. Vectors come from the model of ``recall(vector=...)`` and may have any
+    length.
     """
 
     def __call__(self, ids: Sequence[str], /) -> Mapping[str, Any]: ...

@@ -1,8 +1,9 @@
-"""What is searched with a passage and not shown: words from its metadata.
+"""Words from the metadata of a passage that are searched with its text but not shown.
 
 Loaders and splitters write a heading path, a file name, a summary, or questions that a passage
-answers into metadata. People ask by these words, so they are searched with the text. Numbers,
-dates, ids and types say nothing about the matter, and of a path or URL only the last name does.
+answers into metadata. People use these words in questions, so they are searched. Numbers,
+dates, ids and types say nothing about the subject, nor does a path or URL, except for its last
+name.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["SEARCHED_FIELDS", "search_text", "with_context"]
 
-#: The fields that are searched by default, as :func:`_field` writes their names.
+#: The fields that are searched by default, with names as :func:`_field` normalises them.
 SEARCHED_FIELDS = (
     "headings",
     "heading",
@@ -40,14 +41,14 @@ SEARCHED_FIELDS = (
     "file_path",
     "source",
 )
-#: Fields that hold the name of a file, and those that may hold something else: a newspaper.
+#: Fields that hold a file name, and those of them that may also hold another source.
 _FILES = frozenset({"file_name", "filename", "file_path", "source"})
 _PLACES = frozenset({"file_path", "source"})
 _FILE_TYPE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}(?:\.gz)?$")
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|~?\.{0,2}/")
 _TYPE = re.compile(r"(?:application|audio|font|image|model|multipart|text|video)/[\w.+-]+$")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+\s*(?:Z|[+-]\d\d:?\d\d)?)?$")
-#: A hash or UUID: hexadecimal digits, with one at least that is a number.
+#: A hash or UUID: hexadecimal characters with at least one digit.
 _ID = re.compile(r"(?=.*\d)[0-9a-fA-F]{8,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
@@ -58,15 +59,15 @@ def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FI
     Parameters
     ----------
     metadata : mapping
-        Texts and lists of texts are read; anything else says nothing.
+        Texts and lists of texts are read; other values are ignored.
     fields : iterable of str
-        Names, in any case; ``Header 1`` is ``header_1``. Of the default ones, ``source`` and
+        Names, in any case; ``Header 1`` is ``header_1``. With the default fields, ``source`` and
         ``file_path`` are read only if they name a file: a source may be a newspaper.
 
     Returns
     -------
     str
-        At most 10,000 characters; each value once. Empty if there is none.
+        At most 10,000 characters; each value once.
 
     Examples
     --------
@@ -77,17 +78,18 @@ def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FI
     """
     wanted = _wanted(tuple(fields))
     only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()
-    found: dict[str, None] = {}
-    for name, value in metadata.items():
+    lines: dict[str, None] = {}
+    for name, values in metadata.items():
         if (field := _field(name)) in wanted:
-            for one in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(one, str) and (field not in only_places or _is_place(one)):
-                    found[_words(one, is_place=field in _FILES or bool(_PATH.match(one)))] = None
-    return "\n".join(filter(None, found))[:MAX_CONTEXT]
+            for value in values if isinstance(values, list | tuple) else (values,):
+                if isinstance(value, str) and (field not in only_places or _is_place(value)):
+                    is_place = field in _FILES or bool(_PATH.match(value))
+                    lines[_words(value, is_place=is_place)] = None
+    return "\n".join(filter(None, lines))[:MAX_CONTEXT]
 
 
 def with_context(chunk: Chunk, fields: Iterable[str]) -> Chunk:
-    """Return a chunk whose metadata says what is searched with it, unless it says so itself.
+    """Fill in the context of a chunk from its metadata, unless the chunk has one.
 
     Examples
     --------
@@ -96,8 +98,8 @@ def with_context(chunk: Chunk, fields: Iterable[str]) -> Chunk:
     """
     if chunk.context is not None or not chunk.metadata:
         return chunk
-    found = search_text(chunk.metadata, fields)
-    return chunk.model_copy(update={"context": found}) if found else chunk
+    context = search_text(chunk.metadata, fields)
+    return chunk.model_copy(update={"context": context}) if context else chunk
 
 
 @cache
@@ -114,13 +116,13 @@ def _is_place(text: str) -> bool:
 
 
 def _words(text: str, *, is_place: bool) -> str:
-    """Return the words of a value; nothing if it has none, or says nothing of the matter."""
+    """Return the words of a value; empty if they say nothing about the subject."""
     text = " ".join(text.split())
     if is_place and "@" not in text:
         text = _name_of(text)
         return "" if _ID.match(_FILE_TYPE.sub("", text)) else text
-    says_nothing = _TYPE.match(text) or _DATE.match(text) or _ID.match(text)
-    return "" if says_nothing or not _LETTERS.search(text) else text
+    is_code = _TYPE.match(text) or _DATE.match(text) or _ID.match(text)
+    return "" if is_code or not _LETTERS.search(text) else text
 
 
 def _name_of(place: str) -> str:
