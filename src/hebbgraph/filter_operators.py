@@ -12,13 +12,13 @@ from hebbgraph.plain_values import is_missing, plain
 
 __all__ = ["MAX_DEPTH", "MISSING", "OPERATORS", "Predicate", "brief", "elements"]
 
-#: How deep filters, and their values, may nest.
+#: Levels that filters and their values may nest.
 MAX_DEPTH = 32
 
 MISSING = object()
 """The value of a field that a chunk does not have."""
 
-#: For messages: what was given may nest too deep for ``repr``, or be long.
+#: For messages, since input may be long or nest too deep for ``repr``.
 brief = reprlib.repr
 
 Predicate: TypeAlias = Callable[[Any], bool]
@@ -32,13 +32,13 @@ def _json_equal(value: Any, operand: Any) -> bool:
 
 
 def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
-    """Convert an operand as metadata is; raise FilterError for what metadata cannot hold."""
+    """Convert an operand like metadata; raise FilterError for values that metadata cannot hold."""
     if depth > MAX_DEPTH:
         raise FilterError(f"values of a filter may nest at most {MAX_DEPTH} levels deep")
     if isinstance(operand, list | tuple):
-        return [_comparable(field, one, depth + 1) for one in operand]
+        return [_comparable(field, item, depth + 1) for item in operand]
     if isinstance(operand, Mapping):
-        return {name: _comparable(field, one, depth + 1) for name, one in operand.items()}
+        return {name: _comparable(field, item, depth + 1) for name, item in operand.items()}
     if is_missing(operand):
         raise FilterError(
             f"{field!r} is compared with {operand}, and metadata keep no such value; chunks "
@@ -53,14 +53,14 @@ def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
 
 def _one_of(field: str, operand: Any) -> Predicate:
     """Hold for values equal to one of a list, in constant time for strings."""
-    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
-    texts = frozenset(one for one in wanted if isinstance(one, str))
-    rest = [one for one in wanted if not isinstance(one, str)]
+    items = [_comparable(field, item) for item in _as_list(field, operand)]
+    texts = frozenset(item for item in items if isinstance(item, str))
+    others = [item for item in items if not isinstance(item, str)]
 
     def holds(value: Any) -> bool:
         if isinstance(value, str) and value in texts:
             return True
-        return any(_json_equal(value, one) for one in rest)
+        return any(_json_equal(value, item) for item in others)
 
     return holds
 
@@ -118,7 +118,7 @@ def _member(field: str, operand: Any) -> Predicate:
 
 
 def elements(value: Any) -> list[Any]:
-    """Return the elements of a list; any other value is its only one."""
+    """Return a list unchanged, and any other value as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
@@ -141,10 +141,10 @@ def _overlaps(field: str, operand: Any) -> Predicate:
 
 
 def _covers(field: str, operand: Any) -> Predicate:
-    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
+    items = [_comparable(field, item) for item in _as_list(field, operand)]
     return lambda value: (
         value is not MISSING
-        and all(any(_json_equal(element, one) for element in elements(value)) for one in wanted)
+        and all(any(_json_equal(element, item) for element in elements(value)) for item in items)
     )
 
 

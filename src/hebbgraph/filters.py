@@ -10,12 +10,11 @@ A filter is a dict in the style of MongoDB, as in most vector stores::
 Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
 $text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
 names a top-level metadata field; a dotted key (``"author.name"``) reaches into nested
-objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is the community
-it belongs to (``HebbianIndex.colonies``), and ``$stale`` says whether it was superseded or has
-expired. On list values, equality, comparison and
-membership hold if they hold for the list itself or any element, ``$ne`` and ``$nin`` if
-they hold for all. Values are converted as those of metadata are
-(:mod:`hebbgraph.plain_values`), so a date finds dates.
+objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is its community
+(``HebbianIndex.inspect.colonies``), and ``$stale`` says whether it was superseded or has expired.
+On list values, equality, comparison and membership hold if they hold for the list itself or any
+element; ``$ne`` and ``$nin`` hold if they hold for all. Values are converted like those of metadata
+(:mod:`hebbgraph.plain_values`), so a date matches dates.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Passes what every part passes."""
+    """Passes chunks that pass every part."""
 
     parts: tuple[Filter, ...]
 
@@ -122,7 +121,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Passes what some part passes."""
+    """Passes chunks that pass at least one part."""
 
     parts: tuple[Filter, ...]
 
@@ -169,7 +168,7 @@ def parse_filter(where: Mapping[str, Any]) -> Filter:
 
 
 def joined(first: Any, second: Any) -> Any:
-    """Return a filter that passes what two filters pass; None passes everything.
+    """Return a filter for chunks that pass both filters; None passes everything.
 
     Parameters
     ----------
@@ -184,8 +183,11 @@ def joined(first: Any, second: Any) -> Any:
         return second if first is None else first
     if not (callable(first) or callable(second)):
         return {"$and": [first, second]}
-    passes = [one if callable(one) else _passes(parse_filter(one)) for one in (first, second)]
-    return lambda chunk: all(accepts(chunk) for accepts in passes)
+    predicates = [
+        where if callable(where) else _as_predicate(parse_filter(where))
+        for where in (first, second)
+    ]
+    return lambda chunk: all(passes(chunk) for passes in predicates)
 
 
 def value_at(field: str, metadata: Mapping[str, Any]) -> Any:
@@ -206,13 +208,13 @@ def value_at(field: str, metadata: Mapping[str, Any]) -> Any:
     return value
 
 
-def _passes(where: Filter) -> Callable[[Any], bool]:
-    return lambda chunk: bool(where.mask(_FieldsOfOne(chunk))[0])
+def _as_predicate(where: Filter) -> Callable[[Any], bool]:
+    return lambda chunk: bool(where.mask(_ChunkFields(chunk))[0])
 
 
 @dataclass(frozen=True, slots=True)
-class _FieldsOfOne:
-    """The fields of one chunk."""
+class _ChunkFields:
+    """Reads the fields of one chunk."""
 
     chunk: Any
 

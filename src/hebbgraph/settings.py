@@ -1,11 +1,12 @@
-"""Settings, by what changing them costs.
+"""Settings of an index.
 
-Build settings are saved with the index: opening it with others is an error that says what
-to do. Everything else is free at each open.
+Build settings are saved with the index; opening it with others is an error that says what to do.
+All other settings may differ at each open.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
@@ -52,15 +53,15 @@ FamilyName = Literal["words", "vectors", "pairs"]
 
 
 class _Frozen(BaseModel):
-    """A frozen model whose validation errors are ours."""
+    """A frozen model whose validation errors are ParameterErrors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     former: ClassVar[frozenset[str]] = frozenset()
-    """Fields of older versions that are constants now."""
+    """Fields of older versions that became constants."""
 
     moved: ClassVar[Mapping[str, str]] = {}
-    """Fields of older versions that lie elsewhere now, and where."""
+    """Fields of older versions that moved, and where to."""
 
     def __init__(self, **values: Any) -> None:
         if gone := sorted(values.keys() & self.former):
@@ -79,7 +80,7 @@ class _Frozen(BaseModel):
             close = get_close_matches(field, type(self).model_fields, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             return f"{type(self).__name__} has no field {field!r}{hint}"
-        if first["type"] == "value_error":  # a message of ours, which says what arrived
+        if first["type"] == "value_error":  # a message of hebbgraph, which includes the input
             message = first["msg"].removeprefix("Value error, ").removeprefix("settings: ")
             return f"{field}: {message}" if field else message
         if first["type"] == "tuple_type" and isinstance(first["input"], str):
@@ -91,26 +92,26 @@ class RecallSettings(_Frozen):
     """How far recalls follow the graph, and how much it counts against direct search.
 
     The other constants of spreading are in
-    :class:`hebbgraph.formulas.activation.SpreadingParameters`; for an experiment, that object
-    fits in the place of this one.
+    :class:`hebbgraph.formulas.activation.SpreadingParameters`; for an experiment, pass such an
+    object instead of this one.
 
     Parameters
     ----------
     n_seeds : int, at least 1
-        Chunks where activation starts, the best of direct search. More of them: recalls
-        forgive a bad first hit, but wander.
+        The best chunks of direct search, where activation starts. With more of them, recalls
+        tolerate a bad first hit, but drift from the question.
     n_steps : int, at least 0
-        How many chunks away from the question an answer may lie. 0: direct search alone.
+        How many chunks away from the question an answer may lie. 0 means direct search alone.
     cue_share : float, in [0, 1]
         Share of the activation that starts on what the question names, rather than on the
         best direct hits.
     hub_cap : int, at least 1
-        Tags of more chunks than this connect nothing. Raise it if a topic that many chunks
-        share should lead from one to the other; recalls take longer.
+        Tags of more chunks than this connect nothing. Raise it if a topic of many chunks should
+        lead from one to the other; recalls take longer then.
     evidence_power : float, positive
-        Larger: a good direct hit stays first; a mediocre one gives way to the graph.
+        With larger values, a good direct hit stays first and a mediocre one yields to the graph.
     half_saturation : float, positive
-        Smaller: chunks that only the graph finds rise.
+        With smaller values, chunks that only the graph finds rise.
     """
 
     former = frozenset({
@@ -127,32 +128,32 @@ class RecallSettings(_Frozen):
 
 
 class LearningSettings(_Frozen):
-    """What feedback teaches, whom it trusts, and what the log keeps.
+    """How feedback teaches, whom to trust, and what the log keeps.
 
-    None of these is saved with the index. With other values the feedback log is folded again,
-    and the weights are those that it would have led to from the start.
+    None of these is saved with the index. When they change, the feedback log is replayed, and the
+    weights are as if the new values had applied from the start.
 
     Parameters
     ----------
     half_life_events : float, positive
         After this many further feedbacks, a citation counts half.
     families : tuple of {"words", "vectors", "pairs"}
-        What memory goes by: words and names of questions, their embeddings, and chunks that
-        search found first, or that were cited together.
+        How memory recognises a question: by words and names, by its embedding, and by chunks that
+        search found first or that were cited together.
     actor_events : float, at least 0
-        An actor may always have the influence of this many feedbacks, as all unnamed feedback
-        may together,
+        An actor always has at most the influence of this many feedbacks; all feedback without an
+        actor shares one such limit. The limit is higher if ``actor_share`` allows more.
     actor_share : float, in [0, 1]
-        or of this share of everybody else's, if that is more, or of twice as many as agreed
-        with direct evidence; see :mod:`hebbgraph.formulas.credibility`.
+        An actor may have this share of everybody else's influence, or that of twice as many
+        feedbacks as agreed with direct evidence; see :mod:`hebbgraph.formulas.credibility`.
     require_actor : bool
         Whether feedback must name its actor.
     store_queries : bool
         Whether the log keeps the text of questions. If not, it still keeps cue phrases, hashed
-        words and the embedding, which learning reads; they too say much about a question.
+        words and the embedding, which learning needs; they too reveal much about a question.
     query_retention_days : float, at least 0
-        Texts of questions older than this are erased from the log, and so is what links answers
-        to their lessons.
+        Texts of questions older than this are erased from the log, and so are the links from
+        answers to their lessons.
 
     Examples
     --------
@@ -177,19 +178,19 @@ class LearningSettings(_Frozen):
 
 
 class RerankSettings(_Frozen):
-    """How a judge or reranker is asked; see :mod:`hebbgraph.recall.judging`.
+    """How to ask a judge or reranker; see :mod:`hebbgraph.recall.judging`.
 
     Parameters
     ----------
     first : int, at least 2
         How many of the best hits it scores.
     weight : float, in [0, 1]
-        Its share in the order. Take more for a strong cross-encoder over questions with one
-        answer; where answers are put together from several chunks, it sees each one alone.
+        Its share in the order. Increase it for a strong cross-encoder and questions with one
+        answer. It sees each chunk alone, so it is weak where answers combine several chunks.
     timeout_seconds : float, positive
-        After this time a recall goes on without it.
+        After this time a recall continues without it.
     teaches : bool
-        Whether what a judge names is learned, by the actor ``"judge"``.
+        Whether the index learns from the ids that a judge names, as the actor ``"judge"``.
     """
 
     first: int = Field(default=30, ge=2)
@@ -204,69 +205,67 @@ class Settings(_Frozen):
     Parameters
     ----------
     language : str
-        Build setting. The Snowball stemmer for words in Latin script; words in other
-        scripts get their own. ``"none"`` switches stemming off.
+        Build setting. The Snowball stemmer for words in Latin script; other scripts have their
+        own stemmers. ``"none"`` turns stemming off.
     text_tags : bool
-        Build setting. If False, a chunk has its titles and the tags given to it, such as by
-        a tagger with a vocabulary of its own, and none that its text proposes.
+        Build setting. If False, a chunk's text proposes no tags: it has only its titles and tags
+        from callers and taggers.
     keep_text : bool
-        Build setting. If False, no copy of the texts is kept; they come from the store that
-        ``HebbianIndex.open(texts=...)`` names. Titles, metadata and tags stay here.
+        Build setting. If False, texts are not stored but read from the store passed as
+        ``HebbianIndex.open(texts=...)``. Titles, metadata and tags are still stored.
     keep_versions : bool
-        Whether a chunk that is added again under its id, or that its document no longer has,
-        leaves its old version as history (``docs/time.md``). Deleting erases all versions.
-        Takes ``keep_text``; may differ at each open.
+        Whether to keep the old version of a chunk that is replaced, or that its document no longer
+        has, as history (``docs/time.md``). Deleting erases all versions. Requires ``keep_text``;
+        may differ at each open.
     time_fields : (str, str, str), optional
-        Metadata fields that say ``valid_from``, ``valid_until`` and ``supersedes`` for chunks
-        that do not say it themselves, such as those of the adapters; may differ at each open.
-        By default none: a column that happens to have such a name means nothing.
+        Metadata fields with ``valid_from``, ``valid_until`` and ``supersedes`` for chunks that do
+        not set these themselves, such as chunks from adapters; may differ at each open. By default
+        none, so a column that happens to have such a name means nothing.
     search_metadata : tuple of str
-        Metadata fields whose words are searched with the text and not shown, for chunks that have
-        no ``context`` of their own; what is added after an open with other fields follows these.
-        By default headings, subject, summary, keywords, questions and the name of the file; ``()``
-        for none. Numbers, dates, ids and types of files are left out.
+        Metadata fields whose words are searched with the text but not shown, for chunks without a
+        ``context`` of their own; applies to chunks added from then on. By default headings,
+        subject, summary, keywords, questions and the file name; ``()`` for none. Numbers, dates,
+        ids and file types are left out.
     edges : tuple of str
-        Build setting. Metadata fields whose values join chunks: two chunks by the same
+        Build setting. Metadata fields whose values join chunks: two chunks with the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
     aliases : tuple of {"spelling", "acronyms", "vectors", "scripts", "translations"}
-        Which variants of one concept are joined by light edges, derived and never merged;
-        see :mod:`hebbgraph.graph.aliases`. None by default: they help some sets and harm
-        others. ``"vectors"`` embeds the vocabulary in each process, ``"translations"`` the titles
-        and what a question may name; it takes ``across_languages`` (``docs/languages.md``).
+        Which variants of a concept to join by light edges, which are derived and never merged;
+        see :mod:`hebbgraph.graph.aliases`. None by default, since they help some sets and harm
+        others. ``"vectors"`` embeds the vocabulary in each process; ``"translations"`` embeds
+        titles and names in questions, and requires ``across_languages`` (``docs/languages.md``).
     glossary : mapping of str to tuple of str
         Names of one thing in other languages: ``{"Salt Lantern": ("Salzlaterne",)}``, at most 32
-        of each. They are joined as aliases are, and a question that names one finds the others.
+        each. They are joined as aliases are, and a question that names one finds the others.
     across_languages : bool
-        Whether questions in one language are asked of texts in another, with a multilingual
-        embedder (``docs/languages.md``). Takes ``keep_text``; free at each open.
+        Whether to match questions in one language with texts in another, with a multilingual
+        embedder (``docs/languages.md``). Requires ``keep_text``; may differ at each open.
     alias_weight : float, in [0, 1]
         The share of a tag's activation that passes to each of its variants.
     vector_dtype : {"float16", "float32"}
-        How vectors are kept in the database; half precision takes half the space and
-        costs about 1e-3 of a cosine. Settled by the first vector.
+        How the database stores vectors; half precision takes half the space and costs about 1e-3
+        of a cosine. Fixed when the first vector is stored.
     vector_search : {"exact", "quantized", "ivf"} or callable
-        How the nearest vectors are found. ``"quantized"`` (an extra) gives the same results
-        and pays from some 20,000 chunks on; ``"ivf"`` (an extra) gives almost the same and
-        pays from 50,000 on. A callable builds a
-        :class:`~hebbgraph.protocols.VectorSearch` of your own.
+        How to find the nearest vectors. ``"quantized"`` (an extra) gives the same results and pays
+        off from some 20,000 chunks on; ``"ivf"`` (an extra) gives almost the same and pays off
+        from 50,000 on. A callable builds your own :class:`~hebbgraph.protocols.VectorSearch`.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
         How long a writer waits for another one before it gives up.
     keep_recalls : int, 0 to 10⁹, optional
-        How many recalls of each namespace are kept to be found by id, for late feedback; 0 keeps
-        none. By default none either, until somebody asks for it
-        (:meth:`HebbianIndex.keep_recalls`), then 10,000. Also how many of the answers are kept that
-        a learner has read.
+        How many recalls of each namespace to keep for late feedback by id; 0 keeps none. By
+        default none until :meth:`HebbianIndex.keep_recalls` is called, then 10,000. The same
+        number of answers that learners have read is kept.
     recall : RecallSettings
-        Spreading; free at each open.
+        Spreading; may differ at each open.
     evidence : EvidenceWeights
-        How much dense, lexical and graph evidence count; free at each open.
+        How much dense, lexical and graph evidence count; may differ at each open.
     colonies : ColonyParameters
-        How chunks are joined and split into colonies; free at each open.
+        How chunks are joined and split into colonies; may differ at each open.
     learning : LearningSettings
     rerank : RerankSettings
-        How a reranker is asked; free at each open.
+        How to ask a reranker; may differ at each open.
 
     Examples
     --------
@@ -326,29 +325,30 @@ class Settings(_Frozen):
 
     @field_validator("glossary")
     @classmethod
-    def _tells_things_apart(cls, glossary: _Glossary) -> _Glossary:
-        meant: dict[str, int] = {}
+    def _check_glossary(cls, glossary: _Glossary) -> _Glossary:
+        meanings: Counter[str] = Counter()
         for name, others in glossary.items():
-            for one in (name, *others):
-                if not one.strip():
-                    raise ValueError(f"a name has visible characters, got {one!r} for {name!r:.80}")
-            for one in others:
-                meant[one] = meant.get(one, 0) + 1
+            for spelling in (name, *others):
+                if not spelling.strip():
+                    raise ValueError(
+                        f"a name has visible characters, got {spelling!r} for {name!r:.80}"
+                    )
+            meanings.update(others)
             if len(others) > MAX_NAMES_OF_ONE:
                 raise ValueError(
                     f"{name!r:.80} has {len(others)} other names, at most {MAX_NAMES_OF_ONE}"
                 )
-        for one, count in meant.items():
+        for spelling, count in meanings.most_common(1):
             if count > MAX_NAMES_OF_ONE:
                 raise ValueError(
-                    f"{one!r:.80} stands for {count} things, at most {MAX_NAMES_OF_ONE}; a name "
-                    "that means everything tells nothing apart"
+                    f"{spelling!r:.80} stands for {count} things, at most {MAX_NAMES_OF_ONE}; a "
+                    "name that means everything tells nothing apart"
                 )
         return glossary
 
     @field_validator("edges")
     @classmethod
-    def _named_fields(cls, edges: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_edges(cls, edges: tuple[str, ...]) -> tuple[str, ...]:
         for field in edges:
             if not field.strip() or not field.isprintable():
                 raise ValueError(f"an edge is the name of a metadata field, got {field!r}")
@@ -356,7 +356,7 @@ class Settings(_Frozen):
 
     @field_validator("vector_search", mode="before")
     @classmethod
-    def _known_search(cls, search: object) -> object:
+    def _check_search(cls, search: object) -> object:
         if search == "usearch":
             raise ValueError(
                 'usearch was removed; take "ivf" for many vectors, or "quantized" for the '

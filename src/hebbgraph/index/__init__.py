@@ -1,4 +1,4 @@
-"""The verbs that writing, asking and learning take, and how an index is opened.
+"""The verbs for writing, asking and learning, and opening an index.
 
 ==============  =============================================
 ``session``     the parts of an open index, and how it ends
@@ -28,10 +28,9 @@ __all__ = ["CoreIndex"]
 
 
 class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
-    """The verbs of :class:`hebbgraph.HebbianIndex` that writing, asking and learning take.
+    """The verbs of :class:`hebbgraph.HebbianIndex` for writing, asking and learning.
 
-    Whatever looks at an index or maintains it is in rooms above (:mod:`hebbgraph.inspect`), which
-    this module does not import.
+    This module does not import :mod:`hebbgraph.inspect`, which looks at an index or maintains it.
     """
 
     @classmethod
@@ -60,9 +59,9 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         location : str or Path
             A directory, ``":memory:"``, or the URL of a PostgreSQL database.
         embedder : object, optional
-            Has ``embed_documents`` and ``embed_query``. Embeds chunks when they are added, and
-            questions. An index with vectors can be opened without it; dense search is then off,
-            and recalls say so.
+            Has ``embed_documents`` and ``embed_query``. Embeds added chunks and questions. An
+            index with vectors can be opened without it; dense search is then off, and recalls say
+            so.
         tagger : callable, optional
             Maps a chunk to tags, in addition to those found without a model; see
             :mod:`hebbgraph.taggers`. Its name is saved; opening without it is allowed.
@@ -74,29 +73,31 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
             (:class:`~hebbgraph.protocols.TextSource`). Without it, hits have no text, and calls
             that need one fail.
         search : callable, optional
-            Maps a question to (chunk id, score) pairs, some 100 of them. Stands in the place of
-            dense search in recalls without ``seeds``. Its exceptions reach the caller.
+            Maps a question to some 100 (chunk id, score) pairs. Replaces dense search in recalls
+            without ``seeds``. Its exceptions reach the caller.
         reranker : callable, or object with ``predict``, optional
             Maps a question and the texts of the first hits to scores on any scale
             (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
             sentence-transformers. Only their order counts (:class:`RerankSettings`). If it fails
-            or stalls, the recall goes on without it, and notes that.
+            or stalls, the recall continues without it and notes that.
         judge : callable, cross-encoder or language model, optional
-            Sees the question, the first hits and the path that found each, and returns the ids of
-            those that are needed (:class:`~hebbgraph.protocols.Judge`); fails as a reranker does.
+            Gets the question, the first hits and the path that found each, and returns the ids of
+            those that are needed (:class:`~hebbgraph.protocols.Judge`). A failure is noted, as a
+            reranker's is.
         judge_below : float, in [0, 1]
-            Only recalls that are less sure of their first k hits are judged; all by default.
+            Judge only recalls that are less sure of their first k hits; all by default.
         edges : sequence of str, optional
-            The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
-            fields whose values join chunks, such as ``("author", "product")``.
+            Overrides the build setting :attr:`Settings.edges`: metadata fields whose values join
+            chunks, such as ``("author", "product")``.
         settings : Settings, mapping or "saved", optional
-            ``"saved"`` takes the index's build settings, and defaults for the rest; a mapping does
-            so, too, but for what it names, such as ``{"learning": {"store_queries": True}}``.
+            ``"saved"`` uses the index's build settings, and defaults for the rest. A mapping does
+            too, except for settings that it contains, such as
+            ``{"learning": {"store_queries": True}}``.
         namespace : str
-            Namespaces share nothing: no chunk, tag or statistic. The first write makes one; to
-            read from one that does not exist, in a database that has others, is an error.
+            Namespaces share nothing: no chunk, tag or statistic. The first write creates one;
+            reading from a missing one is an error if the database has others.
         cache_dir : str or Path, optional
-            Where derived parts are kept if ``location`` is a URL; by default, in memory.
+            Where to keep derived parts if ``location`` is a URL; by default, in memory.
 
         Raises
         ------
@@ -131,11 +132,11 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         return self._parts.truth.namespaces()
 
     def make_namespace(self) -> None:
-        """Make the namespace of this index, unless it exists.
+        """Create the namespace of this index, unless it exists.
 
-        The first write does so by itself. Until then, a database that holds other namespaces
-        refuses to read from this one, since its name may be misspelt
-        (:class:`NamespaceNotFoundError`). Use this for a tenant who has no documents yet.
+        The first write creates it too. Until then, reading from it is an error in a database with
+        other namespaces, since its name may be misspelt (:class:`NamespaceNotFoundError`). Use
+        this for a tenant who has no documents yet.
 
         Examples
         --------
@@ -148,18 +149,18 @@ class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         self._parts.make()
 
     def drop_namespace(self) -> None:
-        """Delete the namespace of this index, erase all that it held, and close the index.
+        """Delete the namespace of this index, erase its contents, and close the index.
 
-        Chunks, lessons, corrections and recent recalls go, from the database and from the disk.
-        Another process that has it open sees an empty index, and can no longer write to it.
+        Chunks, lessons, corrections and recent recalls are removed from the database and the disk.
+        Another process that has it open sees an empty index and can no longer write to it.
 
         Raises
         ------
         NamespaceNotFoundError
             If there is no such namespace.
         IndexLockedError
-            If another process is in the way of erasing; :meth:`compact` of any other namespace
-            erases later what is deleted now.
+            If another process prevents erasing. The namespace is deleted anyway; :meth:`compact`
+            of any other namespace erases it later.
 
         Examples
         --------

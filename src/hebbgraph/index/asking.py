@@ -1,4 +1,4 @@
-"""The verbs that read: ``recall``, ``get``, ``ids`` and what finds a recall again."""
+"""The verbs that read: ``recall``, ``get``, ``ids``, ``find_recall`` and others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 from hebbgraph.arguments import check_ids, known_names
 from hebbgraph.calling import in_thread
 from hebbgraph.index.session import Session
-from hebbgraph.records import (
-    Chunk,
-    Recall,
-)
+from hebbgraph.records import Chunk, Recall
 
 if TYPE_CHECKING:
     from hebbgraph.protocols import VectorSource
@@ -49,47 +46,47 @@ class AskingVerbs(Session):
         query : str
         k : int, at least 1
         where : dict or callable, optional
-            A metadata filter (:mod:`hebbgraph.filters`). It applies while activation spreads:
-            excluded chunks neither receive nor pass any. A callable is asked about chunks in rank
-            order until k pass.
+            A metadata filter (:mod:`hebbgraph.filters`). Excluded chunks neither receive nor pass
+            activation. A callable from a chunk to bool is called in rank order until k chunks
+            pass.
         strategy : str or Strategy
             ``"spreading"`` returns k chunks if as many pass the filter. ``"neighbourhood"``,
-            ``"breadth_first"`` and ``"neural"`` are the recalls of three papers
-            (``docs/papers.md``); they come with ``pip install "hebbgraph[papers]"``. Or an
-            object of your own; see ``docs/extending.md``.
+            ``"breadth_first"`` and ``"neural"`` implement three papers (``docs/papers.md``) and
+            need ``pip install "hebbgraph[papers]"``. For an object of your own, see
+            ``docs/extending.md``.
         id : str, optional
             The recall's id; by default, a new one.
         seeds : iterable of (chunk id, score), optional
-            Results of a search of your own, higher is better, in the place of dense search and of
-            the index's ``search``; lexical evidence and the graph join it. Unknown ids are ignored.
+            Results of your own search, higher is better. They replace dense search and the index's
+            ``search``; lexical evidence and the graph are added. Unknown ids are ignored.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
         vectors : callable, optional
             With ``seeds`` and ``vector``: maps ids to the vectors of the store that was searched
-            (:class:`~hebbgraph.protocols.VectorSource`). Seeds, and the chunks that words and the
-            graph lead to, are then weighed by their cosines, as with vectors in the index.
+            (:class:`~hebbgraph.protocols.VectorSource`). Seeds and chunks found by words or the
+            graph are then weighed by cosines, as with vectors in the index.
         per_colony : int, optional
-            Maximal number of hits of one colony (:attr:`HebbianIndex.inspect`), as long as there
+            At most this many hits of one colony (:attr:`HebbianIndex.inspect`), as long as there
             are others.
         history : iterable of str, optional
-            Earlier turns of the conversation, oldest first. A follow-up ("and in winter?") is
-            understood from the last four; a question that says enough by itself, or is about
-            something else, from none (:attr:`Recall.history`).
+            Earlier turns of the conversation, oldest first. The last four complete a follow-up
+            ("and in winter?"); they are ignored if the question says enough by itself or is about
+            something else (:attr:`Recall.history`).
         as_of : datetime, date or str, optional
-            Only what held at that moment (``docs/time.md``). Left out, everything is found, and
-            what no longer holds is marked (:attr:`Hit.stale`) and stands below what replaces it.
+            Find only chunks that were valid then (``docs/time.md``). By default all are found;
+            stale ones are marked (:attr:`Hit.stale`) and rank below their replacements.
         steps : sequence of RankStep, optional
-            Your own steps after the ranking, such as another order, or fewer of a kind
+            Your own steps after the ranking, such as another order or fewer hits of a kind
             (``docs/extending.md``).
         min_score : float, in [0, 1], optional
-            Leave out hits with a smaller score, and those of score 0, so that fewer than k may
-            come back; see ``docs/scores.md`` for what to take. Left out, there are k.
+            Leave out hits with a lower score or score 0, even if fewer than k remain; see
+            ``docs/scores.md`` for useful values. By default, k hits come back.
 
         Returns
         -------
         Recall
-            Hits with scores and paths. ``notes`` says, among others, if the query named no known
-            tag, or if a hit's text is missing or has changed.
+            Hits with scores and paths. ``notes`` says, for example, that the query names no known
+            tag, or that the text of a hit is missing or has changed.
 
         Raises
         ------
@@ -116,15 +113,15 @@ class AskingVerbs(Session):
         )
         recall = self._parts.hand_out(self._recaller.recall(query, options))
         if recall.judged and self._parts.settings.rerank.teaches:
-            named = [one for one in recall.judged if recall.hit(one) is not None]
-            self._teacher.reinforce(recall, named, None, None, "judge", False)
+            needed = [chunk_id for chunk_id in recall.judged if recall.hit(chunk_id) is not None]
+            self._teacher.reinforce(recall, needed, None, None, "judge", False)
         return recall
 
     def in_full(self, query: str, history: Iterable[str]) -> str:
-        """Return a question with the earlier turns that it relies on before it, as one text.
+        """Return the earlier turns that a question relies on and the question, as one text.
 
-        For a search of your own whose results become ``seeds`` of :meth:`recall`. A question that
-        says enough by itself comes back as it is.
+        Use it for your own search whose results become ``seeds`` of :meth:`recall`. A question
+        that says enough by itself is returned unchanged.
 
         Parameters
         ----------
@@ -146,16 +143,15 @@ class AskingVerbs(Session):
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; unknown ids are left out."""
         self._check_exists()
-        wanted = check_ids(ids, "a chunk id")
-        rows = self._parts.truth.rows_of(wanted)
-        held = self._parts.truth.fetch(rows.values())
-        return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
+        checked = check_ids(ids, "a chunk id")
+        rows = self._parts.truth.rows_of(checked)
+        chunks = self._parts.truth.fetch(rows.values())
+        return [chunks[rows[id_]] for id_ in checked if id_ in rows and rows[id_] in chunks]
 
     def holds(self, ids: Iterable[str]) -> set[str]:
         """Return which of these ids the index holds, without reading any text."""
         self._check_exists()
-        wanted = check_ids(ids, "a chunk id")
-        return set(self._parts.truth.rows_of(wanted))
+        return set(self._parts.truth.rows_of(check_ids(ids, "a chunk id")))
 
     def ids(self, where: Where = None) -> list[str]:
         """Return the ids of all chunks that pass a filter, sorted.
@@ -183,11 +179,11 @@ class AskingVerbs(Session):
         return self._recaller.ids(where)
 
     def keep_recalls(self) -> None:
-        """Keep recalls from now on, so that feedback can name them by id, in any process.
+        """Keep recalls from now on, so feedback in any process can name them by id.
 
-        Until then none is kept unless :attr:`Settings.keep_recalls` says so: answering a question
-        writes nothing. They are written behind the answers, a moment later. A server, ``hebbgraph
-        query`` and a learner that has met the index ask for it.
+        By default none is kept, so a question writes nothing; see :attr:`Settings.keep_recalls`.
+        Kept recalls are written in the background, a moment after the answer. Servers, ``hebbgraph
+        query`` and learners call this.
         """
         self._check_open()
         self._parts.recalls.start()
@@ -196,15 +192,15 @@ class AskingVerbs(Session):
         """Return a recent recall by its id, or None if it is not kept (any longer).
 
         Its chunks are the current ones. If a hit's chunk was deleted or its text replaced, the hit
-        keeps id, rank, score and path, so feedback on it still counts; its text, title and metadata
+        keeps id, rank, score and path, so feedback on it still counts. Its text, title and metadata
         are empty (``hit.lacks_text``), and a note names it.
         """
         self._check_exists()
         check_ids([recall_id], "a recall id")
         from hebbgraph.store.recalls import whole
 
-        found = self._parts.recalls.get(recall_id)
-        return None if found is None else whole(found, self._parts.truth)
+        recall = self._parts.recalls.get(recall_id)
+        return None if recall is None else whole(recall, self._parts.truth)
 
     arecall = in_thread(recall)
     ain_full = in_thread(in_full)

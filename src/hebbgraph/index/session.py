@@ -1,4 +1,4 @@
-"""What every verb of an open index needs: its parts, and whether it is still open."""
+"""The base of all verbs: the parts of an open index, and whether it is still open."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Session"]
 
 
 class Session(Closing):
-    """An open index: its parts, and how it ends."""
+    """An open index, and how to close it."""
 
     def __init__(self, parts: Namespace, steps: StepSource | None = None) -> None:
-        # Imported here, as is Tantivy below them, so that importing the package stays quick.
+        # Imported late, because they import Tantivy, which would slow down ``import hebbgraph``.
         from hebbgraph.ingest.writer import Writer
         from hebbgraph.recall import Recaller
         from hebbgraph.teacher import Teacher
@@ -54,12 +54,12 @@ class Session(Closing):
 
     @property
     def embeds(self) -> bool:
-        """Whether it was opened with an embedder, or has got one since."""
+        """Whether it has an embedder."""
         return self._parts.embedder is not None
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What was found damaged since it was opened, and rebuilt."""
+        """Derived parts that were damaged and rebuilt since it was opened."""
         return tuple(self._parts.derived.repairs)
 
     @property
@@ -82,7 +82,7 @@ class Session(Closing):
             return
         self._closed = True
         if self._process != os.getpid():
-            return  # what is open belongs to the process before the fork
+            return  # all resources belong to the process before the fork
         self._parts.close()
 
     def _check_open(self) -> None:
@@ -94,12 +94,12 @@ class Session(Closing):
             )
 
     def _check_exists(self) -> None:
-        """Check that it is open, and that there is something to read or to change."""
+        """Raise unless the index is open and its namespace exists."""
         self._check_open()
         self._parts.check_exists()
 
     def _erase(self, work: Callable[[], None]) -> None:
-        """Erase from disk what has been deleted already."""
+        """Erase deleted data from disk; a failure says how to do it later."""
         try:
             work()
         except HebbgraphError as error:

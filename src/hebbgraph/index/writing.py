@@ -11,9 +11,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.extras import load_plugin
 from hebbgraph.index.session import Session
 from hebbgraph.limits import MAX_ID
-from hebbgraph.records import (
-    AddReport,
-)
+from hebbgraph.records import AddReport
 
 if TYPE_CHECKING:
     from hebbgraph.ingest import ChunkLike, OnError, OnProgress
@@ -35,7 +33,7 @@ class WritingVerbs(Session):
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
-        """Add chunks; a chunk whose id exists replaces the old one, and nothing else goes.
+        """Add chunks; a chunk whose id exists replaces the old one, and nothing else is deleted.
 
         To replace whole documents, see :meth:`refresh`.
 
@@ -44,16 +42,15 @@ class WritingVerbs(Session):
         chunks : iterable of Chunk, dict or str
             Committed in batches of ``settings.batch_size``. A list or tuple is checked as a whole
             before anything is written. In texts and dicts, control characters and lone surrogates
-            are replaced, which ``AddReport.cleaned`` counts and the log tells once.
+            are replaced; ``AddReport.cleaned`` counts these chunks, and one warning is logged.
         on_error : {"raise", "skip"}
-            ``"skip"`` leaves out chunks that cannot be taken, and lists them in
-            ``AddReport.failed``.
+            ``"skip"`` leaves out invalid chunks and lists them in ``AddReport.failed``.
         strict : bool
-            Refuse chunks with characters that cannot be kept, instead of replacing those.
+            Refuse chunks with characters that cannot be stored, instead of replacing those.
         workers : int, optional
-            Prepare chunks in so many processes of this machine (``hebbgraph[scale]``), which pays
-            from some ten thousand chunks on. Batches are larger then, and a list is not checked
-            as a whole first. The result is the same. See ``docs/building.md``.
+            Prepare chunks in this many processes (``hebbgraph[scale]``), which pays off from some
+            ten thousand chunks on. Batches are larger then, and a list is not checked as a whole
+            first. The result is the same. See ``docs/building.md``.
         show_progress : bool
             Show a progress bar on standard error.
         on_progress : callable, optional
@@ -68,7 +65,7 @@ class WritingVerbs(Session):
         ------
         InvalidChunkError
             For an invalid chunk, or an id that occurs twice in one batch with different content.
-            That batch is not written; a note on the error says how many chunks were.
+            That batch is not written; a note on the error says how many chunks were written before.
         """
         self._check_open()
         if workers is None:
@@ -105,22 +102,22 @@ class WritingVerbs(Session):
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
-        """Replace whole documents, where :meth:`add` only ever adds.
+        """Replace whole documents; :meth:`add` only adds.
 
-        Whatever else the index holds of the documents that these chunks name is deleted. Chunks
-        that are as they were stay untouched, with all that was learned about them. A document
-        that loses chunks is replaced in one transaction.
+        All other chunks of the documents that these chunks name are deleted. Unchanged chunks stay
+        untouched and keep what was learned about them. A document that loses chunks is replaced in
+        one transaction.
 
         Parameters
         ----------
         chunks : iterable of Chunk, dict or str
-            Of each document all that it has now. A chunk without ``document_id`` is only added.
+            All current chunks of each document. A chunk without ``document_id`` is only added.
         document_ids : iterable of str
-            More documents to replace: those of which nothing is left.
+            More documents to replace, such as those that are empty now.
         delete_missing : bool
-            Also delete all that is not among the chunks.
+            Also delete every chunk that is not among ``chunks``.
         on_error, strict, show_progress, on_progress
-            As for :meth:`add`. A chunk that is skipped stays as the index holds it.
+            As for :meth:`add`. A chunk that is skipped keeps its version in the index.
 
         Examples
         --------
@@ -146,23 +143,23 @@ class WritingVerbs(Session):
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
     ) -> AddReport:
-        """Replace all chunks of one document in one transaction, and note its fingerprint.
+        """Replace all chunks of one document in one transaction, and store its fingerprint.
 
-        For programs that skip unchanged files; for all others there is :meth:`refresh`.
-        Unchanged chunks stay as they are; chunks that the document no longer has are deleted.
+        For programs that skip unchanged files; otherwise use :meth:`refresh`. Unchanged chunks stay
+        untouched; chunks that the document no longer has are deleted.
 
         Parameters
         ----------
         document_id : str
             Set on every chunk.
         fingerprint : str or None
-            Kept for :meth:`document_fingerprints`, to skip an unchanged document later.
+            Returned by :meth:`document_fingerprints`, to skip an unchanged document later.
         chunks : iterable of Chunk, dict or str
 
         Notes
         -----
-        Unlike :meth:`add`, this leaves the graph to the next recall (or ``close``), so many small
-        documents in a row cost one step.
+        Unlike :meth:`add`, this leaves updating the graph to the next recall (or ``close``), so
+        many small documents in a row cost one update.
         """
         self._check_open()
         check_ids([document_id], "a document id")
@@ -198,38 +195,38 @@ class WritingVerbs(Session):
         ids : iterable of str, optional
         document_id : str, optional
         erase : bool
-            Also :meth:`compact`, so that no file holds a byte of them, nor of chunks deleted
-            before. Takes as long as that.
+            Also :meth:`compact`, which takes longer, so no file holds a byte of these or earlier
+            deleted chunks.
 
         Raises
         ------
         IndexLockedError
-            With ``erase``, if another process is in the way. The chunks are deleted all the same;
-            the next :meth:`compact` erases them.
+            With ``erase``, if another process prevents it. The chunks are deleted anyway; the next
+            :meth:`compact` erases them.
         """
         self._check_exists()
         if ids is None and document_id is None:
             raise ParameterError("delete takes ids or a document_id, got neither")
-        wanted = [] if ids is None else check_ids(ids, "a chunk id")
+        chunk_ids = [] if ids is None else check_ids(ids, "a chunk id")
         documents = [] if document_id is None else check_ids([document_id], "a document id")
-        deleted = self._writer.delete(wanted, documents)
+        deleted = self._writer.delete(chunk_ids, documents)
         if erase:
             self._erase(self.compact)
         return deleted
 
     def compact(self) -> None:
-        """Rewrite and shrink all files, without what was deleted and forgotten.
+        """Rewrite and shrink all files, erasing deleted and forgotten data.
 
-        Afterwards no file of an index in SQLite, write-ahead logs included, holds a byte of a
+        Afterwards no file of an index in SQLite, including write-ahead logs, holds a byte of a
         deleted text, title or metadata, or of a forgotten actor, question or cue; see
-        ``docs/security.md``. Recent recalls of this namespace are no longer found by id. In
-        PostgreSQL it runs ``VACUUM``; the server does the rest.
+        ``docs/security.md``. Recent recalls of this namespace can no longer be found by id. On
+        PostgreSQL this runs ``VACUUM``; the server does the rest.
 
         Raises
         ------
         IndexLockedError
             If another process uses the index, or reads an older state of it, for longer than
-            ``write_wait_seconds``. The error names it if the system tells. Call again later.
+            ``write_wait_seconds``. The error names the process if possible. Try again later.
         """
         self._check_exists()
         self._parts.derived.compact()
