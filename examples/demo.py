@@ -15,8 +15,8 @@ from hebbgraph import HebbianIndex, Hit, Recall
 CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo.hebb")
 
-# A question and the words that answer it. The first three take two documents or three,
-# and the one with the answer shares no name with the question; the last one takes a code.
+# Questions and the words that answer them. The first three need two or three documents, and the
+# answer's document shares no name with the question. The last question contains a code.
 QUESTIONS = {
     "What signal do sailors see from the place where the saltlantern specimen was taken?": (
         "two white flashes every eighteen seconds"
@@ -32,8 +32,8 @@ QUESTIONS = {
 
 TAUGHT = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
 REWORDED = "In the home town of the Petrel Marrow's captain there is an organ: by whom?"
-SOURCES = ("She was born in Tessel Bay", "Its pipes are the work of")  # what a good answer cites
-PROMPT = 5  # so many passages go into a prompt
+SOURCES = ("She was born in Tessel Bay", "Its pipes are the work of")  # in passages to cite
+PROMPT = 5  # passages that fit into a prompt
 SEARCHED = 20
 
 console = Console(highlight=False)
@@ -44,32 +44,32 @@ def say(text: str = "", *, indent: int = 0) -> None:
     console.print(" " * indent + text, soft_wrap=True)
 
 
-def words(text: str) -> str:
-    """Put a text on one line."""
+def on_one_line(text: str) -> str:
+    """Replace line breaks by spaces."""
     return " ".join(text.split())
 
 
-def saying(recall: Recall, text: str) -> Hit:
-    """Return the best hit that says something."""
-    return next(hit for hit in recall.hits if text in words(hit.chunk.text))
+def hit_with(recall: Recall, text: str) -> Hit:
+    """Return the best hit that contains a text."""
+    return next(hit for hit in recall.hits if text in on_one_line(hit.chunk.text))
 
 
 def sentence(hit: Hit, text: str) -> str:
-    """Return the sentence of a hit in which something is said, shortened around it."""
-    whole = words(hit.chunk.text)
-    at = whole.index(text)
-    start = max(whole.rfind(". ", 0, at) + 2, at - 45, 0)
-    end = whole.find(".", at + len(text))
-    shown = whole[start : end if end > 0 else None][:90].strip()
+    """Return the sentence of a hit that contains a text, shortened around it."""
+    passage = on_one_line(hit.chunk.text)
+    place = passage.index(text)
+    start = max(passage.rfind(". ", 0, place) + 2, place - 45, 0)
+    end = passage.find(".", place + len(text))
+    shown = passage[start : end if end > 0 else None][:90].strip()
     return escape(shown).replace(escape(text), f"[bold]{escape(text)}[/bold]")
 
 
 def show(recall: Recall) -> None:
-    """Print where the two passages are that the question about the organ needs."""
+    """Print the ranks of the two passages that the question about the organ needs."""
     for text in SOURCES:
-        hit = saying(recall, text)
-        fits = hit.rank <= PROMPT
-        verdict = "[green]in the prompt[/green]" if fits else "[red]not in the prompt[/red]"
+        hit = hit_with(recall, text)
+        is_shown = hit.rank <= PROMPT
+        verdict = "[green]in the prompt[/green]" if is_shown else "[red]not in the prompt[/red]"
         say(f"rank {hit.rank:<2} {verdict}: [dim]…{sentence(hit, text)}…[/dim]", indent=3)
         say(f"[green]{escape(hit.path_text)}[/green]", indent=5)
 
@@ -87,32 +87,32 @@ def main() -> None:
             f"{stats.edges} edges, in {time.perf_counter() - started:.1f} s"
         )
 
-        console.rule("2. ask: where the answer was found, and on which path")
+        console.rule("2. ask: the passage with the answer, and the path to it")
         for question, answer in QUESTIONS.items():
             recall = index.recall(question, k=PROMPT)
-            hit = saying(recall, answer)
+            hit = hit_with(recall, answer)
             say(f"\n[bold cyan]{escape(question)}[/bold cyan]")
             say(f"rank {hit.rank}: [dim]…{sentence(hit, answer)}…[/dim]", indent=3)
             say(f"[green]{escape(hit.path_text)}[/green]", indent=5)
 
         console.rule("3. learn: an answer cites what it used")
         say(f"\n[bold cyan]{escape(REWORDED)}[/bold cyan]")
-        say(f"needs two passages, and a prompt has room for {PROMPT}. Before learning:", indent=3)
+        say(f"needs two passages; a prompt has room for {PROMPT}. Before learning:", indent=3)
         show(index.recall(REWORDED, k=SEARCHED))
 
         say(f"\nSomebody asks the same in other words: [bold]{escape(TAUGHT)}[/bold]")
         taught = index.recall(TAUGHT, k=SEARCHED)
-        cited = [saying(taught, text) for text in SOURCES]
+        cited = [hit_with(taught, text) for text in SOURCES]
         ranks = " and ".join(str(hit.rank) for hit in cited)
         feedback = index.reinforce(taught, cited=[hit.chunk.id for hit in cited])
         say(f"The answer cites the passages at ranks {ranks}:", indent=3)
         say("[yellow]index.reinforce(recall, cited=[…])[/yellow]", indent=5)
 
         say(f"\n[bold cyan]{escape(REWORDED)}[/bold cyan]")
-        say("was never answered itself. After learning:", indent=3)
+        say("was not asked before. After learning:", indent=3)
         after = index.recall(REWORDED, k=SEARCHED)
         show(after)
-        target = saying(after, SOURCES[-1])
+        target = hit_with(after, SOURCES[-1])
         why = index.explain(after, target.chunk.id)
         say(
             f"index.explain: the score of {escape(target.chunk.title)} rose from "
@@ -121,7 +121,7 @@ def main() -> None:
         )
 
         index.forget(feedback)
-        rank = saying(index.recall(REWORDED, k=SEARCHED), SOURCES[-1]).rank
+        rank = hit_with(index.recall(REWORDED, k=SEARCHED), SOURCES[-1]).rank
         say(f"index.forget(feedback): {escape(target.chunk.title)} is at rank {rank} again")
         index.reinforce(taught, cited=[hit.chunk.id for hit in cited])
     console.rule()

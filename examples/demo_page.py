@@ -17,26 +17,25 @@ CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo-ui.hebb")
 ACTORS = ("ada", "ben", "cleo")
 SHOWN = 10  # passages in a prompt
-SETTINGS = Settings(learning=LearningSettings(store_queries=True))  # so that lessons show them
+SETTINGS = Settings(learning=LearningSettings(store_queries=True))  # lessons show the questions
 
 
 def build(location: Path) -> None:
-    """Index the corpus, answer some of its questions, and find its colonies."""
+    """Index the corpus, teach it some of its questions, and find its colonies."""
     questions = json.loads((CORPUS / "QUESTIONS.json").read_text("utf-8"))
     with HebbianIndex.open(location, settings=SETTINGS) as index:
         ingest([CORPUS], index, base=CORPUS, suffixes=[".md"])
-        for number, asked in enumerate(questions):
-            recall = index.recall(asked["question"], k=SHOWN)
-            cited = [
-                hit.chunk.id for hit in recall.hits if hit.chunk.document_id in asked["documents"]
-            ]
+        for number, question in enumerate(questions):
+            recall = index.recall(question["question"], k=SHOWN)
+            needed = question["documents"]
+            cited = [hit.chunk.id for hit in recall.hits if hit.chunk.document_id in needed]
             if 0 < len(cited) < SHOWN // 2:
                 index.reinforce(recall, cited, actor=ACTORS[number % len(ACTORS)])
         index.inspect.colonies()
 
 
 def main() -> None:
-    """Build the index afresh, and serve it until interrupted."""
+    """Rebuild the index, and serve it until interrupted."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, default=4321)
     settings = ServerSettings(port=arguments.parse_args().port)

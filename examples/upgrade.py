@@ -1,11 +1,11 @@
-"""Open an index of an earlier version, and say what became of it.
+"""Upgrade an index directory of an earlier version, and check it.
 
     python examples/upgrade.py memory.hebb
 
-Stop whatever writes to the directory first. The script copies it to ``memory.hebb.before``, file by
-file, which the version that wrote it still opens. Then it opens the directory, which derives again
-what has another form today, and lets doctor compare everything with the texts and the feedback.
-Where something does not fit, it names it and exits with 1.
+Stop all programs that write to the directory first. The script copies it to ``memory.hebb.before``,
+which the earlier version can still open. Then it opens the directory, which rebuilds derived parts
+whose format has changed, and lets doctor compare everything with the texts and the feedback. It
+prints what does not match, and exits with 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hebbgraph import HebbianIndex
 
 
 def upgrade(directory: Path) -> bool:
-    """Open a directory of an earlier version; return whether all of it fits."""
+    """Open a directory of an earlier version; return whether everything in it matches."""
     backup = directory.with_name(f"{directory.name}.before")
     if not backup.exists():
         partial = backup.with_name(f"{backup.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         shutil.copytree(directory, partial)
-        partial.rename(backup)  # so what has this name is whole
+        partial.rename(backup)  # a backup with this name is complete
     print(f"{backup}: the directory as it was; HebbianIndex.restore brings it back")
     with HebbianIndex.open(directory) as index:
         stats, report = index.stats(), index.maintenance.doctor()

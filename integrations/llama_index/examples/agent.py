@@ -1,4 +1,4 @@
-"""An agent with the retriever as its tool; what its answers cite teaches the index."""
+"""An agent with the retriever as its tool; the index learns what its answers cite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from offline import ScriptedLLM, documents
 from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever, citing_tool
 from llama_index.retrievers.hebbgraph.prompts import CITATION_INSTRUCTION
 
-llm = ScriptedLLM(agent=True)  # a model with tool calls goes with FunctionAgent
+llm = ScriptedLLM(agent=True)  # use FunctionAgent for models with tool calls
 
 retriever = HebbianRetriever.from_documents(documents(), similarity_top_k=12)
 agent = ReActAgent(
@@ -24,7 +24,7 @@ QUESTION = "Who liked to keep insects in town?"
 
 async def main() -> None:
     learner = CitationLearner().install()  # once, for the whole application
-    with instrument_tags({"user_id": "ida"}):  # whose feedback this is
+    with instrument_tags({"user_id": "ida"}):  # who asks, and teaches
         output = await agent.run(QUESTION)
     print("Q:", QUESTION)
     print("A:", output)

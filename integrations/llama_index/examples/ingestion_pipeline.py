@@ -1,4 +1,4 @@
-"""An ingestion pipeline whose sink is the graph: adds, updates and deletes flow through."""
+"""An ingestion pipeline that stores into the graph: added, changed and deleted documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llama_index.retrievers.hebbgraph import (
 )
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
 
-store = HebbianVectorStore.open(":memory:")  # a directory keeps it
+store = HebbianVectorStore.open(":memory:")  # a directory stores it
 pipeline = IngestionPipeline(
     transformations=[
         HebbianNodeParser(),
@@ -40,8 +40,8 @@ def main() -> None:
     print("One changed, two gone:", store.index.stats().chunks, "chunks")
 
     retriever = HebbianRetriever(store.index, similarity_top_k=2)
-    for found in retriever.retrieve("What is shipped from the home of the Petrel's new owner?"):
-        print(f"  {found.score:.2f}  {found.text}")
+    for result in retriever.retrieve("What is shipped from the home of the Petrel's new owner?"):
+        print(f"  {result.score:.2f}  {result.text}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the examples need to run without a network: a few texts, and a scripted model."""
+"""Texts and a scripted model, so that the examples run without a network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXTS = {
     "Grey linnet": "The grey linnet nests in gorse and leaves the coast in October.",
 }
 
-#: A few words of a question, and of the source that answers it.
+#: Words of a question, and words of the source that answers it.
 KNOWN = {
     "wrong colour": "the kiln cools",
     "builder of the Petrel": "Ida Moss was born",
@@ -36,33 +36,33 @@ KNOWN = {
 
 
 def documents() -> list[Document]:
-    """Documents whose ids last, so that what is learned about them does too."""
+    """Return documents with lasting ids, so that what is learned about them lasts too."""
     return [
         Document(id_=f"{title}.md", text=f"# {title}\n\n{text}") for title, text in TEXTS.items()
     ]
 
 
 def answer(prompt: str) -> str:
-    """Do as a model does: find the source that helps, and cite its key."""
+    """Find the source with the answer and cite its key, as a model would."""
     sources = dict(re.findall(r"^\[(\w+)\][^\n]*\n([^\n]+)", prompt, re.MULTILINE))
-    asked = max(KNOWN, key=prompt.rfind)
+    question = max(KNOWN, key=prompt.rfind)
     for key, text in sources.items():
-        if asked in prompt and KNOWN[asked] in text:
+        if question in prompt and KNOWN[question] in text:
             return f"{text} [{key}]"
     return "I do not know."
 
 
 def agent_step(prompt: str) -> str:
-    """Do as a ReAct model does: search once, then answer."""
+    """Search once, then answer, as a ReAct model would."""
     conversation = prompt.split("## Current Conversation")[-1]
     if "Observation:" in conversation:
         return f"Thought: I can answer.\nAnswer: {answer(conversation)}"
-    asked = max(KNOWN, key=conversation.rfind)
-    return f'Thought: I need sources.\nAction: search\nAction Input: {{"input": "{asked}"}}'
+    question = max(KNOWN, key=conversation.rfind)
+    return f'Thought: I need sources.\nAction: search\nAction Input: {{"input": "{question}"}}'
 
 
 class ScriptedLLM(CustomLLM):
-    """Answers from the sources in its prompt, by a rule."""
+    """Answers from the sources in its prompt by a rule."""
 
     agent: bool = False
 
@@ -81,7 +81,7 @@ class ScriptedLLM(CustomLLM):
 
 
 class WordEmbedding(BaseEmbedding):
-    """Texts with the same words are near each other; a real model knows better."""
+    """Gives texts with the same words similar vectors."""
 
     model_name: str = "words-128"
 

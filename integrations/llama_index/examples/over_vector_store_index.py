@@ -1,4 +1,4 @@
-"""Over an index that you have: its search gives seeds, its docstore texts, the graph ranks."""
+"""Over your own vector index: it searches for seeds and stores the texts, the graph ranks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from llama_index.retrievers.hebbgraph import (
 from llama_index.retrievers.hebbgraph.prompts import CITATION_CHAT_TEMPLATE
 
 llm = ScriptedLLM()
-embed_model = WordEmbedding()  # or any model that LlamaIndex has
+embed_model = WordEmbedding()  # or any LlamaIndex model
 
 vectors = VectorStoreIndex(HebbianNodeParser()(documents()), embed_model=embed_model)
 retriever = HebbianRetriever.from_vector_store_index(
     vectors,
-    keep_text=False,  # no second copy: texts come from the docstore
+    keep_text=False,  # texts stay in the docstore
     similarity_top_k=12,
 )
 chat = ContextChatEngine.from_defaults(
@@ -32,8 +32,8 @@ chat = ContextChatEngine.from_defaults(
 
 
 def rank(question: str, title: str) -> int:
-    found = [one.node.metadata["title"] for one in retriever.retrieve(question)]
-    return found.index(title) + 1
+    titles = [result.node.metadata["title"] for result in retriever.retrieve(question)]
+    return titles.index(title) + 1
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
     pip install llama-index-retrievers-hebbgraph
     python query_engine.py
 
-Nothing is downloaded, no key is needed. For a real model change the line that makes ``llm``.
+It downloads nothing and needs no key. For a real model, change the line that sets ``llm``.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ engine = RetrieverQueryEngine.from_args(
 
 
 def rank(question: str, title: str) -> int:
-    found = [one.node.metadata["title"] for one in retriever.retrieve(question)]
-    return found.index(title) + 1
+    titles = [result.node.metadata["title"] for result in retriever.retrieve(question)]
+    return titles.index(title) + 1
 
 
-ASKED = "Why did the pots come out of the oven in the wrong colour?"
-LATER = "My pots have the wrong colour. Why?"
+FIRST = "Why did the pots come out of the oven in the wrong colour?"
+REWORDED = "My pots have the wrong colour. Why?"
 
 
 def main() -> None:
-    print(f"Before, the source that helps has rank {rank(LATER, 'Tidewater glaze')}.")
+    print(f"Before, the source with the answer has rank {rank(REWORDED, 'Tidewater glaze')}.")
     with CitationLearner():
-        print("Q:", ASKED)
-        print("A:", engine.query(ASKED))
-    print(f"After, for a reworded question, it has rank {rank(LATER, 'Tidewater glaze')}.")
+        print("Q:", FIRST)
+        print("A:", engine.query(FIRST))
+    print(f"After, for a reworded question, it has rank {rank(REWORDED, 'Tidewater glaze')}.")
 
 
 if __name__ == "__main__":
