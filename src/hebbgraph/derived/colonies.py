@@ -186,11 +186,7 @@ class Colonies:
 
     def by_slot(self, graph: TagGraph, vectors: VectorTable | None = None) -> NDArray[np.int64]:
         """Return the colony of each slot, or :data:`NONE`."""
-        state = self.at(graph, vectors)
-        result = np.full(graph.n_slots, NONE, dtype=np.int64)
-        live = np.flatnonzero(graph.alive)
-        result[live] = state.colony[np.searchsorted(state.rows, graph.rows[live])]
-        return result
+        return _by_slot(graph, self.at(graph, vectors))
 
     def last_by_slot(self, graph: TagGraph) -> NDArray[np.int64] | None:
         """Return the colony of each slot as last found; None if colonies were never found.
@@ -199,14 +195,7 @@ class Colonies:
         """
         with self._lock:
             state = self._latest(graph)
-        if state is None:
-            return None
-        result = np.full(graph.n_slots, NONE, dtype=np.int64)
-        if len(state.rows):
-            at = np.minimum(np.searchsorted(state.rows, graph.rows), len(state.rows) - 1)
-            known = state.rows[at] == graph.rows
-            result[known] = state.colony[at[known]]
-        return result
+        return None if state is None else _by_slot(graph, state)
 
     def describe(self, graph: TagGraph, state: ColonyState) -> list[Colony]:
         """Name colonies by their tags, the largest first."""
@@ -362,6 +351,15 @@ class Colonies:
 
 def _commit(part: TagGraph | ColonyState) -> Commit:
     return Commit(part.generation, part.mark)
+
+
+def _by_slot(graph: TagGraph, state: ColonyState) -> NDArray[np.int64]:
+    result = np.full(graph.n_slots, NONE, dtype=np.int64)
+    if len(state.rows):
+        at = np.minimum(np.searchsorted(state.rows, graph.rows), len(state.rows) - 1)
+        known = state.rows[at] == graph.rows
+        result[known] = state.colony[at[known]]
+    return result
 
 
 def _read(path: Path) -> ColonyState | None:

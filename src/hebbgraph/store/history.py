@@ -76,17 +76,14 @@ class History:
 
     def knows(self, commit: Commit) -> bool:
         """Return whether a commit led to the present truth."""
-        return _matches(commit, self._database.ask(_MARK, (self._namespace, commit.generation)))
+        marks = self._database.ask(_MARK, (self._namespace, commit.generation))
+        return commit == NOTHING or marks == [(commit.mark,)]
 
     def knew(self, connection: Connection, commit: Commit) -> bool:
         """Return whether a commit led to the truth that a transaction sees."""
         marks = connection.execute(_MARK, (self._namespace, commit.generation)).fetchall()
-        return _matches(commit, marks)
+        return commit == NOTHING or marks == [(commit.mark,)]
 
     def record(self, connection: Connection, commit: Commit) -> None:
         """Add a commit, within its own transaction."""
         connection.execute("INSERT INTO commits VALUES (?, ?, ?)", (self._namespace, *commit))
-
-
-def _matches(commit: Commit, marks: list[tuple[int]]) -> bool:
-    return commit == NOTHING or marks == [(commit.mark,)]

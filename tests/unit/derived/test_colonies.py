@@ -1,4 +1,4 @@
-"""The file of colonies: shared by processes, made anew when it is damaged or outdated."""
+"""The file of colonies: shared by processes, rebuilt when it is damaged or outdated."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_other_parameters_find_other_colonies(place: Path) -> None:
         assert len(index.colonies()) < len(found)
 
 
-def test_whatever_is_damaged_is_found_anew(place: Path) -> None:
+def test_damaged_colonies_are_found_again(place: Path) -> None:
     whole, rng = place.read_bytes(), random.Random(1)
     for number in range(600):
         damaged = bytearray(whole)
@@ -77,7 +77,7 @@ def test_whatever_is_damaged_is_found_anew(place: Path) -> None:
         assert Colonies(place.parent, ColonyParameters()).exist in (True, False)
 
 
-def test_the_doctor_puts_a_damaged_file_away(place: Path) -> None:
+def test_the_doctor_removes_a_damaged_file(place: Path) -> None:
     with HebbianIndex.open(place.parents[2]) as index:
         before = _partition(index)
         place.write_bytes(place.read_bytes()[:-40])

@@ -31,14 +31,14 @@ def test_best_first(lexical: LexicalIndex) -> None:
     assert _rows(lexical, "auk") == _rows(lexical) == []
 
 
-def test_a_weight_counts_a_term_more_often_or_less(lexical: LexicalIndex) -> None:
+def test_weights_scale_terms(lexical: LexicalIndex) -> None:
     (_, [once]), (_, [half]) = lexical.search(["tern"], 1), lexical.search({"tern": 0.5}, 1)
     assert half == pytest.approx(once / 2)
     assert _rows(lexical, "gull", "tern") == lexical.search({"gull": 1, "tern": 1}, 10)[0].tolist()
     assert lexical.search({"gull": 0.01, "tern": 1}, 1)[0].tolist() == [3]
 
 
-def test_scores_among_a_few_are_those_among_all(lexical: LexicalIndex) -> None:
+def test_restricting_rows_keeps_scores(lexical: LexicalIndex) -> None:
     everywhere = dict(zip(*(part.tolist() for part in lexical.search(["gull"], 10)), strict=True))
     rows, scores = lexical.search(["gull"], 10, only=[1, 3, 99])
     assert rows.tolist() == [1]
@@ -59,7 +59,7 @@ def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
     assert _rows(lexical, "cliff") == []
 
 
-def test_phrases_stand_one_word_after_the_other(lexical: LexicalIndex) -> None:
+def test_phrases_need_adjacent_words(lexical: LexicalIndex) -> None:
     assert lexical.rows_with_phrase(["gull", "rock"]).tolist() == [2]
     assert lexical.rows_with_phrase(["rock", "gull"]).tolist() == []
     assert sorted(lexical.rows_with_phrase(["gull"]).tolist()) == [1, 2]
@@ -84,7 +84,7 @@ def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None
     assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
 
 
-def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> None:
+def test_restricting_facts_keeps_scores(lexical: LexicalIndex) -> None:
     entries = [
         LexicalRow(4, "gull", "a1 b2"),
         LexicalRow(5, "gull gull", "a1"),
@@ -116,7 +116,7 @@ def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
     assert (len(again), again.damage) == (3, None)
 
 
-def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
+def test_a_rewrite_takes_one_step(lexical: LexicalIndex) -> None:
     def rows() -> Iterator[LexicalRow]:
         yield LexicalRow(7, "auk")
         assert sorted(_rows(lexical, "gull")) == [1, 2]  # whoever reads meanwhile
@@ -129,7 +129,7 @@ def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
     assert lexical.document_frequency("gull") == 1
 
 
-def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:
+def test_another_index_sees_commits(tmp_path: Path) -> None:
     first = LexicalIndex(tmp_path / "lexical")
     second = LexicalIndex(tmp_path / "lexical")
     first.update(Commit(1, 7), removed=[], added=ROWS)
@@ -139,7 +139,7 @@ def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:
 
 
 def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Path) -> None:
-    """Files of its segments lie there already, under the names that are wanted again."""
+    """Its segment files exist already, under names that are needed again."""
     place, before = tmp_path / "lexical", tmp_path / "before"
     LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     shutil.copytree(place, before)

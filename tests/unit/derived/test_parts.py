@@ -1,4 +1,4 @@
-"""Whatever becomes of the derived parts, answers stay as they were."""
+"""Answers stay the same when derived parts are lost, damaged or outdated."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_damaged_snapshot_is_built_anew(
     assert not caplog.records
 
 
-def test_a_snapshot_that_is_replaced_stays_with_those_who_have_mapped_it(
+def test_a_replaced_snapshot_stays_readable_where_it_is_mapped(
     open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
 ) -> None:
     reader = open_index()
@@ -125,7 +125,7 @@ def test_a_reader_takes_the_snapshot_of_another_process_that_compacts(
     caplog: pytest.LogCaptureFixture,
     assert_like_rebuilt: Callable[[HebbianIndex], None],
 ) -> None:
-    """The log of changes does not reach back to what the reader has, and nothing is built anew."""
+    """The log of changes does not reach back to the reader's graph, but nothing is rebuilt."""
     reader, writer = open_index(), open_index()
     assert _answer(reader) == saved
     writer.add([{"id": "late", "title": "Ice trade", "text": "The ice trade ended."}])
@@ -222,7 +222,7 @@ def test_a_damaged_lexical_index_is_built_anew(
 
 
 @pytest.mark.parametrize("generation", [0, 1, 99])
-def test_a_lexical_index_of_another_commit_is_brought_on(
+def test_a_lexical_index_of_another_commit_catches_up(
     open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path, generation: int
 ) -> None:
     path = folder / "lexical" / "manifest.json"
@@ -243,7 +243,7 @@ def test_older_chunks_are_matched_again_though_the_lexical_index_was_lost(
     folder: Path,
     assert_like_rebuilt: Callable[[HebbianIndex], None],
 ) -> None:
-    """The snapshot is whole, and what finds older mentions is not."""
+    """The snapshot is intact, but the index that finds older mentions is not."""
     shutil.rmtree(folder / "lexical")
     index = open_index()
     index.add([{"id": "knot", "title": "Bowline", "text": "x"}])  # named by nobody
@@ -315,7 +315,7 @@ def test_derived_parts_of_another_index(
     caplog: pytest.LogCaptureFixture,
     assert_like_rebuilt: Callable[[HebbianIndex], None],
 ) -> None:
-    """Of the same generation, and yet of another commit."""
+    """They have the same generation, but another commit."""
     make_index([{"id": f"o{n}", "text": f"Slate {n} from Tessel Bay."} for n in range(20)], "other")
     small = make_index()
     expected = _answer(small)
@@ -335,7 +335,7 @@ def test_derived_parts_of_another_index(
     assert _answer(open_index()) == expected
 
 
-def test_a_step_that_fails_is_made_good_by_the_next(
+def test_the_next_step_makes_up_for_a_failed_one(
     make_index: Callable[..., HebbianIndex],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -355,7 +355,7 @@ def test_a_step_that_fails_is_made_good_by_the_next(
     assert_like_rebuilt(index)
 
 
-def test_what_is_held_will_do_for_an_older_generation_only(
+def test_parts_in_memory_serve_older_generations_only(
     tmp_path: Path, saved: list[Answer], corpus: list[Chunk]
 ) -> None:
     with (

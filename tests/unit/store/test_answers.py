@@ -1,4 +1,4 @@
-"""What links answers to their lessons: rows of the truth, bounded, found by another process."""
+"""Answers, linked to their lessons: bounded rows of the truth that any process finds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_another_process_finds_an_answer_by_any_of_its_names(
         assert index.find_answer("another run") is None
 
 
-def test_what_is_kept_teaches_what_the_recall_would_have_taught(
+def test_a_kept_answer_teaches_as_much_as_the_recall(
     open_index: Callable[..., HebbianIndex],
 ) -> None:
     index = open_index()
@@ -72,7 +72,7 @@ def test_what_is_kept_teaches_what_the_recall_would_have_taught(
     assert later.model_copy(update={"created_at": at_once.created_at}) == at_once
 
 
-def test_no_question_is_kept_unless_questions_may_be(
+def test_questions_are_kept_only_if_settings_allow(
     open_index: Callable[..., HebbianIndex],
 ) -> None:
     for keep, expected in ((False, ""), (True, "When do owls hunt?")):
@@ -83,7 +83,7 @@ def test_no_question_is_kept_unless_questions_may_be(
         assert kept.recalls[0].query == expected
 
 
-def test_a_later_turn_finds_what_earlier_ones_recalled(
+def test_a_later_turn_finds_the_recalls_of_earlier_ones(
     open_index: Callable[..., HebbianIndex],
 ) -> None:
     index = open_index()
@@ -99,7 +99,7 @@ def test_a_later_turn_finds_what_earlier_ones_recalled(
     assert index.earlier_recalls("a third one") == []
 
 
-def test_the_number_and_the_age_are_bounded(open_index: Callable[..., HebbianIndex]) -> None:
+def test_number_and_age_of_answers_are_bounded(open_index: Callable[..., HebbianIndex]) -> None:
     learning = LearningSettings(query_retention_days=1)
     index = open_index(settings=Settings(keep_recalls=3, learning=learning))
     index.add(OWLS)
@@ -122,7 +122,7 @@ def test_compacting_erases_answers_that_are_too_old(
     assert index.find_answer("new") is not None
 
 
-def test_keeping_it_again_takes_its_place(open_index: Callable[..., HebbianIndex]) -> None:
+def test_keeping_an_answer_again_replaces_it(open_index: Callable[..., HebbianIndex]) -> None:
     index = open_index()
     index.add(OWLS)
     kept = index.keep_answer(_answer(index))
@@ -144,7 +144,7 @@ def test_keeping_it_again_takes_its_place(open_index: Callable[..., HebbianIndex
         ({"actor": "ida", "until": 1.0}, True),
     ],
 )
-def test_what_is_forgotten_leaves_no_link(
+def test_forgetting_deletes_the_links(
     open_index: Callable[..., HebbianIndex], selection: dict[str, object], left: bool
 ) -> None:
     index = open_index()
@@ -172,7 +172,7 @@ def test_forgetting_a_feedback_leaves_the_links_of_others(
     assert index.find_answer("two") is not None
 
 
-def test_compacting_drops_answers_that_name_what_is_gone(tmp_path: Path) -> None:
+def test_compacting_drops_answers_that_name_deleted_phrases(tmp_path: Path) -> None:
     with HebbianIndex.open(tmp_path / "i") as index:
         index.add([*OWLS, {"id": "z", "title": "Zanzibar Quux", "text": "About Zanzibar Quux."}])
         recall = index.recall("Where is Zanzibar Quux?")

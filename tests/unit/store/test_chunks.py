@@ -24,7 +24,7 @@ def truths(tmp_path: Path) -> tuple[Truth, Truth]:
     return ours, theirs
 
 
-def test_rows_are_read_alike_in_ranges_and_one_by_one(truths: tuple[Truth, Truth]) -> None:
+def test_ranges_and_single_rows_read_the_same(truths: tuple[Truth, Truth]) -> None:
     ours, _ = truths
     assert ours.ids([3, 5]) == {3: "c1", 5: "c2"}  # a range, and row 4 is not ours
     assert ours.ids([1, 11]) == {1: "c0", 11: "c5"}  # far apart
@@ -36,7 +36,7 @@ def test_rows_are_read_alike_in_ranges_and_one_by_one(truths: tuple[Truth, Truth
 
 @pytest.mark.parametrize("count", [None, 20, 500])
 def test_rows_are_found_by_the_primary_key(truths: tuple[Truth, Truth], count: int | None) -> None:
-    """Whatever SQLite expects of a namespace: reading all of it for a page would be n squared."""
+    """Reading all chunks of a namespace for each page would take quadratic time."""
     ours, _ = truths
     values = [1, 500] if count is None else range(count)
     plan = ours.database.ask(f"EXPLAIN QUERY PLAN {by_rows('text', count)}", [*values, "ours"])

@@ -1,4 +1,4 @@
-"""What may lie where an index is looked for, and what may go wrong while writing."""
+"""Opening places that hold an index or something else, and failures while writing."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_index_that_another_process_makes_meanwhile(
         HebbianIndex.open(place).close()
 
 
-def test_an_empty_directory_will_do(
+def test_an_empty_directory_becomes_an_index(
     open_index: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:
     (tmp_path / "index").mkdir()
@@ -197,7 +197,7 @@ def test_an_index_of_a_newer_version_is_left_alone(
     assert _files(tmp_path / "index") == before
 
 
-def test_a_writer_that_is_older_than_the_index_is_shut_out(
+def test_a_writer_older_than_the_index_is_refused(
     make_index: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:
     """A newer version may keep rows that this one would write wrongly, or drop."""
@@ -210,7 +210,7 @@ def test_a_writer_that_is_older_than_the_index_is_shut_out(
     assert index.recall("Who built the Petrel?", k=1).hits
 
 
-def test_other_build_settings_are_told(
+def test_other_build_settings_raise(
     make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex]
 ) -> None:
     make_index().close()
@@ -249,7 +249,7 @@ def _anothers_meta(place: Path) -> None:
 @pytest.mark.parametrize(
     "prepare", [_folder_of_other_files, _a_file, _anothers_database, _anothers_meta]
 )
-def test_what_is_no_index_is_named_and_left_alone(
+def test_other_files_are_named_and_left_alone(
     tmp_path: Path, prepare: Callable[[Path], None]
 ) -> None:
     place = tmp_path / "place"
@@ -292,7 +292,7 @@ def test_a_truncated_database(make_index: Callable[..., HebbianIndex], tmp_path:
     "location",
     ["", 5, None, "nul\0byte", "x" * 5000, "lone\ud800", "nosuch://server/database"],
 )
-def test_places_that_cannot_be(tmp_path: Path, location: object) -> None:
+def test_impossible_places(tmp_path: Path, location: object) -> None:
     if isinstance(location, str) and location and "://" not in location:
         location = str(tmp_path / location)
     with pytest.raises(HebbgraphError):
@@ -306,7 +306,7 @@ def test_a_place_below_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("namespace", ["", "a\nb", "\ud800", 5, "x" * 257])
-def test_namespaces_that_cannot_be(namespace: object) -> None:
+def test_impossible_namespaces(namespace: object) -> None:
     with pytest.raises(ParameterError, match="namespace"):
         HebbianIndex.open(":memory:", namespace=namespace)  # type: ignore[arg-type]
 
@@ -410,7 +410,7 @@ def test_a_read_only_directory_reads_and_refuses_writes(
     assert _files(read_only_place) == before
 
 
-def test_a_directory_that_may_not_be_entered(
+def test_a_directory_without_permission(
     make_index: Callable[..., HebbianIndex], tmp_path: Path, read_only_place: Path
 ) -> None:
     make_index().close()
@@ -430,7 +430,7 @@ for place in sys.argv[1:]:
 # -- a second writer -------------------------------------------------------------------
 
 
-def test_a_second_writer_waits_and_then_says_so(
+def test_a_second_writer_waits_and_then_raises(
     make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex]
 ) -> None:
     first = make_index()
@@ -447,7 +447,7 @@ def test_a_second_writer_waits_and_then_says_so(
     assert second.add(["new"]).added == 1
 
 
-def test_a_second_writer_goes_on_when_the_first_is_done(
+def test_a_second_writer_continues_after_the_first(
     make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex]
 ) -> None:
     first, second = make_index(), open_index(settings=Settings(write_wait_seconds=30))

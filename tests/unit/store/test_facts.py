@@ -61,7 +61,7 @@ def test_lists_and_objects_are_no_facts_and_types_differ() -> None:
 
 
 @given(st.lists(metadata, min_size=1, max_size=6), filters)
-def test_whatever_passes_has_one_of_the_terms(held: list[dict[str, Any]], where: Any) -> None:
+def test_every_passing_chunk_has_one_of_the_terms(held: list[dict[str, Any]], where: Any) -> None:
     chunks = [
         Chunk(id=f"c{at}", text="word", metadata=one, document_id="d" if at % 2 else None)
         for at, one in enumerate(held)
@@ -123,7 +123,7 @@ def test_covers_by_hand(reader: MetadataFields, where: Any, expected: Any) -> No
     assert found == expected
 
 
-def test_of_two_conditions_the_one_that_fewer_chunks_meet(reader: MetadataFields) -> None:
+def test_the_condition_that_fewer_chunks_meet_is_the_cover(reader: MetadataFields) -> None:
     found = parse_filter({"kind": {"$in": ["b", "c"]}, "n": 2}).cover(reader)
     assert found == Cover(frozenset({fact("n", 2)}), 1)
 

@@ -1,4 +1,4 @@
-"""Places: what is a directory, what a URL, and which part of either nobody may read."""
+"""Places: directories, URLs, and secrets in them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_folder_may_have_a_colon_in_its_name() -> None:
     assert as_directory("C:/notes") == Path("C:/notes")
 
 
-def test_a_server_that_is_not_there_is_named_without_its_password(
+def test_a_missing_server_is_named_without_its_password(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pytest.importorskip("psycopg", reason="needs the extra hebbgraph[postgres]")

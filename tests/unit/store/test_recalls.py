@@ -1,4 +1,4 @@
-"""Recent recalls: best effort, for each namespace by itself."""
+"""Recent recalls, kept by namespace."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _recall(number: int) -> Recall:
 
 
 @pytest.mark.every_database
-def test_a_recall_that_is_looked_up_shows_no_text_that_is_gone(
+def test_a_recall_found_by_id_shows_no_deleted_text(
     make_index: Callable[..., HebbianIndex],
 ) -> None:
     index = make_index()
@@ -114,7 +114,7 @@ def test_a_vector_comes_back_bit_for_bit(make_index: Callable[..., HebbianIndex]
 
 @pytest.mark.every_database
 def test_tenants_and_processes_keep_their_own(make_index: Callable[..., HebbianIndex]) -> None:
-    """Neither a busy tenant nor a process that keeps few evicts what another means to keep."""
+    """A busy tenant, or a process that keeps few recalls, evicts none of another."""
     database = make_index().parts.database
     for name in ("quiet", "busy"):
         make_index(namespace=name).make_namespace()
@@ -213,7 +213,7 @@ def test_a_damaged_row_is_named_and_mended(
 
 
 @pytest.mark.sqlite_only
-def test_the_file_of_earlier_versions_goes(tmp_path: Path, corpus: list[Chunk]) -> None:
+def test_the_file_of_earlier_versions_is_removed(tmp_path: Path, corpus: list[Chunk]) -> None:
     with HebbianIndex.open(tmp_path / "index") as index:
         index.add(corpus)
     for name in ("recalls.sqlite3", "recalls.sqlite3-wal", "recalls.lock"):
@@ -261,9 +261,7 @@ def test_a_question_writes_nothing(tmp_path: Path, corpus: list[Chunk]) -> None:
 
 
 @pytest.mark.sqlite_only
-def test_what_was_asked_for_is_known_to_other_processes(
-    tmp_path: Path, corpus: list[Chunk]
-) -> None:
+def test_kept_recalls_are_known_to_other_processes(tmp_path: Path, corpus: list[Chunk]) -> None:
     with HebbianIndex.open(tmp_path / "index") as index:
         index.add(corpus)
         index.keep_recalls()
@@ -300,7 +298,7 @@ class _Odd(RankStep):
         return recall.model_copy(update={"notes": (ValueError("odd"),)})
 
 
-def test_what_cannot_be_kept_hinders_no_other_recall(
+def test_a_recall_that_cannot_be_kept_does_not_affect_others(
     tmp_path: Path, corpus: list[Chunk], caplog: pytest.LogCaptureFixture
 ) -> None:
     with HebbianIndex.open(tmp_path / "index") as index:

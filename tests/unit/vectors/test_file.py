@@ -38,7 +38,7 @@ def _filled(directory: Path) -> VectorFile:
     return file
 
 
-def test_what_was_appended_is_there_in_another_process_too(tmp_path: Path) -> None:
+def test_another_process_sees_appended_vectors(tmp_path: Path) -> None:
     writer = _filled(tmp_path)
     reader = VectorFile(tmp_path, STATE, _known)
     assert (reader.rows.tolist(), reader.last_row) == ([2, 4], 5)
@@ -50,7 +50,7 @@ def test_what_was_appended_is_there_in_another_process_too(tmp_path: Path) -> No
     assert not reader.matrix.flags.writeable
 
 
-def test_rows_without_vectors_are_not_looked_for_again(tmp_path: Path) -> None:
+def test_rows_without_vectors_are_read_once(tmp_path: Path) -> None:
     file = VectorFile(tmp_path, STATE, _known)
     file.append(_rows(), _vectors(), last_row=8, commit=Commit(1, 7))
     assert VectorFile(tmp_path, STATE, _known).last_row == 8
@@ -58,7 +58,7 @@ def test_rows_without_vectors_are_not_looked_for_again(tmp_path: Path) -> None:
     assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [9]
 
 
-def test_what_a_killed_writer_left_behind_the_stamp_does_not_count(tmp_path: Path) -> None:
+def test_bytes_beyond_the_manifest_are_ignored(tmp_path: Path) -> None:
     _filled(tmp_path)
     for path in tmp_path.glob("vectors-*"):
         with path.open("ab") as file:
@@ -71,7 +71,7 @@ def test_what_a_killed_writer_left_behind_the_stamp_does_not_count(tmp_path: Pat
 
 @pytest.mark.parametrize("suffix", [".rows", ".f32"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "lose"])
-def test_damaged_files_are_passed_over(tmp_path: Path, suffix: str, damage: str) -> None:
+def test_damaged_files_are_ignored(tmp_path: Path, suffix: str, damage: str) -> None:
     _filled(tmp_path)
     (path,) = tmp_path.glob(f"vectors-*{suffix}")
     held = path.read_bytes()
@@ -88,7 +88,7 @@ def test_damaged_files_are_passed_over(tmp_path: Path, suffix: str, damage: str)
 
 @pytest.mark.parametrize("damage", ["flip", "cut"])
 @pytest.mark.parametrize("suffix", [".rows", ".f32"])
-def test_of_many_vectors_all_but_their_bytes_is_checked(
+def test_checksums_of_many_vectors_are_skipped(
     tmp_path: Path, suffix: str, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _filled(tmp_path)
@@ -110,26 +110,26 @@ def test_of_many_vectors_all_but_their_bytes_is_checked(
 @pytest.mark.parametrize(
     "state", [STATE._replace(revision=2), STATE._replace(name="other"), STATE._replace(mark=3)]
 )
-def test_files_of_other_vectors_are_passed_over(tmp_path: Path, state: EmbeddingState) -> None:
+def test_files_of_other_models_are_ignored(tmp_path: Path, state: EmbeddingState) -> None:
     _filled(tmp_path)
     file = VectorFile(tmp_path, state, _known)
     assert (len(file.rows), file.problem) == (0, None)
 
 
-def test_files_of_another_history_are_passed_over(tmp_path: Path) -> None:
+def test_files_of_another_history_are_ignored(tmp_path: Path) -> None:
     _filled(tmp_path)
     file = VectorFile(tmp_path, STATE, lambda commit: commit != Commit(5, 7))
     assert (len(file.rows), file.problem) == (0, "not of this database")
 
 
-def test_a_database_that_cannot_be_asked_is_not_taken_for_damage(tmp_path: Path) -> None:
+def test_a_failing_database_is_no_damage(tmp_path: Path) -> None:
     _filled(tmp_path)
     with pytest.raises(StorageError, match="asked"):
         VectorFile(tmp_path, STATE, _cannot_be_asked)
 
 
-def test_what_somebody_may_have_mapped_is_never_overwritten(tmp_path: Path) -> None:
-    """An older stamp was put back; whoever appends next begins new files."""
+def test_mapped_bytes_are_never_overwritten(tmp_path: Path) -> None:
+    """An older manifest was put back: the next append starts new files."""
     file = _filled(tmp_path)
     stamp = (tmp_path / "vectors.manifest.json").read_bytes()
     file.append(_rows(6, 7), _vectors(0.6, 0.7), last_row=7, commit=Commit(6, 7))
@@ -175,7 +175,7 @@ def test_a_manifest_may_not_name_a_file_elsewhere(tmp_path: Path) -> None:
     assert len(VectorFile(tmp_path / "here", STATE, _known).rows) == 0
 
 
-def test_rewriting_leaves_out_and_keeps_what_others_have_mapped(tmp_path: Path) -> None:
+def test_rewriting_keeps_mapped_files_readable(tmp_path: Path) -> None:
     file = _filled(tmp_path)
     fresh = file.rewritten(file.rows[1:], file.matrix[1:], last_row=5, commit=Commit(6, 7))
     assert (fresh.rows.tolist(), fresh.last_row) == ([4], 5)

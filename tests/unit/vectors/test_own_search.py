@@ -57,7 +57,7 @@ def _dense(index: HebbianIndex, vector: list[float]) -> list[str]:
     return sorted(hit.chunk.id for hit in index.recall("zzz", k=5, vector=vector).hits)
 
 
-def test_a_search_of_ones_own_is_asked(tmp_path: Path) -> None:
+def test_a_callers_search_is_used(tmp_path: Path) -> None:
     built: list[int] = []
 
     def search(vectors: NDArray[np.float32]) -> Buckets:

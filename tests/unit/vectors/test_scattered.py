@@ -16,7 +16,7 @@ def _forget(path: Path) -> None:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def test_what_is_on_disk_alone_is_fetched_and_read(tmp_path: Path) -> None:
+def test_vectors_on_disk_are_fetched_and_read(tmp_path: Path) -> None:
     vectors = np.random.default_rng(1).random((4000, 48), dtype=np.float32)
     path = tmp_path / "vectors.f32"
     vectors.tofile(path)
@@ -28,7 +28,7 @@ def test_what_is_on_disk_alone_is_fetched_and_read(tmp_path: Path) -> None:
     assert scattered.matrix.shape == (3999, 48)
 
 
-def test_places_beyond_two_gigabytes(tmp_path: Path) -> None:
+def test_offsets_beyond_two_gigabytes(tmp_path: Path) -> None:
     n, path = 1_500_000, tmp_path / "vectors.f32"
     with path.open("wb") as file:
         file.truncate(n * 384 * 4)  # a hole: it takes no room on disk
@@ -39,7 +39,7 @@ def test_places_beyond_two_gigabytes(tmp_path: Path) -> None:
     assert not scattered.matrix[at].any()
 
 
-def test_few_or_none_are_read_as_they_are_touched(tmp_path: Path) -> None:
+def test_few_vectors_are_read_directly(tmp_path: Path) -> None:
     vectors = np.eye(5, dtype=np.float32)
     path = tmp_path / "vectors.f32"
     vectors.tofile(path)

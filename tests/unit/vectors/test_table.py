@@ -26,7 +26,7 @@ class _Letters:
 
 
 class _Readers:
-    """A lock that notes the size of a table whenever readers may look again."""
+    """A lock that records the size of a table whenever it is released."""
 
     def __init__(self) -> None:
         self.table: VectorTable | None = None
@@ -49,7 +49,7 @@ class _Readers:
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_readers_wait_for_some_of_the_vectors_at_a_time(in_file: bool, tmp_path: Path) -> None:
+def test_readers_wait_for_a_part_of_the_vectors_at_a_time(in_file: bool, tmp_path: Path) -> None:
     with HebbianIndex.open(tmp_path / "index", embedder=_Letters()) as index:
         index.add([f"The lamp number {number} burned." for number in range(_N)])
         truth = index.parts.truth
