@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
 from hebbgraph.adapters.diversity import diverse_hits
+from hebbgraph.adapters.stored_hits import recall_stored
 from hebbgraph.calling import in_thread
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
@@ -23,9 +24,6 @@ __all__ = ["Results", "Search", "SearchType", "add_to_graph"]
 logger = logging.getLogger(__name__)
 
 SearchType: TypeAlias = Literal["similarity", "mmr", "similarity_score_threshold"]
-
-#: How often a recall is repeated without the documents that the store has deleted.
-_MAX_REPEATS = 4
 
 
 @dataclass
@@ -73,49 +71,58 @@ class Search:
 
     def run(self, wrapped: WrappedStore | None = None) -> Results:
         """Ask the index; skip what the store has deleted, and show what it has changed."""
-        recall = self._recall(self.where)
-        current: dict[str, Document] = {}
-        deleted: set[str] = set()
-        if wrapped is not None and self.seeds is not None:
-            for _ in range(_MAX_REPEATS):
-                current, missing = _compare(recall, self.seeds, wrapped)
-                if not missing:
-                    break
-                deleted |= missing
-                recall = self._recall(joined(self.where, {"$id": {"$nin": sorted(deleted)}}))
-            if deleted:
-                logger.info(
-                    "%d documents of %r are gone from the store; refresh() forgets them",
-                    len(deleted),
-                    self.index,
-                )
-        if self.grow and current:
-            chunks = {hit.chunk.id: hit.chunk for hit in recall.hits}
+        if wrapped is None or self.seeds is None:
+            recall = self._recall()
+            hits = list(recall.hits)
+            changed: dict[str, Document] = {}
+        else:
+            recall, hits, changed = self._recall_stored(self.seeds, wrapped)
+        if self.grow and changed:
+            chunks = {hit.chunk.id: hit.chunk for hit in hits}
             add_to_graph(
                 self.index,
-                [updated_fields(chunks[id_], document) for id_, document in current.items()],
+                [updated_fields(chunks[id_], document) for id_, document in changed.items()],
             )
         hits = [
             hit
-            for hit in recall.hits
-            if hit.chunk.id not in deleted
-            and (not hit.lacks_text or hit.chunk.id in current)
+            for hit in hits
+            if (not hit.lacks_text or hit.chunk.id in changed)
             and (self.score_threshold is None or hit.score >= self.score_threshold)
         ]
         if self.search_type == "mmr":
             hits = diverse_hits(hits, self.k, diversity=1.0 - self.lambda_mult)
-        return Results(recall, hits[: self.k], current)
+        return Results(recall, hits[: self.k], changed)
 
     arun = in_thread(run)
 
-    def _recall(self, where: Any) -> Recall:
+    def _recall(self, excluded: Sequence[str] = ()) -> Recall:
         options = self.options
         if self.seeds is not None:
             options = {**options, "seeds": self.seeds.scores}
             if self.seeds.vector is not None:
                 options |= {"vector": self.seeds.vector, "vectors": self.vectors}
         k = max(self.k, self.fetch_k) if self.search_type == "mmr" else self.k
+        where = joined(self.where, {"$id": {"$nin": list(excluded)}} if excluded else None)
         return self.index.recall(self.query, k=k, where=where, **options)
+
+    def _recall_stored(
+        self, seeds: Seeds, wrapped: WrappedStore
+    ) -> tuple[Recall, list[Hit], dict[str, Document]]:
+        """Recall what the store still has; return also the documents that it has changed."""
+        witness = next((id_ for id_, document in seeds.documents.items() if document.id), None)
+        has_ids = witness is not None or not seeds.documents
+        recall, hits, current = recall_stored(
+            self._recall,
+            seeds.documents,
+            lambda ids: wrapped.try_read(ids) if has_ids else None,
+            witness=witness,
+        )
+        changed = {
+            hit.chunk.id: current[hit.chunk.id]
+            for hit in hits
+            if hit.chunk.id in current and differs(hit.chunk, current[hit.chunk.id])
+        }
+        return recall, hits, changed
 
 
 def add_to_graph(index: HebbianIndex, chunks: Sequence[dict[str, Any]]) -> None:
@@ -124,24 +131,3 @@ def add_to_graph(index: HebbianIndex, chunks: Sequence[dict[str, Any]]) -> None:
         index.add(chunks, on_error="skip")
     except HebbgraphError as error:
         logger.warning("%d documents were not added to the graph: %s", len(chunks), error)
-
-
-def _compare(
-    recall: Recall, seeds: Seeds, wrapped: WrappedStore
-) -> tuple[dict[str, Document], set[str]]:
-    """Return the hits that read differently in the store now, and the ids of deleted ones."""
-    hits = {hit.chunk.id: hit for hit in recall.hits}
-    current = {id_: seeds.documents[id_] for id_ in hits if id_ in seeds.documents}
-    missing: set[str] = set()
-    witness = next((id_ for id_, document in seeds.documents.items() if document.id), None)
-    has_ids = witness is not None or not seeds.documents
-    if has_ids and (unseen := [id_ for id_ in hits if id_ not in current]):
-        read = wrapped.try_read(unseen if witness is None else [*unseen, witness])
-        # A store that cannot return what its own search has just found cannot be asked.
-        if read is not None and (witness is None or witness in read):
-            missing = {id_ for id_ in unseen if id_ not in read}
-            current |= {id_: read[id_] for id_ in unseen if id_ in read}
-    changed = {
-        id_: document for id_, document in current.items() if differs(hits[id_].chunk, document)
-    }
-    return changed, missing

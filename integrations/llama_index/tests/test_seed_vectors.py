@@ -155,7 +155,7 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
         embedded = QueryBundle(question, embedding=np.array(model._vector(question)))
         assert found(over.retrieve(embedded)) == wanted
     assert len(model.embedded) == len(TEXTS)
-    recalls = [one.recall for one in over._latest._latest]
+    recalls = [one.recall for one in over._latest._entries]
     assert len(recalls) == 3 * len(QUESTIONS)
     assert not any(one.notes and "vectors" in one.notes[-1] for one in recalls)
     asked = RecallBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])
@@ -192,5 +192,5 @@ def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
             parts = over.why(node).causes.model_dump().values()
             assert sum(parts) == pytest.approx(node.score, abs=1e-9)
         if not taught:
-            (latest,) = over._latest._latest
+            (latest,) = over._latest._entries
             over.index.reinforce(latest.recall, [answer[-1].node_id])

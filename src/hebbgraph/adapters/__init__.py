@@ -5,5 +5,6 @@
 ``seed_vectors``      ways to read the vectors of a wrapped store
 ``diversity``         hits whose words differ
 ``latest_recalls``    which recall a result came from, for ``retriever.why``
+``stored_hits``       recalls only what a wrapped store still has
 ====================  ==================================================================
 """

@@ -21,6 +21,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError, Recall
 from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
+from hebbgraph.adapters.stored_hits import recall_stored
 from hebbgraph.arguments import agreed_namespace, check_k
 from hebbgraph.calling import Steps, astep, in_thread, step
 from hebbgraph.filters import joined
@@ -51,8 +52,6 @@ logger = logging.getLogger(__name__)
 
 #: MMR chooses among this many times k hits.
 MMR_CANDIDATES = 4
-#: Most recalls of one question without the nodes that the wrapped index has deleted.
-_MAX_ATTEMPTS = 4
 
 #: Filters of ``narrowed`` in force, each with its retriever.
 _NARROWED: ContextVar[tuple[tuple[object, dict[str, Any] | None], ...]] = ContextVar(
@@ -269,8 +268,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
         return None
 
     def _nodes(self, question: _Question) -> list[NodeWithScore]:
-        recall, current = self._recall_current(question)
-        hits: Sequence[Hit] = recall.hits
+        recall, hits, current = self._recall_current(question)
         if self.mmr_threshold is not None:
             hits = diverse_hits(hits, question.k, diversity=1.0 - self.mmr_threshold)
         results = []
@@ -308,35 +306,20 @@ class RecallingRetriever(Explaining, BaseRetriever):
             **options,
         )
 
-    def _recall_current(self, question: _Question) -> tuple[Recall, Mapping[str, BaseNode]]:
+    def _recall_current(
+        self, question: _Question
+    ) -> tuple[Recall, list[Hit], Mapping[str, BaseNode]]:
         """Recall nodes that the wrapped index still holds; return them as they are now too."""
-        recall = self._recall(question)
         if self._wrapped is None:
-            return recall, {}
-        current = {seed.node_id: seed.node for seed in question.seeds or ()}
-        witness = list(current)[:1]
-        deleted: list[str] = []
-        for _ in range(_MAX_ATTEMPTS):
-            unknown = [hit.chunk.id for hit in recall.hits if hit.chunk.id not in current]
-            stored = self._wrapped.current([*witness, *unknown]) if unknown else {}
-            # A store that does not return what its own search found just now cannot tell.
-            if stored is None or (unknown and not stored.keys() >= set(witness)):
-                return recall, current
-            current |= stored
-            if not (missing := [id_ for id_ in unknown if id_ not in stored]):
-                break
-            deleted += missing
-            recall = self._recall(question, deleted)
-        else:  # more may be deleted: return too few rather than one of these
-            remaining = tuple(hit for hit in recall.hits if hit.chunk.id in current)
-            recall = recall.model_copy(update={"hits": remaining})
-        if deleted:
-            logger.info(
-                "the vector index has deleted %d nodes of %r; refresh() removes them",
-                len(deleted),
-                question.index,
-            )
-        return recall, current
+            recall = self._recall(question)
+            return recall, list(recall.hits), {}
+        seeds = {seed.node_id: seed.node for seed in question.seeds or ()}
+        return recall_stored(
+            partial(self._recall, question),
+            seeds,
+            self._wrapped.current,
+            witness=next(iter(seeds), None),
+        )
 
 
 def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode | None:
