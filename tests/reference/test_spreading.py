@@ -97,7 +97,7 @@ def run(case) -> dict[int, float]:
         allowed=case["allowed"],
         aliases=edge_set(case["aliases"]),
         cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
-        held=case["held"],
+        share_held=case["held"],
     )
     return dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
 

@@ -135,8 +135,8 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
         trusted = to_chunks(flow_trusted + crossing)
         plain = to_chunks(flow_plain)
     evidence = question.evidence
-    held = 1.0 if evidence.confidence is None else evidence.held
-    direct = (1 - p.doubt * any_named * (1 - held)) * f**p.evidence_power
+    share_held = 1.0 if evidence.confidence is None else evidence.share_held
+    direct = (1 - p.doubt * any_named * (1 - share_held)) * f**p.evidence_power
     scores: NDArray[np.float64] = direct + (1 - direct) * x / (x + p.half_saturation)
     scores[~graph.alive] = -1.0
     return scores

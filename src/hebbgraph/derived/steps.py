@@ -188,7 +188,7 @@ class Steps:
             (row, id_prefix(id_), by_kind)
             for row, id_, by_kind in self._truth.candidates(changes.added)
         )
-        vocabulary = graph.stage(removed, candidates, held=self._lock.held)
+        vocabulary = graph.stage(removed, candidates, lock=self._lock.held)
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)

@@ -162,7 +162,7 @@ def spread(
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
-    held: float = 1.0,
+    share_held: float = 1.0,
 ) -> Activation:
     """Spread activation from the cues and the best candidates.
 
@@ -189,7 +189,7 @@ def spread(
     confidence : float, in [0, 1]
         How likely the best direct hits are about the query; explicit links carry that share
         of their mass.
-    held : float, in [0, 1]
+    share_held : float, in [0, 1]
         Share of the query that the best chunk holds; see
         :func:`hebbgraph.formulas.confidence.share_held`.
 
@@ -222,7 +222,7 @@ def spread(
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     cue_mass = step.cue_share * step.cue_weight / (step.cue_weight.sum() or 1.0)
     layer = step.from_cues(cue_mass)
-    certainty = 1.0 - p.doubt * step.named * (1.0 - held)
+    certainty = 1.0 - p.doubt * step.named * (1.0 - share_held)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - step.cue_share) * mass
     trust = step.trust(seeds)

@@ -51,7 +51,7 @@ class Evidence:
         :mod:`hebbgraph.formulas.confidence`.
     covered, near : float, optional
         The inputs of ``confidence``.
-    held : float, in [0, 1]
+    share_held : float, in [0, 1]
         Share of the question that the best chunk holds; see
         :func:`hebbgraph.formulas.confidence.share_held`.
     words : callable, optional
@@ -74,7 +74,7 @@ class Evidence:
     confidence: float | None = None
     covered: float = 0.0
     near: float | None = None
-    held: float = 1.0
+    share_held: float = 1.0
     words: _ScoreOf | None = None
 
     @cached_property

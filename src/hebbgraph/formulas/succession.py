@@ -50,19 +50,19 @@ def latest_edges(edges: Sequence[Edge]) -> list[Edge]:
     """
     _, tangled = without_circles(edges)
     newer_of: defaultdict[int, list[int]] = defaultdict(list)
-    kept: list[Edge] = []
+    latest: list[Edge] = []
     for older, newer in reversed(edges):
         if {older, newer} <= tangled:
             after, waiting = {newer}, [newer]
             while waiting:
-                more = set(newer_of[waiting.pop()]) - after
-                after |= more
-                waiting += more
+                reached = set(newer_of[waiting.pop()]) - after
+                after |= reached
+                waiting += reached
             if older in after:
                 continue
             newer_of[older].append(newer)
-        kept.append((older, newer))
-    return kept[::-1]
+        latest.append((older, newer))
+    return latest[::-1]
 
 
 def _peeled(edges: Iterable[Edge], side: int) -> set[Edge]:

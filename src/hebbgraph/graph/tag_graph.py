@@ -175,7 +175,7 @@ class TagGraph:
         removed: IntArray,
         added: Iterable[tuple[int, int, Mapping[str, Iterable[str]]]],
         *,
-        held: Callable[[], AbstractContextManager[object]] = nullcontext,
+        lock: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> VocabularyChange:
         """Count the candidates of added and removed chunks.
 
@@ -186,20 +186,20 @@ class TagGraph:
         added : iterable of (row, id prefix, candidate keys by kind)
             Rows ascend, above all existing ones. They get slots, but are not live until
             :meth:`commit`.
-        held : callable, optional
-            Returns the lock to hold while shared state changes. It is released while ``added`` is
-            read.
+        lock : callable, optional
+            Returns a context manager that locks shared state; the lock is released while
+            ``added`` is read.
         """
         removed_proposals = self._proposed(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
-            with held():
+            with lock():
                 self._stage_page(page)
         n_phrases = len(self.phrases)
         gained = count_proposed(self._proposed(np.arange(first, len(self._rows))), n_phrases)
         lost = count_proposed(removed_proposals, n_phrases)
-        with held():
+        with lock():
             self.phrases.count_given(gained.given, lost.given)
             return self.phrases.count(gained, lost)
 

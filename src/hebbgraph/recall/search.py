@@ -79,7 +79,7 @@ class DirectSearch:
     def evidence(self, graph: TagGraph, question: Question, passing: Passing) -> Evidence:
         """Return the direct evidence of allowed chunks, by slot."""
         slots, bm25 = lexical_search(self._derived, graph, question.terms, passing)
-        covered, held = self._coverage(question, bm25)
+        covered, held_share = self._coverage(question, bm25)
         fused = partial(
             fuse, slots, bm25, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
         )
@@ -107,7 +107,12 @@ class DirectSearch:
         if evidence.dense is not None and len(codes := words.codes()):
             evidence = evidence.upheld(codes)
         return replace(
-            evidence, confidence=sure, covered=covered, near=near, held=held, words=words
+            evidence,
+            confidence=sure,
+            covered=covered,
+            near=near,
+            share_held=held_share,
+            words=words,
         )
 
     def _coverage(self, question: Question, bm25: FloatArray) -> tuple[float, float]:

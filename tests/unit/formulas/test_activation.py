@@ -133,7 +133,7 @@ def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_w
             direct,
             parameters=replace(ONE_STEP, doubt=0.5),
             cue_trust=np.full(len(named), trust),
-            held=held,
+            share_held=held,
         )
         scores = dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
         assert found.direct[found.chunks.tolist().index(2)] == pytest.approx(scores[2])

@@ -71,9 +71,9 @@ class Spreading:
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, memory = request.evidence, request.question.learned
-        sure, held = evidence.confidence, evidence.held
+        sure, share_held = evidence.confidence, evidence.share_held
         if sure is None:  # words say nothing of what is written in another language
-            sure = held = 1.0
+            sure = share_held = 1.0
         # A tag that was only given to chunks titles none, so activation on it would be lost.
         known = request.graph.are_known(cues)
         activation = spread(
@@ -86,7 +86,7 @@ class Spreading:
             cue_weights=weights[known],
             cue_trust=trust[known],
             confidence=sure,
-            held=held,
+            share_held=share_held,
         )
         activation = show_named(activation, request.graph, request.question, request.allowed)
         if memory is None:
