@@ -133,20 +133,25 @@ class SqliteDriver:
         while self._idle:
             self._idle.pop().close()
 
+    @contextlib.contextmanager
+    def _lend(self) -> Iterator[Connection]:
+        connection = self._take()
+        try:
+            yield connection
+        except BaseException:
+            self._discard(connection)
+            raise
+        self._give_back(connection)
+
     # -- transactions ---------------------------------------------------------------
 
     @contextlib.contextmanager
     def transaction(self, *, writing: bool) -> Iterator[Connection]:
         """Run a transaction; unless it was committed, it is rolled back at the end."""
-        connection = self._take()
-        try:
+        with self._lend() as connection:
             connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
             yield connection
             connection.rollback()
-        except BaseException:
-            self._discard(connection)
-            raise
-        self._give_back(connection)
 
     def commit(self, connection: Connection) -> None:
         """Commit, unless it was rolled back.
@@ -167,7 +172,7 @@ class SqliteDriver:
 
     def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """Return all rows of one query; one statement sees one state without a transaction."""
-        connection = self._take()
+        connection = self._take()  # by hand, since entering a generator takes longer
         try:
             rows = connection.execute(sql, values).fetchall()
         except BaseException:
@@ -231,14 +236,9 @@ class SqliteDriver:
         IndexLockedError
             If a connection reads an older state for too long.
         """
-        connection = self._take()
-        try:
+        with self._lend() as connection:
             connection.execute("VACUUM")
             busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except BaseException:
-            self._discard(connection)
-            raise
-        self._give_back(connection)
         if busy and self.path is not None:
             raise IndexLockedError(
                 f"{self.path}: what was deleted is still in {self.path.name}-wal, since an older "

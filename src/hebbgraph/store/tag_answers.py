@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunk_rows import as_json
-from hebbgraph.store.chunks import ChunkReader, pages
-from hebbgraph.store.database import Connection, marks, retried
+from hebbgraph.store.chunks import pages
+from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.state import lock_namespace
 from hebbgraph.store.texts import content_key, content_key_of
 from hebbgraph.stored_json import read_json
@@ -15,11 +15,15 @@ from hebbgraph.stored_json import read_json
 __all__ = ["TagAnswers"]
 
 
-class TagAnswers(ChunkReader):
+class TagAnswers:
     """Answers by tagger and content of the chunk.
 
     An answer is deleted with its chunk, unless the chunk's replacement has the same content.
     """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        self.database = database
+        self._namespace = namespace
 
     @retried
     def get(self, tagger: str, chunks: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
@@ -31,7 +35,7 @@ class TagAnswers(ChunkReader):
                 rows = connection.execute(
                     "SELECT content, tags FROM tag_answers "
                     f"WHERE namespace = ? AND tagger = ? AND content IN ({marks(page)})",
-                    (self.namespace, tagger, *page),
+                    (self._namespace, tagger, *page),
                 )
                 tags.update(rows.fetchall())
         return {
@@ -47,12 +51,12 @@ class TagAnswers(ChunkReader):
             content_key(chunk.title, chunk.text): as_json(tags) for chunk, tags in answers.values()
         }
         with self.database.write() as connection:
-            if not lock_namespace(connection, self.database, self.namespace):
+            if not lock_namespace(connection, self.database, self._namespace):
                 return
             connection.executemany(
                 "INSERT INTO tag_answers VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (namespace, tagger, content) DO UPDATE SET tags = excluded.tags",
-                [(self.namespace, tagger, key, tags) for key, tags in rows.items()],
+                [(self._namespace, tagger, key, tags) for key, tags in rows.items()],
             )
 
     def forget(
@@ -60,7 +64,7 @@ class TagAnswers(ChunkReader):
     ) -> None:
         """Delete, within a transaction, the answers about rows that will be deleted."""
         any_answer = "SELECT 1 FROM tag_answers WHERE namespace = ? LIMIT 1"
-        if connection.execute(any_answer, (self.namespace,)).fetchone() is None:
+        if connection.execute(any_answer, (self._namespace,)).fetchone() is None:
             return
         remaining = {content_key(chunk.title, chunk.text) for chunk in replaced_by}
         for page in pages(sorted(rows)):
@@ -71,5 +75,5 @@ class TagAnswers(ChunkReader):
             if gone:
                 connection.execute(
                     f"DELETE FROM tag_answers WHERE namespace = ? AND content IN ({marks(gone)})",
-                    (self.namespace, *gone),
+                    (self._namespace, *gone),
                 )

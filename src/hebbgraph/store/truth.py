@@ -91,7 +91,7 @@ class Truth(ChunkReader):
         super().__init__(database, namespace, text_store)
         self.settings = BuildSettings(database, namespace)
         self.embeddings = Embeddings(database, namespace, self.text_store)
-        self.tag_answers = TagAnswers(database, namespace, self.text_store)
+        self.tag_answers = TagAnswers(database, namespace)
         self.files = ReadFiles(database, namespace)
         self.history = History(database, namespace)
         self.corrections = TagCorrections(database, namespace, self._advance)
