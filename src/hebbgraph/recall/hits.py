@@ -13,11 +13,19 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.strategies import Ranking, Request
-from hebbgraph.records import Chunk, Hit, PathStep
+from hebbgraph.records import Chunk, Hit, PathStep, Recall
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
 
-__all__ = ["best_slots", "filled_up", "make_hits", "path_steps", "unranked", "weighed"]
+__all__ = [
+    "best_slots",
+    "filled_up",
+    "make_hits",
+    "numbered",
+    "path_steps",
+    "unranked",
+    "weighed",
+]
 
 _TIE_DECIMALS = 9
 _QUERY = PathStep(kind="query")
@@ -139,6 +147,14 @@ def make_hits(truth: Truth, request: Request, ranking: Ranking) -> tuple[Hit, ..
             zip(pairs, paths, _direct_evidence(request, slots), strict=True), start=1
         )
     )
+
+
+def numbered(recall: Recall) -> Recall:
+    """Number the hits of a recall from 1, in their order."""
+    if all(hit.rank == rank for rank, hit in enumerate(recall.hits, start=1)):
+        return recall
+    hits = [hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(recall.hits, start=1)]
+    return recall.model_copy(update={"hits": tuple(hits)})
 
 
 def _direct_evidence(

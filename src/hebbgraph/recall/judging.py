@@ -101,8 +101,8 @@ class Judging(RankStep):
         entries = zip(first, fused.tolist(), scores.tolist(), strict=True)
         order = sorted(entries, key=lambda entry: (-round(entry[1], 9), -entry[2], entry[0].rank))
         reordered = [
-            hit.model_copy(update={"score": score, "reranked": judged, "rank": rank})
-            for rank, (hit, score, judged) in enumerate(order, 1)
+            hit.model_copy(update={"score": score, "reranked": judged})
+            for hit, score, judged in order
         ]
         judged_hits = (*reordered, *hits[len(first) :])
         if any(hit.stale is not None for hit in hits):

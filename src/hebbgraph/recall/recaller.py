@@ -20,7 +20,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
-from hebbgraph.recall.hits import best_slots, filled_up, make_hits, weighed
+from hebbgraph.recall.hits import best_slots, filled_up, make_hits, numbered, weighed
 from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.options import RecallOptions, check_filter, check_query
 from hebbgraph.recall.predicate import FilteredStrategy
@@ -111,7 +111,7 @@ class Recaller:
             recall = recall.model_copy(update={"hits": hits, "notes": (*recall.notes, *notes)})
         with stage("finish"):
             for step in steps:
-                recall = step.finish(recall, options.k)
+                recall = numbered(step.finish(recall, options.k))
         if len(recall.hits) > options.k:
             recall = recall.model_copy(update={"hits": recall.hits[: options.k]})
         return recall

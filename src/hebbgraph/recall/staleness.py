@@ -290,4 +290,4 @@ def below_replacements(hits: Sequence[Hit], before: Sequence[Hit]) -> tuple[Hit,
         if below > position:
             order.insert(below, order.pop(position))
             order[below] = hit.model_copy(update={"score": order[below - 1].score})
-    return tuple(hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(order, 1))
+    return tuple(order)

@@ -63,7 +63,7 @@ class RankStep:
         return ranking
 
     def finish(self, recall: Recall, k: int) -> Recall:
-        """Return the recall with other hits; the first k are returned to the caller."""
+        """Return the recall with other hits; the first k reach the caller, ranked by position."""
         return recall
 
 
