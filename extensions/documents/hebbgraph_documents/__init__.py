@@ -1,21 +1,21 @@
-"""Files to chunks: find them, convert them to Markdown, split them, keep an index up to date.
+"""Find files, convert them to Markdown, split them into chunks, and keep an index up to date.
 
 ===================== ==============================================================
-``ingesting``         :func:`ingest`: all of the below for every file that changed
-``walk``              folders to files, and the fingerprint of a file
+``ingesting``         :func:`ingest`: bring an index up to date with files
+``walk``              find files in folders; their fingerprints
 ``read``              :func:`read_document`: one file, in this process or a worker
-``convert``           bytes to a :class:`Document`, whatever the format
-``formats``           HTML, Word and PDF to Markdown, through their libraries
-``html_tree``         an HTML page to a tree, nested as a browser nests it
+``convert``           bytes to a :class:`Document`, for all formats
+``formats``           HTML, Word and PDF to Markdown
+``html_tree``         parse HTML as browsers do
 ``outline``           titles, headings and front matter
-``links``             anchors and links, resolved against the document's path
-``code``              source code: what it defines
-``rst``               reStructuredText: its sections, labels and references
-``split``             a Document to chunks along its outline
-``cut``               a text too long for one chunk
-``worker``            parent side: starts worker processes, and what one file may cost
-``worker_main``       child side: what a worker process runs
-``worker_protocol``   the messages between the two
+``links``             anchors and links
+``code``              definitions in source code
+``rst``               sections, labels and references of reStructuredText
+``split``             a Document to chunks, along its headings
+``cut``               split a text that is too long for one chunk
+``worker``            parent side of worker processes, and the limits of a conversion
+``worker_main``       child side of worker processes
+``worker_protocol``   messages between the two
 ``commands``          ``hebbgraph index``
 ===================== ==============================================================
 """

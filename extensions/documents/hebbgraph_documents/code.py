@@ -1,7 +1,7 @@
-"""Source code: what it defines are its sections.
+"""Find the definitions in source code, which become its headings.
 
-No language is parsed. A definition begins on a line that names one, in the words that most
-languages have for it; what is indented below a class is a section of it.
+No language is parsed. A line with a keyword that many languages use, such as ``class`` or ``fn``,
+begins a definition; definitions indented below a class are a level lower.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hebbgraph_documents.outline import MAX_HEADING_CHARS, Heading
 
 __all__ = ["CODE", "code_headings"]
 
-#: Suffixes of what programs read, where a line that begins with # is no heading.
+#: Suffixes of source code and data, where a line that begins with # is no heading.
 CODE = frozenset({
     ".py", ".pyi", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".js", ".jsx", ".ts", ".tsx", ".java",
     ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".rs", ".rb", ".php", ".pl",
@@ -26,12 +26,12 @@ _DEFINITION = re.compile(
     r"(?:def|class|function|func|fun|fn|struct|enum|interface|trait|impl|module|object|protocol|"
     r"record|sub|TABLE|VIEW|FUNCTION|PROCEDURE)\b[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
 )
-#: Lines above a definition that belong to it.
+#: Decorators and comments above a definition.
 _ABOVE = re.compile(r"[ \t]*(?:@|#\[|//|/\*|\*|#[^!]|--)")
 
 
 def code_headings(text: str) -> tuple[Heading, ...]:
-    r"""Find definitions, with the decorators and comments right above them.
+    r"""Find definitions, each with the decorators and comments directly above it.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def code_headings(text: str) -> tuple[Heading, ...]:
     depths: list[int] = []
     last = -1
     for at, line in enumerate(lines):
-        found = _DEFINITION.match(line)
-        if found is None:
+        definition = _DEFINITION.match(line)
+        if definition is None:
             continue
-        depth = len(found[1].expandtabs(4))
+        depth = len(definition[1].expandtabs(4))
         while depths and depths[-1] >= depth:
             depths.pop()
         if len(depths) > 1:  # inside a function or method
@@ -56,6 +56,6 @@ def code_headings(text: str) -> tuple[Heading, ...]:
         start = at
         while start > last + 1 and _ABOVE.match(lines[start - 1]):
             start -= 1
-        headings.append(Heading(len(depths), found[2][:MAX_HEADING_CHARS], start, start))
+        headings.append(Heading(len(depths), definition[2][:MAX_HEADING_CHARS], start, start))
         last = at
     return tuple(headings)

@@ -1,4 +1,4 @@
-"""The command that this distribution brings: ``hebbgraph index``."""
+"""The command ``hebbgraph index``."""
 
 from __future__ import annotations
 
@@ -48,23 +48,24 @@ __all__ = ["chunk_settings", "index"]
 
 _Name = Annotated[
     str | None,
-    typer.Option(help="Name of what comes from standard input; its suffix tells the format."),
+    typer.Option(help="Document id of standard input; its suffix is the format."),
 ]
 _Include = Annotated[
     list[str] | None,
-    typer.Option(help="Only files below folders whose path matches, like '*.md'; repeatable."),
+    typer.Option(help="Take only files in folders whose path matches, like '*.md'; repeatable."),
 ]
 _Exclude = Annotated[
     list[str] | None,
-    typer.Option(help="No files below folders whose path matches, like 'drafts/*'."),
+    typer.Option(help="Skip files in folders whose path matches, like 'drafts/*'; repeatable."),
 ]
 _Encoding = Annotated[
-    str | None, typer.Option(help="Of text and HTML files that do not say. \\[default: UTF-8]")
+    str | None,
+    typer.Option(help="Encoding of text and HTML files that declare none. \\[default: UTF-8]"),
 ]
 
 
 def chunk_settings(max_tokens: int | None) -> ChunkSettings:
-    """Return how documents are split; as by default, unless another length is given."""
+    """Return the settings for chunks of at most ``max_tokens``, or the defaults."""
     default = ChunkSettings()
     if max_tokens is None:
         return default
@@ -88,16 +89,16 @@ def index(
     max_tokens: MaxTokens = None,
     settings: SettingsFile = None,
     seconds_per_file: Annotated[
-        float, typer.Option(help="Give up on a file after this time.")
+        float, typer.Option(help="Time limit for a file.")
     ] = CONVERSION_SECONDS,
     megabytes_per_file: Annotated[
-        int, typer.Option(help="Give up on a file that needs more memory (Linux only).")
+        int, typer.Option(help="Memory limit for a file (Linux only).")
     ] = CONVERSION_MEMORY_BYTES // 1_000_000,
     include: _Include = None,
     exclude: _Exclude = None,
     encoding: _Encoding = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and look again every two seconds.")
+        bool, typer.Option("--watch", help="Keep running, and look for changes every two seconds.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -152,7 +153,7 @@ def _check_takes_texts(store: HebbianIndex, db: str) -> None:
 
 
 def _watch(report: IngestReport, read: Callable[[], IngestReport], as_json: bool) -> None:
-    """Go on until the program is stopped; tell what has changed."""
+    """Index again and again until interrupted; report changes."""
     while True:
         time.sleep(_WATCH_SECONDS)
         before, report = report, read()
@@ -162,7 +163,7 @@ def _watch(report: IngestReport, read: Callable[[], IngestReport], as_json: bool
 
 
 def _piped(name: str, store: HebbianIndex, options: dict[str, Any]) -> IngestReport:
-    """Index what comes from standard input, as a document of this name."""
+    """Index standard input as a document of this name."""
     data = sys.stdin.buffer.read(DEFAULT_MAX_BYTES + 1)
     if len(data) > DEFAULT_MAX_BYTES:
         raise ConversionError(f"standard input: is larger than {DEFAULT_MAX_BYTES:,} bytes")
@@ -212,7 +213,7 @@ def _tell(report: IngestReport, as_json: bool) -> None:
     if report.gone:
         err.print(
             f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
-            "to delete what is gone, run this again with --prune",
+            "to delete them, run this again with --prune",
             soft_wrap=True,
         )
     for path, reason in report.failed:

@@ -1,8 +1,7 @@
-"""Bytes to a Document: text as Markdown, a title, a media type.
+"""Convert the bytes of a file to a Document.
 
-hebbgraph reads plain text and Markdown itself; HTML, Word and PDF need the extra ``documents``.
-Whatever is wrong with a file becomes a ``ConversionError`` that names it. ``read`` decides
-which process does this.
+Plain text, Markdown and source code are read here; HTML, Word and PDF need the extra
+``documents``. Every fault of a file becomes a ``ConversionError`` that names it.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 DEFAULT_MAX_BYTES = 100_000_000
-"""Larger files are refused: 100 MB is some fifty thousand pages of prose."""
+"""Larger files are refused; 100 MB is some fifty thousand pages of prose."""
 
 _SOURCE = "text/x-code"
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -73,7 +72,7 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class Document:
-    """A file's text, ready to be split.
+    """The text of a file, ready to be split.
 
     Parameters
     ----------
@@ -83,9 +82,9 @@ class Document:
     title : str
     media_type : str
     headings : tuple of Heading
-        With the lines of ``text`` that they stand on.
+        With their lines in ``text``.
     marks : tuple of Mark
-        Anchors and links, with their lines; headings are anchors without one.
+        Links, and anchors other than headings, with their lines.
     """
 
     text: str
@@ -105,8 +104,8 @@ def convert_bytes(
 ) -> Document:
     """Convert the bytes of the file ``path`` in this process, without a time limit.
 
-    See :func:`~hebbgraph_documents.read_document`. ``max_characters`` limits the text; a
-    text no longer than ``data`` always passes.
+    See :func:`~hebbgraph_documents.read_document`. ``max_characters`` limits the text, but
+    one no longer than ``data`` always passes.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def convert_bytes(
         max_characters = max(max_characters, len(data))
     try:
         if media_type == "text/html":
-            converted = from_html(data, encoding=None if _marked(data) else encoding)
+            converted = from_html(data, encoding=None if _marked_encoding(data) else encoding)
         elif media_type == _DOCX:
             converted = from_docx(data, max_bytes=max_bytes)
         elif media_type == "application/pdf":
@@ -135,7 +134,7 @@ def convert_bytes(
         raise ConversionError(f"{shown_path(path)}: {error}") from error
     except MemoryError as error:
         raise ConversionError(f"{shown_path(path)}: takes more memory than there is") from error
-    except Exception as error:  # converters raise what they like
+    except Exception as error:  # the libraries raise errors of all kinds
         reason = one_line(str(error)) or type(error).__name__
         raise ConversionError(
             f"{shown_path(path)}: is damaged or not really {Path(path).suffix.lower()}: {reason}"
@@ -145,12 +144,12 @@ def convert_bytes(
     return document
 
 
-#: Suffixes of files that ``hebbgraph build`` takes.
+#: Suffixes of files of chunks, which ``hebbgraph build`` takes.
 _OF_CHUNKS = frozenset({".jsonl", ".ndjson", ".parquet", ".pq"})
 
 
 def media_type_of(path: str | os.PathLike[str]) -> str:
-    """Return the media type of a file by its suffix, or by that before ``.gz``.
+    """Return the media type for a file's suffix, or for the one before ``.gz``.
 
     Raises
     ------
@@ -185,10 +184,10 @@ def markdown_document(text: str, *, title: str = "") -> Document:
 
 
 def text_document(text: str, *, path: str | os.PathLike[str], title: str = "") -> Document:
-    r"""Make a Document from the text of a file that somebody else has read.
+    r"""Make a Document from the text of a file, in the format of the path's suffix.
 
-    reStructuredText if the path ends in ``.rst``, source code and notebooks by their suffixes (a
-    comment in a script is no heading), Markdown otherwise; plain text is Markdown too.
+    That is reStructuredText, source code (where a comment is no heading), a notebook, or else
+    Markdown, also for plain text.
 
     Examples
     --------
@@ -206,13 +205,13 @@ def text_document(text: str, *, path: str | os.PathLike[str], title: str = "") -
 
 
 def _notebook(text: str) -> str:
-    """Return a Jupyter notebook as Markdown: its cells in order, those with code fenced."""
+    """Return a Jupyter notebook as Markdown, with fenced code cells."""
     try:
-        held = json.loads(text)
-        cells = [(one["cell_type"], "".join(one["source"]).strip()) for one in held["cells"]]
-        language = (held.get("metadata") or {}).get("kernelspec", {}).get("language", "python")
+        notebook = json.loads(text)
+        cells = [(cell["cell_type"], "".join(cell["source"]).strip()) for cell in notebook["cells"]]
+        language = (notebook.get("metadata") or {}).get("kernelspec", {}).get("language", "python")
     except (ValueError, KeyError, TypeError, AttributeError):
-        return text  # it is something else, or cut off
+        return text  # no notebook, or an incomplete one
     return "\n\n".join(
         f"```{language}\n{source}\n```" if kind == "code" else source
         for kind, source in cells
@@ -227,18 +226,18 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
     if media_type == "text/markdown":
         named, text = pop_front_matter(text)
         text, definitions = pop_unseen(text)
-    if headings is None:  # line numbers count from the start of the text as it is kept
+    if headings is None:  # find them in the final text, for the right line numbers
         text = text.strip("\n").rstrip()
         if media_type == "text/x-rst":
             headings, marks = rst_headings(text), usable(rst_marks(text))
         else:
-            found = {"text/plain": lambda _: (), _SOURCE: code_headings}
-            headings = found.get(media_type, markdown_headings)(text)
+            finders = {"text/plain": lambda _: (), _SOURCE: code_headings}
+            headings = finders.get(media_type, markdown_headings)(text)
     if media_type == "text/markdown":
         marks = markdown_marks(text, definitions)
     if not text.strip():
         text = ""
-    last = text.count("\n")  # an anchor at the very end stood on a blank line that is gone
+    last = text.count("\n")  # a final anchor may have been on a blank line that was removed
     marks = tuple(mark._replace(line=min(mark.line, last)) for mark in marks)
     title = named or sole_title(headings) or one_line(declared)
     if not title and media_type.startswith("text/") and not headings:
@@ -248,7 +247,7 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
 
 
 def _decode(data: bytes, encoding: str | None) -> str:
-    encoding = _marked(data) or encoding or "utf-8"
+    encoding = _marked_encoding(data) or encoding or "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -265,7 +264,7 @@ def _decode(data: bytes, encoding: str | None) -> str:
     return text
 
 
-def _marked(data: bytes) -> str | None:
+def _marked_encoding(data: bytes) -> str | None:
     return next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
 
 

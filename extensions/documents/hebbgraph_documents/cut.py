@@ -1,10 +1,9 @@
-"""A section too long for one chunk -> spans of it, ending where its text pauses.
+"""Cut a section that is too long for one chunk at its paragraphs, sentences and words.
 
-``semantic_text_splitter`` knows blocks of Markdown, and sentences and words of every
-script. What it would do badly is taken out of its hands first: it prefers the edge of a
-bold word to the end of a sentence, and takes quadratic time where nothing separates words.
-It also looks at all that is left of a text before every chunk, so a long text is handed to
-it one window at a time.
+``semantic_text_splitter`` knows blocks of Markdown, and sentences and words of every script. This
+module works around three weaknesses: it prefers the edge of a bold word to the end of a sentence;
+it takes quadratic time where nothing separates words; and it scans the rest of the text for every
+chunk, so a long text is passed to it one window at a time.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from semantic_text_splitter import MarkdownSplitter, TextSplitter
 __all__ = ["TokenCounter", "cut"]
 
 TokenCounter = Callable[[str], int]
-"""Text to its length in tokens. More text must never be fewer tokens."""
+"""Maps a text to its number of tokens, which must not fall as the text grows."""
 
 Span = tuple[int, int]
 
 _LONGEST_RUN = 2000
-# No space and no end of a sentence for so long: this is no prose.
+# A run without a space or the end of a sentence that is too long for prose.
 _LONG_RUN = re.compile(rf"(?<![^\s。！？।؟])[^\s。！？।؟]{{{_LONGEST_RUN},}}")
-# Characters shown to the splitter at a time, and at least how many for every token of a chunk.
+# Characters of a window: at least these, or so many for each token of a chunk.
 _WINDOW = 50_000
 _WINDOW_PER_TOKEN = 64
-# Chunks at the end of a window that more text might have changed: they are cut again.
+# Chunks at the end of a window that further text may change; they are cut again.
 _UNSURE = 4
-# Begins at no space after a space: a long line of spaces is looked through once.
+# The lookbehind makes the search linear in long lines of spaces.
 _PARAGRAPH = re.compile(r"(?<![^\S\n])(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+")
 _MARKED_LINE = re.compile(r"^[ \t]*(?:[|>]|[-*+•][ \t]|\d+[.)][ \t])", re.MULTILINE)
 
@@ -39,9 +38,9 @@ def cut(
 ) -> list[Span]:
     """Cut ``body`` into spans of at least ``tokens[0]``, where possible, and at most ``tokens[1]``.
 
-    Spans are in order, do not overlap, and leave out nothing but space. Blocks stay whole
-    before sentences do, sentences before words. A rest that is too short joins the span
-    after it, the last one the span before it, if both fit.
+    Spans are in order, do not overlap, and leave out nothing but space. Blocks are kept whole
+    first, then sentences, then words. A span that is too short joins the next one, the last the
+    one before, if both fit.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def cut(
     tokens : (int, int)
         Least and most.
     markdown : bool
-        Whether list items, tables and code fences are to be seen as such.
+        Whether to treat list items, tables and code fences as blocks.
 
     Returns
     -------
@@ -82,25 +81,25 @@ def cut(
 def _by_window(splitter: MarkdownSplitter | TextSplitter, text: str, width: int) -> Iterator[Span]:
     """Yield the splitter's spans of ``text`` in linear time.
 
-    Each window begins where the first unsure span of the one before it began. What lies
-    far enough from the end of its window does not depend on what follows.
+    Each window begins at the first unsure span of the one before. Spans far enough from the end
+    of a window do not depend on further text.
     """
     width = max(width, _WINDOW)
     at = 0
     while len(text) - at > width:
-        found = splitter.chunk_indices(text[at : at + width])
-        if len(found) <= _UNSURE:
-            width *= 2  # tokens so long, or so much space, that the window holds too few chunks
+        pieces = splitter.chunk_indices(text[at : at + width])
+        if len(pieces) <= _UNSURE:
+            width *= 2  # long tokens, or much space: the window holds too few chunks
             continue
-        for offset, piece in found[:-_UNSURE]:
+        for offset, piece in pieces[:-_UNSURE]:
             yield at + offset, at + offset + len(piece)
-        at += found[-_UNSURE][0]
+        at += pieces[-_UNSURE][0]
     for offset, piece in splitter.chunk_indices(text[at:]):
         yield at + offset, at + offset + len(piece)
 
 
 def _runs(body: str) -> Iterator[Span]:
-    """Yield the whole body, with runs of characters that hold no boundary cut up."""
+    """Yield spans of the body, with overlong runs of characters cut up."""
     end = 0
     for run in _LONG_RUN.finditer(body):
         if run.start() > end:
@@ -115,7 +114,7 @@ def _runs(body: str) -> Iterator[Span]:
 def _paragraphs(
     body: str, start: int, stop: int, count_tokens: TokenCounter, most: int
 ) -> Iterator[tuple[int, int, bool]]:
-    """Yield paragraphs too long for one chunk (True), and all between them (False)."""
+    """Yield paragraphs that are too long for one chunk (True), and the text between (False)."""
     end = start
     for paragraph in _PARAGRAPH.finditer(body, start, stop):
         if count_tokens(paragraph.group()) > most:
@@ -128,8 +127,8 @@ def _paragraphs(
 
 
 def _is_wrapped(paragraph: str) -> bool:
-    """Tell whether line ends mean nothing: lines of prose, nearly all equally long."""
-    # Wrapped lines of 40 characters or more have 24 on average; do not list shorter ones.
+    """Return whether a paragraph is wrapped prose: nearly all lines equally long."""
+    # Such lines have 40 characters or more, and all of them 24 on average.
     if 24 * paragraph.count("\n") > len(paragraph) + 24:
         return False
     *lines, _ = paragraph.strip("\n").split("\n")
@@ -143,16 +142,16 @@ def _without_short_rests(
     spans: list[Span], body: str, count_tokens: TokenCounter, tokens: tuple[int, int]
 ) -> list[Span]:
     least, most = tokens
-    kept: list[Span] = []
+    joined_spans: list[Span] = []
     for span in spans:
-        if kept:
-            joined = (kept[-1][0], span[1])
+        if joined_spans:
+            joined = (joined_spans[-1][0], span[1])
             is_last = span[1] == len(body)
-            short = count_tokens(body[slice(*kept[-1])]) < least or (
+            short = count_tokens(body[slice(*joined_spans[-1])]) < least or (
                 is_last and count_tokens(body[slice(*span)]) < least
             )
             if short and count_tokens(body[slice(*joined)]) <= most:
-                kept[-1] = joined
+                joined_spans[-1] = joined
                 continue
-        kept.append(span)
-    return kept
+        joined_spans.append(span)
+    return joined_spans

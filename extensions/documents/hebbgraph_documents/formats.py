@@ -1,7 +1,7 @@
-"""HTML, Word and PDF to Markdown, each through the library for the format.
+"""Convert HTML, Word and PDF to Markdown.
 
-The extra ``documents`` installs the libraries; the first file of a format imports its own.
-``convert`` turns whatever they raise into a ``ConversionError``.
+The extra ``documents`` installs the libraries, which are imported on first use. ``convert`` turns
+their errors into ``ConversionError``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _AROUND_PROSE = ", ".join((
                                     "navigation", "toolbar")),
 ))  # fmt: skip
 _HEADING = re.compile("h[1-6]")
-# The text of a link to the heading that it stands in.
+# The text of a heading's link to itself.
 _IN_PAGE = re.compile("#")
 _PERMALINK = re.compile(r"\s*[#§¶🔗]\ufe0f?\s*")
-# What stands between a page's name and the site's.
+# Separates a page's name from the site's.
 _BETWEEN_NAMES = re.compile(r"\s+(?:[-–—|·•»«]|::)\s+")
 _NO_TITLE = re.compile(r"untitled|microsoft word|\.(?:docx?|pdf|tex|dvi|indd)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；؟।…][)\]\"'”’»]*$")
@@ -48,12 +48,12 @@ _CORE_TITLE = re.compile(r"<dc:title[^<>]*>([^<]*)</dc:title>")
 _CORE = "docProps/core.xml"
 _XML = (".xml", ".rels")
 _LARGEST_CORE = 1_000_000
-# html.parser searches the rest of the page for the end of each unclosed comment.
+# For each unclosed comment, html.parser searches the rest of the page.
 _MOST_UNCLOSED = 1_000
-# The converter takes quadratic time for a run of blanks.
+# Markdownify takes quadratic time for a run of blanks.
 _LONG_BLANK = re.compile(r"[ \t]{200,}")
 _PDF_PASSWORD_ERROR = 4
-# Noncharacters, which no text may hold, around a number.
+# A pin is a number between two noncharacters, which no text may hold.
 _PIN_CHARACTERS = re.compile("[\ufdd0\ufdd1]")
 _PIN = re.compile("\ufdd0[0-9]+\ufdd1")
 _PINS = re.compile(f"(?:{_PIN.pattern}\\s*)+\\s")
@@ -65,9 +65,9 @@ _pdfium_lock = threading.Lock()  # PDFium must not be entered by two threads at 
 
 
 class Converted(NamedTuple):
-    """Text as Markdown, titles, and headings where they are known apart from the text.
+    """Text as Markdown, with titles, and headings if the format knows them apart from the text.
 
-    ``title`` is declared in the file's properties, ``named`` stands in the text as such.
+    ``title`` comes from the file's properties, ``named`` from the text itself.
     """
 
     text: str
@@ -78,13 +78,13 @@ class Converted(NamedTuple):
 
 
 def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
-    r"""Convert a page: its main part, if it has one; links and images leave their words.
+    r"""Convert the main part of a page, or all of it; links and images become their text.
 
-    Scripts, styles, navigation, menus, buttons, the page's footer and hidden elements go; a page
-    that holds nothing else keeps all but scripts and styles. Of a title like "Functions - Manual",
-    the part that is a heading is taken.
+    Scripts, styles, navigation, menus, buttons, the footer and hidden elements are removed; if
+    nothing remains, only scripts and styles are. Of a title like "Functions - Manual", the part
+    that is a heading is kept.
 
-    The encoding is that of the byte order mark, of ``encoding``, or what the page declares.
+    The encoding is that of the byte order mark, ``encoding``, or the one that the page declares.
 
     Examples
     --------
@@ -101,13 +101,13 @@ def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
 
 
 def from_docx(data: bytes, *, max_bytes: int) -> Converted:
-    """Convert a Word document (.docx): headings, lists, tables and emphasis stay.
+    """Convert a Word document (.docx), with headings, lists, tables and emphasis.
 
     Raises
     ------
     ConversionError
-        If it is encrypted, in the old binary format, of too many parts, or swells when
-        unpacked: beyond ``max_bytes`` tenfold, or to more XML than any book has.
+        If it is encrypted, in the old binary format, has too many parts, or unpacks to more than
+        ten times ``max_bytes`` or to more XML than any book has.
     """
     mammoth = _extra("mammoth")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -136,9 +136,9 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
 
 
 def _checked_core(archive: zipfile.ZipFile, max_bytes: int) -> bytes:
-    """Return the properties of a Word document, unless it unpacks to too much.
+    """Return the properties of a Word document; raise ConversionError if it unpacks to too much.
 
-    The archive declares the sizes; reading stops there, so it cannot lie.
+    The archive declares its sizes, and zipfile reads no more than that.
     """
     entries = archive.infolist()
     if len(entries) > MAX_ARCHIVE_ENTRIES:
@@ -149,20 +149,19 @@ def _checked_core(archive: zipfile.ZipFile, max_bytes: int) -> bytes:
     ):
         if unpacked > most:
             raise ConversionError(f"unpacks to {unpacked:,} bytes, more than {most:,}")
-    found = next((entry for entry in entries if entry.filename == _CORE), None)
-    return archive.read(found) if found and found.file_size <= _LARGEST_CORE else b""
+    core = next((entry for entry in entries if entry.filename == _CORE), None)
+    return archive.read(core) if core and core.file_size <= _LARGEST_CORE else b""
 
 
 def from_pdf(data: bytes, *, max_characters: int | None = None) -> Converted:
-    """Take the text of a PDF: lines are joined to paragraphs, running titles dropped.
+    """Convert a PDF: join lines to paragraphs, and drop running titles.
 
-    Headings are the bookmarks that are found as a line on their page.
+    Headings are the bookmarks that match a line of their page.
 
     Raises
     ------
     ConversionError
-        If it needs a password, has pages but no text (a scan), or more text than
-        ``max_characters``.
+        If it needs a password, is a scan without text, or has more text than ``max_characters``.
     """
     pdfium = _extra("pypdfium2")
     with _pdfium_lock:
@@ -189,13 +188,7 @@ def from_pdf(data: bytes, *, max_characters: int | None = None) -> Converted:
 
 
 def check_length(length: int, most: int | None) -> None:
-    """Refuse a text that is too long.
-
-    Raises
-    ------
-    ConversionError
-        If it is.
-    """
+    """Raise ConversionError if a text is too long."""
     if most is not None and length > most:
         raise ConversionError(
             f"gives more than {most:,} characters of text; split it, or raise the limit "
@@ -241,13 +234,13 @@ def _from_soup(soup: Any, *, whole: bool = False) -> Converted:
 
 
 def _main_part(soup: Any) -> Any:
-    """Return what holds the prose of a page, without what stands around it on every page."""
+    """Return the main part of a page, without navigation and controls."""
     for element in soup.select(_AROUND_PROSE):
         if not _is_heading(element):
             element.decompose()
     for link in soup.find_all("a", href=_IN_PAGE):
         if _PERMALINK.fullmatch(link.get_text()):
-            if link.get("id") or link.get("name"):  # other pages lead there
+            if link.get("id") or link.get("name"):  # other pages may link to it
                 link.clear()
                 del link["href"]
             else:
@@ -258,7 +251,7 @@ def _main_part(soup: Any) -> Any:
 
 
 def _is_heading(element: Any) -> bool:
-    """Return whether an element is a button that is all of a heading: it unfolds the section."""
+    """Return whether an element is a button that fills a heading, to unfold its section."""
     return (
         element.name == "button"
         and element.parent is not None
@@ -268,13 +261,13 @@ def _is_heading(element: Any) -> bool:
 
 
 def _without_site(title: str, headings: Sequence[str]) -> str:
-    """Return the part of a title that is a heading of the page; all of it if none is."""
+    """Return the part of a title that is a heading of the page, or else the whole title."""
     parts = _BETWEEN_NAMES.split(title)
     return next((part for part in parts if part in headings), title)
 
 
 def _place_pins(soup: Any) -> list[tuple[str, bool]]:
-    """Put a pin into the text wherever an anchor is set or a link begins; return what they mark."""
+    """Insert a pin at every anchor and link; return what each pin marks."""
     for text in soup.find_all(string=_PIN_CHARACTERS):
         text.replace_with(type(text)(_PIN_CHARACTERS.sub(" ", text)))
     targets: list[tuple[str, bool]] = []
@@ -289,12 +282,12 @@ def _place_pins(soup: Any) -> list[tuple[str, bool]]:
 
 
 def _behind_space(pins: re.Match[str]) -> str:
-    """Move pins to the next word, so that a line of pins alone leaves no line."""
+    """Move pins to the next word: a line of pins alone would leave an empty line."""
     return "".join(_PIN.sub("", pins[0])) + "".join(_PIN.findall(pins[0]))
 
 
 def _without_pins(text: str, targets: Sequence[tuple[str, bool]]) -> tuple[str, tuple[Mark, ...]]:
-    """Take the pins out of a text; return what each marks, and the line it was on."""
+    """Remove the pins from a text; return the marks with their lines."""
     parts, marks, line, at = [], [], 0, 0
     for pin in _PIN.finditer(text):
         line += text.count("\n", at, pin.start())
@@ -306,11 +299,11 @@ def _without_pins(text: str, targets: Sequence[tuple[str, bool]]) -> tuple[str, 
 
 
 def _pdf_page(page: Any) -> list[str]:
-    """Return the lines of one page that are not blank."""
+    """Return the lines of a page, without blank ones."""
     try:
         textpage = page.get_textpage()
         try:
-            # PDFium marks a hyphenated line break by one of these.
+            # PDFium marks a hyphenated line break with one of these.
             text = re.sub("[\x02\ufffe]", "", textpage.get_text_range())
         finally:
             textpage.close()
@@ -322,18 +315,18 @@ def _pdf_page(page: Any) -> list[str]:
 
 def _pdf_bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
     """Return level (from 1) and title of the bookmarks of each page, in order."""
-    found: dict[int, list[tuple[int, str]]] = {}
+    bookmarks: dict[int, list[tuple[int, str]]] = {}
     for bookmark in document.get_toc():
         target = bookmark.get_dest()
         page = target.get_index() if target else None
         title = one_line(bookmark.get_title() or "")
         if page is not None and title:
-            found.setdefault(page, []).append((min(bookmark.level + 1, 6), title))
-    return found
+            bookmarks.setdefault(page, []).append((min(bookmark.level + 1, 6), title))
+    return bookmarks
 
 
 def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
-    """Drop first and last lines repeated on a third of the pages, page numbers aside."""
+    """Drop first and last lines that a third of the pages repeat but for page numbers."""
 
     def key(line: str) -> str:
         return re.sub(r"\d+", "#", line)
@@ -353,12 +346,12 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
 def _join_pages(
     pages: list[list[str]], bookmarks: dict[int, list[tuple[int, str]]]
 ) -> tuple[str, tuple[Heading, ...]]:
-    """Join broken lines to paragraphs, separated by blank lines."""
+    """Join lines to paragraphs, with a blank line between them."""
     widths = sorted(len(line) for lines in pages for line in lines)
     full = 0.75 * widths[int(0.9 * (len(widths) - 1))] if widths else 0.0
     paragraphs: list[list[str]] = []  # of lines
     headings: list[Heading] = []
-    open_paragraph = False  # the last line ran on to the margin without ending a sentence
+    open_paragraph = False  # whether the last line is full and ends no sentence
     for number, lines in enumerate(pages):
         expected: dict[str, int] = {}
         for level, title in bookmarks.get(number, ()):
@@ -384,5 +377,5 @@ def _join_pages(
 
 
 def _letters(line: str) -> str:
-    """Return the letters alone, by which a line matches its bookmark."""
+    """Return the letters of a line, by which it is compared with bookmarks."""
     return re.sub(r"[\W\d_]+", "", line).casefold()

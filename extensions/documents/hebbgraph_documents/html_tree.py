@@ -1,7 +1,7 @@
-"""An HTML page to a tree of elements, nested as a browser nests them.
+"""Parse HTML to a tree, nested as in a browser.
 
-Python's own parser nests every start tag in the one before it until an end tag comes. HTML makes
-many end tags optional, so a list of two thousand ``<li>`` would be two thousand levels deep.
+Python's own parser nests every element in the one before until an end tag comes. HTML makes many
+end tags optional, so a list of two thousand ``<li>`` would be two thousand levels deep.
 
 References
 ----------
@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup, Tag
 __all__ = ["html_tree"]
 
 _MAX_DEPTH = 150
-"""Deeper elements become siblings, as in browsers (at 512); a level takes three stack frames."""
+"""Deeper elements become siblings, as in browsers (at 512). Each level takes three stack frames."""
 
 _BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir",
@@ -35,7 +35,7 @@ _SCOPE = frozenset({"button", "caption", "html", "object", "table", "td", "templ
 _TABLE = frozenset({"html", "table", "template"})
 _NOT_IN_ITEM = _SCOPE | (_BLOCKS - {"address", "div", "p"})
 
-#: Start tag to the open elements that it ends, and those that it does not look beyond.
+#: Maps a start tag to the open elements that it ends, and to those that stop the search.
 _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     **dict.fromkeys(_BLOCKS, (frozenset({"p"}), _SCOPE)),
     **dict.fromkeys(_HEADINGS, (_HEADINGS | {"p"}, _SCOPE | _BLOCKS)),
@@ -52,18 +52,18 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 
 
 class _Page(BeautifulSoup):
-    """A page whose start tags end what they end in a browser."""
+    """A page whose start tags end open elements as in a browser."""
 
     def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
         depth = min(self._depth_for(name), _MAX_DEPTH)
         if depth < len(self.tagStack):
-            self.endData()  # the text so far belongs to what ends here
+            self.endData()  # flush the text into the elements that end here
             while len(self.tagStack) > depth:
                 self.popTag()
         return super().handle_starttag(name, *args, **kwargs)
 
     def _depth_for(self, name: str) -> int:
-        """Return how many elements stay open before this start tag; the page is the first."""
+        """Return the number of elements, the page included, that stay open at this start tag."""
         depth = len(self.tagStack)
         ends, barriers = _ENDS.get(name, (frozenset(), frozenset()))
         if ends:

@@ -1,4 +1,4 @@
-"""Files to index: read what changed, delete what is gone, report what failed."""
+"""Bring an index up to date with files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +17,7 @@ from hebbgraph.protocols import Progress
 from hebbgraph.records import AddReport, Chunk
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph_documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
+from hebbgraph_documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
 from hebbgraph_documents.read import convert_within, read_bytes
 from hebbgraph_documents.split import ChunkSettings, iter_chunks
 from hebbgraph_documents.walk import Discovery, FoundFile, discover, fingerprint
@@ -35,13 +36,13 @@ __all__ = [
 ]
 
 _FORMAT = 3
-"""Increase this when the same file gives other chunks than before."""
-_MOST_TRIED = 50
-"""Files that tell whether a folder was indexed with another base."""
+"""Increase this when the code makes other chunks of the same file."""
+_BASE_SAMPLE = 50
+"""Files to check for whether a folder was indexed with another base."""
 
 
 class DocumentIndex(Protocol):
-    """What :func:`ingest` needs of an index."""
+    """The methods of an index that :func:`ingest` calls."""
 
     def document_fingerprints(self) -> Mapping[str, str]:
         """Return the fingerprint of each document by id."""
@@ -59,20 +60,20 @@ class DocumentIndex(Protocol):
 
 
 class IngestReport(BaseModel):
-    """What happened to each file.
+    """The outcome for each file.
 
     Attributes
     ----------
     indexed, skipped, removed : tuple of str
         Document ids: added or updated, unchanged, deleted by ``prune``.
     gone : tuple of str
-        Documents at or below the paths whose file is gone, and which ``prune`` would delete.
+        Documents at or below the paths whose file is gone; ``prune`` would delete them.
     failed : tuple of (path, reason)
-        Chunks from an earlier run, if any, stay in the index.
+        Their chunks from an earlier run stay in the index.
     chunks : int
         Number of chunks in ``indexed``.
     untagged : tuple of (chunk id, reason)
-        Chunks for which the tagger failed; they have only the tags found without it.
+        Chunks for which the tagger failed; they have only the tags that need none.
     unsupported : dict
         Suffix to number of files skipped.
     links : int
@@ -109,27 +110,25 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below ``paths``.
 
-    A file is read again when its bytes or the chunk settings change. A file that fails, or
-    exceeds ``limits``, does not stop the others. Errors of the index itself do; the next
-    run resumes from what was added.
+    A file is read again when its bytes or the chunk settings change. A file that fails or
+    exceeds ``limits`` does not stop the others. Errors of the index do; the next run resumes.
 
     Parameters
     ----------
     paths : iterable of paths
-        Files and folders; or what :func:`~hebbgraph_documents.walk.discover` found.
+        Files and folders; or the result of :func:`~hebbgraph_documents.walk.discover`.
     index : DocumentIndex
-        A HebbianIndex, or anything with the same three methods.
+        A HebbianIndex, or another object with the same three methods.
     prune : bool
-        Also delete documents at or below ``paths`` whose file is gone. Documents below a
-        given path that does not exist (an unmounted drive), or below a folder that cannot
-        be listed, are kept.
+        Also delete documents at or below ``paths`` whose file is gone, unless the given path
+        itself does not exist (an unmounted drive) or the folder cannot be listed.
     base : path, optional
-        Document ids are absolute paths, or relative to ``base``, so that folder and index
-        can move together. Use one base per namespace.
+        Makes document ids relative to it, so folder and index can move together; by default,
+        they are absolute paths. Use one base for a namespace.
     settings : ChunkSettings, optional
-        A change reads every file again.
+        A change makes every file be read again.
     suffixes : collection of str
-        Kinds of files to read; by default all supported ones.
+        Of the files to read; by default, all supported ones.
     max_bytes, encoding, limits
         See :func:`~hebbgraph_documents.read_document`.
     on_progress : callable, optional
@@ -138,7 +137,7 @@ def ingest(
     Raises
     ------
     ParameterError
-        If a file lies outside ``base``, most files are there under names by another base, or the
+        If a file lies outside ``base``, most files were indexed with another base, or the
         encoding is unknown.
 
     Examples
@@ -160,12 +159,15 @@ def ingest(
     started = time.perf_counter()
     settings = settings or ChunkSettings()
     root = None if base is None else Path(base).resolve()
-    found = paths if isinstance(paths, Discovery) else discover(paths, suffixes=suffixes)
-    failed = list(found.unreadable)
-    files = identified(found, root)
+    discovery = paths if isinstance(paths, Discovery) else discover(paths, suffixes=suffixes)
+    failed = list(discovery.unreadable)
+    files = identified(discovery, root)
     known = index.document_fingerprints()
     salt = fingerprint_salt(settings, encoding)
     _check_base(files, known, salt)
+    read_chunks = partial(
+        chunks_of_file, settings=settings, limits=limits, max_bytes=max_bytes, encoding=encoding
+    )
     indexed, skipped, chunk_count = [], [], 0
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
@@ -176,22 +178,15 @@ def ingest(
             if known.get(document_id) == print_:
                 skipped.append(document_id)
             else:
-                document = convert_within(
-                    limits, data, path=file.real, max_bytes=max_bytes, encoding=encoding
-                )
-                del data
-                chunks = chunks_of_file(document, document_id, file, settings, limits)
-                put = index.put_document(document_id, print_, chunks)
-                if isinstance(put, AddReport) and put.tagging is not None:
-                    untagged += put.tagging.failed
+                chunks = read_chunks(data, document_id, file)
+                untagged += _put(index, document_id, print_, chunks)
                 indexed.append(document_id)
                 chunk_count += len(chunks)
         except (ConversionError, MissingExtraError) as error:
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    absent = sorted(known.keys() - dict(files).keys())
-    gone = tuple(document_id for document_id in absent if _is_gone(document_id, root, found))
+    gone = _gone(known.keys() - dict(files).keys(), root, discovery)
     for document_id in gone if prune else ():
         index.delete(document_id=document_id)
     return IngestReport(
@@ -202,56 +197,77 @@ def ingest(
         failed=tuple(failed),
         chunks=chunk_count,
         untagged=tuple(untagged),
-        unsupported=found.unsupported,
-        links=found.links,
+        unsupported=discovery.unsupported,
+        links=discovery.links,
         seconds=time.perf_counter() - started,
     )
 
 
-def identified(found: Discovery, root: Path | None) -> list[tuple[str, FoundFile]]:
-    """Return the files with their document ids; see :func:`ingest` for ``base``."""
-    return [(_document_id(file.real, root), file) for file in found]
+def _put(
+    index: DocumentIndex, document_id: str, print_: str, chunks: Sequence[Chunk]
+) -> Sequence[tuple[str, str]]:
+    """Replace a document; return the chunks for which the tagger failed, with the reasons."""
+    report = index.put_document(document_id, print_, chunks)
+    tagging = report.tagging if isinstance(report, AddReport) else None
+    return () if tagging is None else tagging.failed
+
+
+def identified(discovery: Discovery, root: Path | None) -> list[tuple[str, FoundFile]]:
+    """Return the files with their document ids; ``root`` is the resolved base."""
+    return [(_document_id(file.real, root), file) for file in discovery]
 
 
 def _check_base(files: list[tuple[str, FoundFile]], known: Mapping[str, str], salt: str) -> None:
-    """Raise ParameterError if most files are there under other names: they would be there twice."""
+    """Raise ParameterError if most files are already indexed under other ids."""
     if not known or any(document_id in known for document_id, _ in files):
         return
-    tried = files[:_MOST_TRIED]
-    there = []
-    for document_id, file in tried:
+    sample = files[:_BASE_SAMPLE]
+    duplicates = []
+    for document_id, file in sample:
         names = [file.real.as_posix(), *("/".join(file.real.parts[at:]) for at in range(1, 32))]
         for name in filter(known.__contains__, names):
             with suppress(ConversionError):
                 data = read_bytes(file.real, max_bytes=DEFAULT_MAX_BYTES)
                 if known[name] == fingerprint(data, salt=salt):
-                    there.append((name, document_id))
-    if 2 * len(there) > len(tried):
-        name, document_id = there[0]
+                    duplicates.append((name, document_id))
+    if 2 * len(duplicates) > len(sample):
+        name, document_id = duplicates[0]
         raise ParameterError(
-            f"{name!r} is there already, and would be there as {document_id!r} too; give the base "
-            "it was indexed with, or delete what was indexed with another"
+            f"{name!r} is indexed already and would be indexed again as {document_id!r}; give the "
+            "base it was indexed with, or delete the documents of the other base"
         )
 
 
 def fingerprint_salt(settings: ChunkSettings, encoding: str | None) -> str:
-    """Return what the chunks of a file depend on beside its bytes."""
+    """Return all that determines the chunks of a file beside its bytes."""
     return f"{_FORMAT}:{settings.signature}:{encoding or ''}"
 
 
 def chunks_of_file(
-    document: Document,
+    data: bytes,
     document_id: str,
     file: FoundFile,
     settings: ChunkSettings,
     limits: ConversionLimits | None,
+    *,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    encoding: str | None = None,
 ) -> list[Chunk]:
-    """Split a document; raise ConversionError if it gives too many chunks."""
-    made = iter_chunks(
+    """Convert and split the bytes of a file.
+
+    Raises
+    ------
+    ConversionError
+        If the file cannot be converted within the limits, or makes too many chunks.
+    MissingExtraError
+        If the extra ``documents`` is needed and not installed.
+    """
+    document = convert_within(limits, data, path=file.real, max_bytes=max_bytes, encoding=encoding)
+    rest = iter_chunks(
         document, document_id=document_id, source=shown_path(file.path), settings=settings
     )
-    chunks = list(islice(made, None if limits is None else limits.chunks))
-    if next(made, None) is not None:
+    chunks = list(islice(rest, None if limits is None else limits.chunks))
+    if next(rest, None) is not None:
         raise ConversionError(
             f"{shown_path(file.real)}: gives more than {len(chunks):,} chunks; split it, make "
             "chunks longer, or raise the limit chunks"
@@ -267,13 +283,13 @@ def chunks_of_bytes(
     limits: ConversionLimits | None = DEFAULT_LIMITS,
     encoding: str | None = None,
 ) -> tuple[str, list[Chunk]]:
-    """Convert and split a file that is not on this disk, as :func:`ingest` does.
+    """Convert and split the content of a file, as :func:`ingest` does.
 
     Parameters
     ----------
     data : bytes
     name : str
-        Becomes the document's id; its suffix tells the format.
+        The document's id; its suffix is the format.
     settings, limits, encoding
         See :func:`ingest`.
 
@@ -300,8 +316,7 @@ def chunks_of_bytes(
     check_id(name, file)
     if not data:
         raise ConversionError(f"{shown_path(name)}: is empty")
-    document = convert_within(limits, data, path=name, encoding=encoding)
-    chunks = chunks_of_file(document, name, file, settings, limits)
+    chunks = chunks_of_file(data, name, file, settings, limits, encoding=encoding)
     return fingerprint(data, salt=fingerprint_salt(settings, encoding)), chunks
 
 
@@ -316,7 +331,7 @@ def _document_id(real: Path, root: Path | None) -> str:
 
 
 def check_id(document_id: str, file: FoundFile) -> None:
-    """Raise ConversionError if chunks cannot bear the id of their document."""
+    """Raise ConversionError if a path is no valid document id."""
     if len(document_id) > 512:
         raise ConversionError(
             f"{shown_path(file.real)}: its path has more than 512 characters; give a base below it"
@@ -325,25 +340,30 @@ def check_id(document_id: str, file: FoundFile) -> None:
         raise ConversionError(f"{shown_path(file.real)}: its name holds unprintable characters")
 
 
-def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
-    path = Path(document_id) if root is None else root / document_id
-    if not path.is_absolute():
-        return False  # added with a base, and none is given now
-    if not any(path.is_relative_to(given) for given in found.roots):
-        return False
-    if any(path.is_relative_to(folder) for folder in found.unlisted):
-        return False
-    try:
-        return not stat.S_ISREG(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
+def _gone(absent: Iterable[str], root: Path | None, discovery: Discovery) -> tuple[str, ...]:
+    """Return the documents whose file was at or below the given paths and no longer exists."""
+
+    def is_gone(document_id: str) -> bool:
+        path = Path(document_id) if root is None else root / document_id
+        if not path.is_absolute():
+            return False  # indexed with a base, and none is given now
+        if not any(path.is_relative_to(given) for given in discovery.roots):
+            return False
+        if any(path.is_relative_to(folder) for folder in discovery.unlisted):
+            return False
+        try:
+            return not stat.S_ISREG(os.lstat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False
+
+    return tuple(filter(is_gone, sorted(absent)))
 
 
 def failure(error: Exception, file: FoundFile) -> tuple[str, str]:
-    """Return the path of a file that failed, and the reason."""
+    """Return the path of a failed file and the reason, which does not repeat the path."""
     reason = str(error)
-    for named in (file.real, file.real.with_suffix("")):  # what is packed is named as unpacked
-        reason = reason.removeprefix(f"{shown_path(named)}: ")
+    for path in (file.real, file.real.with_suffix("")):  # the second is of an unpacked .gz
+        reason = reason.removeprefix(f"{shown_path(path)}: ")
     return shown_path(file.path), reason

@@ -1,8 +1,7 @@
-"""Where a document can be addressed, and what it links to.
+"""The anchors and links of a document.
 
-Marks are found on the lines of a document's text; ``split`` gives each to the chunk that holds
-its line. Links are resolved against the document's path, so that one file's link and another
-file's address are the same text.
+A mark is an anchor or a link on a line of the text; ``split`` gives it to the chunk with that
+line. Links are resolved against the document's path, so they equal the address they lead to.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = [
 ]
 
 MAX_MARKS = 50_000
-"""Of a document with more anchors and links than this, the first are read."""
+"""Only the first marks of a document are read."""
 
 _LONGEST_PARAGRAPH = 20_000  # the parser takes quadratic time for a paragraph of brackets
 _MAY_LINK = re.compile(r"\]\(|\]\[|\]:|\[\[|<[a-z]", re.IGNORECASE)
@@ -61,20 +60,20 @@ class Mark(NamedTuple):
 def is_place(text: object) -> TypeGuard[str]:
     """Return whether a document's id is a path or a URL, and so an address.
 
-    >>> [is_place(one) for one in ("docs/a", "a.md", "https://e.org", "4f1c-99", "My notes", None)]
+    >>> [is_place(id) for id in ("docs/a", "a.md", "https://e.org", "4f1c-99", "My notes", None)]
     [True, True, True, False, False, False]
     """
     return isinstance(text, str) and ("/" in text or _SUFFIX.search(text) is not None)
 
 
 def usable(marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    """Return the first marks of a document, in order, without those too long for a chunk."""
+    """Return the first marks of a document, without those too long for a chunk."""
     short = (mark for mark in marks if 0 < len(mark.target) <= MAX_ADDRESS)
     return tuple(islice(short, MAX_MARKS))
 
 
 def heading_marks(headings: Sequence[Heading]) -> list[Mark]:
-    """Return the anchors of headings, as GitHub, mdBook and others make them.
+    """Return the anchors that GitHub, mdBook and others make for headings.
 
     Examples
     --------
@@ -94,9 +93,7 @@ def heading_marks(headings: Sequence[Heading]) -> list[Mark]:
 
 
 def markdown_marks(text: str, definitions: Mapping[str, Any] | None = None) -> tuple[Mark, ...]:
-    r"""Find the links of a Markdown text, and the anchors that its HTML sets.
-
-    Wiki links (``[[Name]]``) count, code does not.
+    r"""Find the links of a Markdown text, wiki links (``[[Name]]``) included, and its HTML anchors.
 
     Parameters
     ----------
@@ -113,11 +110,11 @@ def markdown_marks(text: str, definitions: Mapping[str, Any] | None = None) -> t
     environment = dict(definitions or {})
     if not environment and not _MAY_LINK.search(text):
         return ()
-    found: list[Mark] = []
+    marks: list[Mark] = []
     for block in block_parser().parse(text, environment):
         line = block.map[0] if block.map else 0
         if block.type == "html_block":
-            found += [Mark(line, anchor, True) for anchor in _ID.findall(block.content)]
+            marks += [Mark(line, anchor, True) for anchor in _ID.findall(block.content)]
         # A lone bracket may be a reference, if the document defines any.
         sign = _OPENS if "references" in environment else _MAY_LINK
         if (
@@ -126,10 +123,10 @@ def markdown_marks(text: str, definitions: Mapping[str, Any] | None = None) -> t
             and sign.search(block.content)
         ):
             (inline,) = inline_parser().parseInline(block.content, environment)
-            found += _in_line(inline.children or (), line)
-        if len(found) > MAX_MARKS:
+            marks += _in_line(inline.children or (), line)
+        if len(marks) > MAX_MARKS:
             break
-    return usable(found)
+    return usable(marks)
 
 
 def _in_line(tokens: Iterable[Token], line: int) -> list[Mark]:
@@ -147,10 +144,10 @@ def _in_line(tokens: Iterable[Token], line: int) -> list[Mark]:
 
 
 def addresses_at(document_id: str, anchors: Iterable[str]) -> tuple[str, ...]:
-    """Return the addresses of a chunk of a document: its path, and the anchors in it.
+    """Return the addresses of a chunk: the document's path, and the chunk's anchors.
 
-    A link may name a page without its suffix, or with that of the page built from it, so one
-    address goes without; ``index`` and ``README`` are the page of their folder.
+    One address has no suffix, since links may name a page without it or with another one.
+    ``index`` and ``README`` are also the page of their folder.
 
     Examples
     --------
@@ -163,15 +160,19 @@ def addresses_at(document_id: str, anchors: Iterable[str]) -> tuple[str, ...]:
     paths = [_quoted(document_id), page]
     if folder := _FOLDER_PAGE.search(page):
         paths.append(page[: folder.start()] or ".")
-    placed = (one if (one := _anywhere(anchor)) else f"{page}#{anchor}" for anchor in anchors)
-    found = dict.fromkeys([*paths, *placed])
-    return tuple(islice((one for one in found if len(one) <= MAX_ADDRESS), MAX_ADDRESSES))
+    anchored = (_global_address(anchor) or f"{page}#{anchor}" for anchor in anchors)
+    return _first_short((*paths, *anchored), MAX_ADDRESSES)
 
 
 def references_of(document_id: str, targets: Iterable[str]) -> tuple[str, ...]:
-    """Return what links of a document lead to, each once."""
-    found = dict.fromkeys(one for target in targets if (one := resolved(target, document_id)))
-    return tuple(islice((one for one in found if len(one) <= MAX_ADDRESS), MAX_REFERENCES))
+    """Return the addresses that links of a document lead to, each once."""
+    return _first_short((resolved(target, document_id) for target in targets), MAX_REFERENCES)
+
+
+def _first_short(addresses: Iterable[str], most: int) -> tuple[str, ...]:
+    """Return the first valid addresses, each once."""
+    valid = (address for address in dict.fromkeys(addresses) if 0 < len(address) <= MAX_ADDRESS)
+    return tuple(islice(valid, most))
 
 
 def resolved(target: str, document_id: str) -> str:
@@ -188,7 +189,7 @@ def resolved(target: str, document_id: str) -> str:
     if target.casefold().startswith(_NO_PLACE):
         return ""
     if target.startswith("[[") or _SCHEME.match(target):
-        return _anywhere(target) or target
+        return _global_address(target) or target
     if target.startswith("//"):
         return f"https:{target}"
     if "://" in document_id:
@@ -204,8 +205,8 @@ def resolved(target: str, document_id: str) -> str:
     return f"{page}{mark}{fragment}" if fragment else page
 
 
-def _anywhere(name: str) -> str:
-    """Return the address of a label or symbol, which is known in all documents alike."""
+def _global_address(name: str) -> str:
+    """Return the address of a label or symbol, the same in all documents; empty for others."""
     if name.startswith("symbol:"):
         return name.removeprefix("symbol:")
     return name if name.startswith("label:") else ""
@@ -216,5 +217,5 @@ def _page(path: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Return a path as links write it."""
+    """Return a path, quoted as in links."""
     return path if "://" in path else path.replace("%", "%25").replace("#", "%23")

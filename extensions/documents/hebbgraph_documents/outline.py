@@ -1,4 +1,4 @@
-"""What a text says about itself: clean characters, front matter, headings, title."""
+"""Clean a text; find its front matter, headings and title."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MAX_HEADING_CHARS = 200
-"""A longer "heading" is a paragraph that somebody marked up; it stays in the text."""
+"""A longer "heading" is a marked-up paragraph, and stays in the text."""
 
 _LINE_ENDS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
 # What hebbgraph.records refuses, and two invisible marks that would split words:
@@ -51,10 +51,10 @@ class Heading:
 
 
 def clean_text(text: str) -> str:
-    r"""Drop what no index can keep, and end every line with a line feed.
+    r"""Remove characters that no index takes, and end every line with a line feed.
 
-    Control characters other than tab and line feed, lone surrogates, byte order marks
-    and soft hyphens go; form feeds and Unicode line separators become line feeds.
+    This removes control characters other than tab and line feed, lone surrogates, byte order marks
+    and soft hyphens. Form feeds and Unicode line separators become line feeds.
 
     Examples
     --------
@@ -76,10 +76,10 @@ def one_line(text: str, *, limit: int = MAX_HEADING_CHARS) -> str:
 
 
 def pop_front_matter(text: str) -> tuple[str, str]:
-    r"""Take YAML front matter off the top of a Markdown text.
+    r"""Remove YAML front matter from a Markdown text, and return its title.
 
-    A leading block between ``---`` lines counts when its first line reads ``key: value``;
-    otherwise the first ``---`` is a thematic break and stays. Only ``title`` is read.
+    Front matter is a leading block between ``---`` lines whose first line reads ``key: value``;
+    otherwise the first ``---`` is a thematic break.
 
     Returns
     -------
@@ -175,9 +175,7 @@ def markdown_headings(text: str) -> tuple[Heading, ...]:
 
 
 def sole_title(headings: Sequence[Heading]) -> str:
-    """Return the heading that names the whole document, or an empty string.
-
-    That is the first heading, when no other is as high.
+    """Return the first heading if no other has its level, or an empty string.
 
     Examples
     --------
@@ -192,10 +190,10 @@ def sole_title(headings: Sequence[Heading]) -> str:
 
 
 def first_line_title(text: str) -> str:
-    r"""Return the first line of a plain text when it stands alone like a title.
+    r"""Return the first line of a plain text if it looks like a title.
 
-    It starts with a letter or digit, is at most 100 characters long, ends in no sentence
-    mark or comma, and a blank line (or a line of ``=`` or ``-``) follows it.
+    It must begin with a letter or digit, have at most 100 characters, end without a sentence mark
+    or comma, and precede a blank line or a line of ``=`` or ``-``.
 
     Examples
     --------
@@ -226,7 +224,7 @@ def _plain(markdown: str) -> str:
 
 @cache
 def block_parser() -> MarkdownIt:
-    """Return a parser that leaves the inside of paragraphs alone."""
+    """Return a parser of blocks, which does not parse the inside of paragraphs."""
     from markdown_it import MarkdownIt
 
     options = {"inline_definitions": True}  # a token for each, so that its lines are known

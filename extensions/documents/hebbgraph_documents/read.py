@@ -1,8 +1,8 @@
-"""One file to a Document, within limits of time, memory and output.
+"""Read one file into a Document, within limits of time, memory and output.
 
-This process reads plain text and short Markdown. HTML, Word, PDF and long Markdown go to a
-worker process (:mod:`hebbgraph_documents.worker`): a hostile file can keep their libraries
-busy for hours, or make them allocate gigabytes.
+Plain text and short Markdown are read in this process, HTML, Word, PDF and long Markdown in a
+worker process (:mod:`hebbgraph_documents.worker`): a hostile file can keep their parsers busy for
+hours, or make them allocate gigabytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits, convert
 __all__ = ["convert_within", "read_bytes", "read_document"]
 
 _SHORT_MARKDOWN = 100_000
-"""In bytes. The worst such file takes the Markdown parser two seconds."""
+"""In bytes. The worst file of this size takes the Markdown parser two seconds."""
 
 
 def read_document(
@@ -44,17 +44,15 @@ def read_document(
     Parameters
     ----------
     path : path
-        The suffix, one of ``MEDIA_TYPES``, tells the format.
+        The suffix, one of ``MEDIA_TYPES``, is the format.
     max_bytes : int
         Larger files are refused.
     encoding : str, optional
-        Of a text or HTML file without byte order mark. By default .txt and .md must be
-        UTF-8, and .html is read as it declares.
+        Of a text or HTML file without byte order mark. The default is UTF-8 for .txt and .md,
+        and the declared encoding for .html.
     limits : ConversionLimits, optional
-        A worker process converts HTML, Word, PDF and long Markdown, and is killed when it
-        exceeds them. It starts with the first such file and stays for the next. None
-        converts them in this process without limits: for files that you trust, or where
-        no process can be started.
+        Of the worker process that converts HTML, Word, PDF and long Markdown. None converts them
+        in this process, without limits: for trusted files, or where no process can start.
 
     Returns
     -------
@@ -65,10 +63,9 @@ def read_document(
     Raises
     ------
     ConversionError
-        If the file is missing, unreadable, not a regular file, empty, too large,
-        encrypted, damaged, binary, in another encoding, of an unknown kind, modified during
-        the read, or beyond a limit. The message starts with the path; the cause is chained
-        unless it arose in a worker.
+        If the file is missing, unreadable, not a regular file, empty, too large, encrypted,
+        damaged, binary, in another encoding, of an unknown kind, modified during the read, or
+        beyond a limit. The message starts with the path.
     MissingExtraError
         If the extra ``documents`` is needed and not installed.
 
@@ -111,13 +108,13 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     Raises
     ------
     ConversionError
-        If it is not, cannot be read, or is modified during the read.
+        If the file is not, is unreadable, or is modified during the read.
     """
     if max_bytes < 1:
         raise ParameterError(f"max_bytes must be positive, got {max_bytes}")
     try:
-        # Check first: opening a pipe waits for a writer, and a device may react. If one
-        # replaces the file after the check, the open does not block.
+        # Check before opening: opening a pipe blocks, and a device may react. O_NONBLOCK helps if
+        # one replaces the file after the check.
         _check_regular(os.stat(path), path)
         with open(path, "rb", opener=_without_waiting) as file:
             before = os.fstat(file.fileno())
@@ -127,7 +124,7 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConversionError(f"{shown_path(path)}: cannot be read: {reason}") from error
-    except ValueError as error:  # a NUL or an unencodable character in the path
+    except ValueError as error:  # the path holds a NUL or an unencodable character
         if isinstance(error, ConversionError):
             raise
         raise ConversionError(f"{shown_path(path)}: cannot be read: {error}") from error
@@ -143,7 +140,7 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
 
 
 def _unpacked(data: bytes, path: Path, max_bytes: int) -> tuple[bytes, Path]:
-    """Return what a ``.gz`` holds and is called without that, and anything else as it is."""
+    """Return the content and path of an unpacked ``.gz``; other files as they are."""
     if path.suffix.lower() != ".gz":
         return data, path
     try:
@@ -160,8 +157,8 @@ def _unpacked(data: bytes, path: Path, max_bytes: int) -> tuple[bytes, Path]:
     return data, path.with_suffix("")
 
 
-def _check_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise ConversionError(f"{shown_path(path)}: is not a regular file")
 
 

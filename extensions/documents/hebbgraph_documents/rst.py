@@ -1,7 +1,6 @@
-"""reStructuredText: its sections, labels, references and symbols.
+"""Find the sections, labels, references and symbols of reStructuredText.
 
-The text stays as it is written. Sections are titles above (or between) lines of punctuation;
-labels and symbols are known in all documents, as Sphinx has it.
+The text itself is not converted. As in Sphinx, labels and symbols are known in all documents.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def label_address(label: str) -> str:
 
 
 def rst_headings(text: str) -> tuple[Heading, ...]:
-    r"""Find the section titles; a kind of adornment has the level of its first use.
+    r"""Find the section titles; levels follow from the order in which adornments appear.
 
     Examples
     --------
@@ -91,9 +90,9 @@ def rst_marks(text: str) -> list[Mark]:
     for number, line in enumerate(lines):
         if "`" not in line and "_" not in line:
             continue
-        for role, said in _ROLE.findall(line):
-            targeted = _TARGETED.fullmatch(said)
-            target = targeted[1] if targeted else said
+        for role, content in _ROLE.findall(line):
+            targeted = _TARGETED.fullmatch(content)
+            target = targeted[1] if targeted else content
             if role in _LABELS:
                 marks.append(Mark(number, label_address(target), False))
             elif role == "doc":
@@ -110,7 +109,7 @@ def rst_marks(text: str) -> list[Mark]:
 
 
 def _labelled(lines: list[str], label: int) -> int:
-    """Return the line of what a label stands above: a title mostly, so the section below it."""
+    """Return the line that a label marks: the next one with text, mostly a title."""
     for at in range(label + 1, len(lines)):
         if lines[at].strip() and not _LABEL.fullmatch(lines[at]):
             return at

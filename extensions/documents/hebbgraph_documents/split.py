@@ -1,12 +1,9 @@
-"""A Document -> Chunks: cut at headings first, then at paragraphs and sentences.
+"""Split a Document into chunks: first at headings, then at paragraphs and sentences.
 
-How a chunk is labelled follows from what recall does with labels. Its ``title`` is the
-document's: a title is a strong tag of the chunk and reaches every other chunk that
-mentions it, which "The hippocampus" deserves and "History" does not. The headings above
-the chunk stand in its first line, ``Memory > Long-term memory``, where lexical and dense
-search and the reader see them; its own heading is also one of its ``tags``, so that a
-heading worth a link is one, and a heading that every document has is weighed down by its
-document frequency like any other tag.
+A chunk's ``title`` is the document's, since a title is a strong tag that reaches all chunks which
+mention it; "The hippocampus" deserves that, "History" does not. The headings above a chunk stand
+in its first line, ``Memory > Long-term memory``, where search and readers see them. Its own
+heading is also one of its ``tags``; one that every document has counts little, as for any tag.
 """
 
 from __future__ import annotations
@@ -39,10 +36,10 @@ _BARE_NUMBER = re.compile(rf"{_NUMBER.pattern}|\d+\s+(?=\S)")
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of ``text``: a quarter of its UTF-8 bytes, rounded up.
+    """Estimate the number of tokens: a quarter of the UTF-8 bytes, rounded up.
 
-    Four letters of English, two of Russian or Arabic, 1.3 Chinese characters: near
-    enough to what subword tokenizers make of them, at the speed of encoding.
+    A token is thus four letters of English, two of Russian or Arabic, or 1.3 Chinese characters,
+    much as in subword tokenizers.
 
     Examples
     --------
@@ -54,17 +51,16 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkSettings:
-    """How long chunks are, and by which measure.
+    """The length of chunks, and its measure.
 
     Parameters
     ----------
     chunk_tokens : (int, int)
-        Least and most tokens of a chunk. The most is never exceeded. A chunk ends at the
-        first heading or paragraph after the least; shorter ones remain where a section
-        ends and nothing of the same chapter can be added. The default keeps a section of
-        up to some 270 English words whole.
+        Least and most tokens of a chunk. No chunk is longer. A chunk ends at the first heading or
+        paragraph after the least; shorter ones remain where nothing else of the chapter fits.
+        The default keeps sections of up to some 270 English words whole.
     count_tokens : callable
-        ``str -> int``; a tokenizer's ``lambda text: len(tokenizer.encode(text))`` fits.
+        ``str -> int``, such as ``lambda text: len(tokenizer.encode(text))``.
 
     Raises
     ------
@@ -76,8 +72,8 @@ class ChunkSettings:
     count_tokens: TokenCounter = estimate_tokens
 
     def __post_init__(self) -> None:
-        given: object = self.chunk_tokens
-        least, most = given if isinstance(given, tuple | list) and len(given) == 2 else (0, 0)
+        pair: object = self.chunk_tokens
+        least, most = pair if isinstance(pair, tuple | list) and len(pair) == 2 else (0, 0)
         if not 1 <= least <= most or most < _SMALLEST_LIMIT:
             raise ParameterError(
                 f"chunk_tokens must be (least, most) with 1 <= least <= most and most >= "
@@ -86,7 +82,7 @@ class ChunkSettings:
 
     @property
     def signature(self) -> str:
-        """The settings as text; another text means other chunks."""
+        """The settings as text, which differs when chunks would."""
         least, most = self.chunk_tokens
         counter = self.count_tokens
         name = getattr(counter, "__qualname__", type(counter).__qualname__)
@@ -101,7 +97,7 @@ class _Placed(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """What stands below one heading, up to the next one; ``path`` ends in that heading."""
+    """The text between one heading, the last of ``path``, and the next."""
 
     path: tuple[Heading, ...]
     body: str
@@ -109,7 +105,7 @@ class _Section(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """One or several neighbouring sections that go together."""
+    """One section, or several neighbouring ones that were joined."""
 
     path: tuple[Heading, ...]
     inner: tuple[Heading, ...]
@@ -124,29 +120,27 @@ def split_document(
     source: str = "",
     settings: ChunkSettings | None = None,
 ) -> list[Chunk]:
-    r"""Cut a document into chunks.
+    r"""Split a document into chunks.
 
     Parameters
     ----------
     document : Document
-        As ``read_document`` or ``markdown_document`` makes it.
+        From ``read_document`` or ``markdown_document``.
     document_id : str
         At most 512 printable characters.
     source : str
-        Kept as ``metadata["source"]``.
+        Stored as ``metadata["source"]``.
     settings : ChunkSettings, optional
-        Lengths, and how they are measured.
 
     Returns
     -------
     list of Chunk
-        In reading order. ``metadata`` holds ``source``, ``position`` (from 0),
-        ``headings`` (those above the chunk, outermost first, without the document's
-        title), ``media_type`` and ``content_hash`` (SHA-256 of the chunk's text). The id
-        is made of document id, text and, for repeated text, the number of the repetition:
-        a chunk that an edit elsewhere in the file leaves alone keeps its id, and with it
-        what was learned about it. ``addresses`` are the document's path and the anchors in the
-        chunk, ``references`` its links, resolved against that path.
+        In reading order. ``metadata`` holds ``source``, ``position`` (from 0), ``headings``
+        (those above the chunk, outermost first, without the document's title), ``media_type``
+        and ``content_hash`` (SHA-256 of the text). The id follows from document id, text and,
+        for repeated text, a counter, so edits elsewhere in the file change neither the id of a
+        chunk nor what was learned about it. ``addresses`` are the document's path and the
+        chunk's anchors, ``references`` its links, resolved against that path.
 
     Examples
     --------
@@ -168,7 +162,7 @@ def iter_chunks(
     source: str = "",
     settings: ChunkSettings | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of :func:`split_document`, for whoever may not want all of them."""
+    """Yield the chunks of :func:`split_document` one by one."""
     settings = settings or ChunkSettings()
     title = one_line(document.title)
     positions = count()
@@ -205,9 +199,9 @@ def iter_chunks(
 
 
 def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
-    """Cut the text at its headings; the document's own title is no heading any more."""
+    """Split the text at its headings, except the document's own title."""
     text = clean_text(document.text)
-    # Deep paths and long headings must leave room for the text below them.
+    # Long headings must leave room for the text below them.
     room = settings.chunk_tokens[1] // 2
     headings = [
         heading for heading in document.headings if settings.count_tokens(heading.text) < room
@@ -231,7 +225,7 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     kept: list[_Section] = []
     waiting: tuple[_Placed, ...] = ()
     for section, after in zip(sections, following, strict=True):
-        # A heading with nothing but headings below it lives on in their paths, and its anchors.
+        # Drop a section of headings alone: their paths name it, the next section has its anchors.
         if section.body or (section.path and after[: len(section.path)] != section.path):
             kept.append(section._replace(marks=(*waiting, *section.marks)))
             waiting = ()
@@ -243,7 +237,7 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
 def _section(
     path: tuple[Heading, ...], text: str, start: int, stop: int, placed: deque[_Placed]
 ) -> _Section:
-    """Return the section at text[start:stop], with the marks up to its end, which are taken."""
+    """Return the section at text[start:stop], and take the marks up to its end."""
     start += len(text[start:stop]) - len(text[start:stop].lstrip("\n"))
     marks = []
     while placed and placed[0].offset < stop:
@@ -253,10 +247,7 @@ def _section(
 
 
 def _line_offsets(text: str, lines: Iterable[int]) -> dict[int, int]:
-    """Return where these lines begin.
-
-    A list of all lines would take fifty times the memory of a text of short ones.
-    """
+    """Return the offsets of these lines, without a list of all lines, which may be many."""
     offsets: dict[int, int] = {}
     line, at = 0, 0
     for wanted in sorted(lines):
@@ -272,17 +263,17 @@ def _body(text: str) -> str:
 
 
 def _merge(sections: list[_Section], settings: ChunkSettings) -> Iterator[_Block]:
-    """Join short sections with what follows them in the same chapter."""
+    """Join short sections with the next ones of the same chapter."""
     least, most = settings.chunk_tokens
     group = _Group()
     block, length = _Block((), (), ""), 0
     for section in sections:
         if group.sections and length < least and group.is_chapter_of(section):
             group.append(section)
-            together = group.block()
-            longer = settings.count_tokens(_whole(together))
-            if longer <= most:
-                block, length = together, longer
+            joined = group.block()
+            joined_length = settings.count_tokens(_whole(joined))
+            if joined_length <= most:
+                block, length = joined, joined_length
                 continue
         if group.sections:
             yield block
@@ -295,11 +286,10 @@ def _merge(sections: list[_Section], settings: ChunkSettings) -> Iterator[_Block
 
 
 class _Group:
-    """Neighbouring sections written as one text, with the headings between them.
+    """Neighbouring sections as one text, with the headings between them.
 
-    The headings that all of them have in common stand above the text, not in it. Only a
-    section that lacks one of these has the text written anew; of any other the group
-    costs no more than its own length.
+    Headings that all sections share stand above the text, not in it. The text is written anew only
+    when a section lacks one of these, so appending takes time linear in the section.
     """
 
     def __init__(self) -> None:
@@ -326,8 +316,8 @@ class _Group:
             self._common, self._parts, self._inner = common, [], []
             self._marks, self._length = [], 0
             self._written = set(map(id, common))
-            for one in self.sections:
-                self._write(one)
+            for written in self.sections:
+                self._write(written)
         else:
             self._write(section)
 
@@ -361,7 +351,7 @@ def _whole(block: _Block) -> str:
 def _texts(
     block: _Block, media_type: str, settings: ChunkSettings
 ) -> Iterator[tuple[str, list[Mark]]]:
-    """Yield the block with its marks if it is short enough, else cut it."""
+    """Yield the text of a block with its marks, cut into several if it is too long."""
     count_tokens, (least, most) = settings.count_tokens, settings.chunk_tokens
     whole = _whole(block)
     if count_tokens(whole) <= most:
@@ -376,7 +366,7 @@ def _texts(
         return count_tokens(label + text)
 
     marks = deque(block.marks)
-    above: list[Mark] = []  # the last anchor before: who comes by it reads on into this text
+    above: list[Mark] = []  # the last anchor before a text also leads to it
     for start, stop in cut(
         block.body,
         count_tokens=count_labelled,
@@ -391,23 +381,17 @@ def _texts(
 
 
 def _numbering(headings: Iterable[Heading]) -> re.Pattern[str]:
-    """Return what numbers the headings: a bare "1 " does if there is a "2 " as well."""
+    """Return the pattern of heading numbers; "1 " is one only if there is also a "2 "."""
     first_words = {heading.text.split()[0] for heading in headings if heading.text.strip()}
     return _BARE_NUMBER if {"1", "2"} <= first_words else _NUMBER
 
 
 def _tags(headings: list[Heading], title: str, numbering: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the headings without their numbering, each once, the title left out.
-
-    Of more than a chunk may have, the first.
-    """
+    """Return the headings without numbers, title and repetitions, up to the limit of a chunk."""
     tags: dict[str, str] = {}
     for heading in headings:
-        tag = (
-            heading.text[found.end() :]
-            if (found := numbering.match(heading.text))
-            else heading.text
-        )
+        number = numbering.match(heading.text)
+        tag = heading.text[number.end() :] if number else heading.text
         if tag.casefold() != title.casefold() and any(map(str.isalpha, tag)):
             tags.setdefault(tag.casefold(), tag)
     return tuple(tags.values())[:MAX_TAGS]

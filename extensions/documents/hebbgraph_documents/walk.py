@@ -1,4 +1,4 @@
-"""Folders to files, in the same order on every machine."""
+"""Find files in folders, in the same order on every machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file: ``path`` as found from the given path, ``real`` absolute and resolved."""
+    """A file: ``path`` is below the given path, ``real`` is absolute and resolved."""
 
     path: Path
     real: Path
@@ -26,7 +26,7 @@ class FoundFile:
 
 @dataclass
 class Discovery:
-    """What :func:`discover` found; iterate over it for the files.
+    """The result of :func:`discover`; iterating yields the files.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Discovery:
     unreadable : list of (path, reason)
         Given paths that do not exist, and folders that cannot be listed.
     unlisted : list of Path
-        These folders, resolved: their content is unknown, not gone.
+        Those folders, resolved; their files are not known to be gone.
     """
 
     files: list[FoundFile] = field(default_factory=list)
@@ -67,9 +67,9 @@ def discover(
 ) -> Discovery:
     """Find the readable files at and below ``paths``.
 
-    Below a folder, hidden files and folders (a leading dot) and symbolic links are skipped,
-    as ``git`` and ``ripgrep`` do: the walk cannot loop, and each file has one path. A path
-    given by name is always taken, even if hidden, a link or of an unknown kind.
+    In folders, hidden files (with a leading dot), hidden folders and symbolic links are skipped,
+    as by ``ripgrep``, so the walk cannot loop and each file has one path. A path in ``paths`` is
+    always taken, even if it is hidden, a link or of an unknown kind.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def discover(
     suffixes : collection of str
         With the dot, in any case.
     include, exclude : collections of str
-        Patterns like ``"guide/*"`` or ``"*.md"``, for the path of a file below its folder; ``*``
-        also crosses folders. Without ``include``, every file is taken that none excludes; source
-        code below a folder is taken only if it is included.
+        Patterns like ``"guide/*"`` or ``"*.md"`` for a file's path relative to its folder; ``*``
+        also matches ``/``. Without ``include``, all files are taken but source code and those
+        that ``exclude`` matches.
 
     Examples
     --------
@@ -95,28 +95,28 @@ def discover(
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     wanted = frozenset(suffix.lower() for suffix in suffixes) | (CODE if include else frozenset())
-    found = Discovery()
+    discovery = Discovery()
     seen: set[Path] = set()
     for given in map(Path, paths):
         try:
             real = given.resolve(strict=True)
             is_folder = stat.S_ISDIR(real.stat().st_mode)
         except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
-            found.unreadable.append((shown_path(given), _reason(error)))
+            discovery.unreadable.append((shown_path(given), _reason(error)))
             continue
-        found.roots.append(real)
+        discovery.roots.append(real)
         below = [FoundFile(given, real)]
         if is_folder:
             below = [
                 file
-                for file in _below(below[0], wanted, found)
+                for file in _below(below[0], wanted, discovery)
                 if _is_chosen(file.path.relative_to(given).as_posix(), include, exclude)
             ]
         for file in below:
             if file.real not in seen:
                 seen.add(file.real)
-                found.files.append(file)
-    return found
+                discovery.files.append(file)
+    return discovery
 
 
 def fingerprint(data: bytes, *, salt: str = "") -> str:
@@ -126,7 +126,7 @@ def fingerprint(data: bytes, *, salt: str = "") -> str:
     ----------
     data : bytes
     salt : str
-        Whatever else determines the chunks, such as their settings.
+        All else that determines the chunks, such as settings.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _is_chosen(name: str, include: Collection[str], exclude: Collection[str]) ->
     return not include or any(fnmatchcase(name, pattern) for pattern in include)
 
 
-def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[FoundFile]:
+def _below(root: FoundFile, wanted: frozenset[str], discovery: Discovery) -> list[FoundFile]:
     files: list[FoundFile] = []
     folders = [root]
     while folders:
@@ -153,15 +153,15 @@ def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[Fo
             with os.scandir(folder.real) as listing:
                 entries = list(listing)
         except OSError as error:
-            found.unreadable.append((shown_path(folder.path), _reason(error)))
-            found.unlisted.append(folder.real)
+            discovery.unreadable.append((shown_path(folder.path), _reason(error)))
+            discovery.unlisted.append(folder.real)
             continue
         for entry in entries:
             if entry.name.startswith("."):
                 continue
             here = FoundFile(folder.path / entry.name, folder.real / entry.name)
             if entry.is_symlink():
-                found.links += 1
+                discovery.links += 1
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(here)
             elif entry.is_file(follow_symlinks=False):
@@ -170,8 +170,8 @@ def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[Fo
                 if suffix in wanted or packed in wanted:
                     files.append(here)
                 else:
-                    found.unsupported[suffix] = found.unsupported.get(suffix, 0) + 1
-    found.unsupported = dict(sorted(found.unsupported.items()))
+                    discovery.unsupported[suffix] = discovery.unsupported.get(suffix, 0) + 1
+    discovery.unsupported = dict(sorted(discovery.unsupported.items()))
     return sorted(files, key=lambda file: file.path.parts)
 
 

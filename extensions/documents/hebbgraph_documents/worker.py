@@ -1,7 +1,7 @@
-"""Worker processes that convert files which may be hostile.
+"""Worker processes for converting files that may be hostile.
 
-A worker starts on demand and converts file after file. One that exceeds its time is killed;
-one that crashes, or keeps too much memory, is replaced.
+A worker starts on demand and converts one file after another. It is killed when it takes too long,
+and replaced when it crashes or keeps too much memory.
 """
 
 from __future__ import annotations
@@ -63,22 +63,21 @@ _FAILURES = {"file": ConversionError, "extra": MissingExtraError, "parameter": P
 
 
 _LEAST_MEMORY = 100_000_000
-"""A worker process takes up to 80 MB for itself and its libraries."""
+"""A worker process needs up to 80 MB for itself and its libraries."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConversionLimits:
-    """How much one file may cost before hebbgraph gives up on it.
+    """Limits of the conversion of one file.
 
     Parameters
     ----------
     seconds : float
         Wall time of the conversion.
     memory_bytes : int
-        Address space of the worker process, including its own 80 MB. Enforced on Linux
-        only.
+        Address space of the worker process, including its own 80 MB. Enforced on Linux alone.
     output_characters : int
-        Characters of text. A text no longer than the file always passes.
+        Of the text. A text no longer than the file always passes.
     chunks : int
         Chunks per file; see :func:`~hebbgraph_documents.ingest`.
 
@@ -99,7 +98,7 @@ class ConversionLimits:
     chunks: int = CONVERSION_CHUNKS
 
     def __post_init__(self) -> None:
-        # Timers overflow beyond some 292 years; a day is enough.
+        # A timer overflows after some 292 years.
         if not 0 < self.seconds <= 86_400:
             raise ParameterError(
                 f"seconds must be positive and at most 86,400, got {self.seconds!r}"
@@ -125,7 +124,7 @@ class ConversionWorker:
     Parameters
     ----------
     command : sequence of str, optional
-        What to start instead of this Python.
+        The program to start instead of this Python.
     """
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
@@ -165,16 +164,16 @@ class ConversionWorker:
                 self.close()
             self._last_used = time.monotonic()
             return _document(answer, text, media_type, path, limits)
-        except HebbgraphError:  # an answer like any other
+        except HebbgraphError:  # the worker's regular answer; it lives on
             raise
         except (EOFError, OSError, ProtocolError) as error:
-            if not isinstance(error, ProtocolError):  # it is about to exit; its code tells why
+            if not isinstance(error, ProtocolError):  # the worker is exiting; wait for its code
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_STOP_SECONDS)
             self.close()
             reason = _why(process.returncode, deadline.expired, limits, error)
             raise ConversionError(f"{shown_path(path)}: {reason}") from error
-        except BaseException:  # the answer would be taken for the next file's
+        except BaseException:  # a late answer would count as the next file's
             self.close()
             raise
 
@@ -185,15 +184,15 @@ class ConversionWorker:
             return
         process.kill()
         for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # what could not be written is lost
+            with contextlib.suppress(OSError):  # from unsent data
                 _pipe(pipe).close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
 
     def abandon(self) -> None:
-        """Forget the process without killing it: after a fork it belongs to the parent."""
+        """Forget the process without killing it: after a fork, it belongs to the parent."""
         if self._process is not None:
-            self._process.returncode = 0  # or Popen would wait for it and warn
+            self._process.returncode = 0  # keeps Popen from waiting for it with a warning
             self._process = None
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -232,7 +231,7 @@ class ConversionWorker:
 
 
 class _Deadline:
-    """Kills a process that takes too long, which unblocks reads of its pipes."""
+    """Kills a process after a time, which unblocks reads of its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self.expired = False
@@ -319,7 +318,7 @@ def _document(
     path: str | os.PathLike[str],
     limits: ConversionLimits,
 ) -> Document:
-    """Validate an answer and make a Document of it."""
+    """Return the Document of a valid answer; raise the error of a failure."""
     failed = answer.get("failed")
     if failed == "memory":
         raise ConversionError(
@@ -346,7 +345,7 @@ def _document(
 
 
 def _why(code: int | None, expired: bool, limits: ConversionLimits, error: Exception) -> str:
-    """Explain why a process that exited with ``code`` gave no answer."""
+    """Explain why a process that exited with ``code`` did not answer."""
     if expired or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
         return (
             f"takes longer than {limits.seconds:g} seconds to convert; split it, or raise the "

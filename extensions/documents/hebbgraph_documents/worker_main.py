@@ -1,7 +1,7 @@
 """The main loop of a worker process: requests on stdin, answers on stdout.
 
-:mod:`hebbgraph_documents.worker` starts it and watches the clock. The worker sets its own
-limits of memory and processor time for each file.
+:mod:`hebbgraph_documents.worker` starts it and enforces the time limit. The worker itself limits
+its memory and processor time for each file.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from hebbgraph_documents.worker_protocol import MAX_HEADER, receive, send
 __all__ = ["IDLE_SECONDS", "serve"]
 
 IDLE_SECONDS = 600.0
-"""A worker exits after this time without a request."""
+"""A worker exits when idle for so long."""
 
 _GRACE_SECONDS = 5
-# If earlier files leave more than this part of the memory limit behind, the worker ends.
-_LEFT_OVER = 0.25
+# The worker exits when earlier files have leaked more than this share of the memory limit.
+_LEAKED = 0.25
 _LONGEST_REASON = 2_000
 _HEADING_BYTES = 30  # of JSON, besides its text
 _CHARACTER_BYTES = 12  # of JSON at most
@@ -37,9 +37,9 @@ _CHARACTER_BYTES = 12  # of JSON at most
 def serve() -> None:
     """Convert files until the input ends."""
     if threading.current_thread() is threading.main_thread():
-        # Ctrl-C reaches the parent too, which ends this process.
+        # Ctrl-C also reaches the parent, which ends this process.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    questions, answers = _private_streams()
+    requests, answers = _private_streams()
     send(answers, {"ready": True})
     at_start = _address_space()
     while True:
@@ -47,17 +47,17 @@ def serve() -> None:
         idle.daemon = True
         idle.start()
         try:
-            request, data = receive(questions, max_body=sys.maxsize)
+            request, data = receive(requests, max_body=sys.maxsize)
         except EOFError:
             return
         finally:
             idle.cancel()
-        _bound(request["memory_bytes"], request["seconds"])
+        _set_limits(request["memory_bytes"], request["seconds"])
         answer, text = _answer(request, data)
         del data
-        left_over = _address_space() - at_start
+        leaked = _address_space() - at_start
         answer["last"] = (
-            answer.get("failed") == "memory" or left_over > _LEFT_OVER * request["memory_bytes"]
+            answer.get("failed") == "memory" or leaked > _LEAKED * request["memory_bytes"]
         )
         with contextlib.suppress(BrokenPipeError):
             send(answers, answer, text)
@@ -66,14 +66,14 @@ def serve() -> None:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Reserve stdin and stdout for the protocol; what libraries print is discarded."""
-    questions = os.fdopen(os.dup(0), "rb")
+    """Reserve stdin and stdout for the protocol, and discard what libraries print."""
+    requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
     os.close(nowhere)
-    return questions, answers
+    return requests, answers
 
 
 def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -105,20 +105,20 @@ def _packed(document: Document) -> tuple[dict[str, Any], bytes]:
     if size > MAX_HEADER:
         raise ConversionError(f"has {len(headings):,} headings, which is too many; split it")
     marks = []
-    for mark in document.marks:  # of too many long links, the first
+    for mark in document.marks:  # only the first, if there are too many
         size += _CHARACTER_BYTES * len(mark.target) + _HEADING_BYTES
         if size > MAX_HEADER:
             break
         marks.append(list(mark))
     return {
         "title": document.title,
-        "headings": [[one.level, one.text, one.start, one.stop] for one in headings],
+        "headings": [[h.level, h.text, h.start, h.stop] for h in headings],
         "marks": marks,
     }, document.text.encode()
 
 
-def _bound(memory_bytes: int, seconds: float) -> None:
-    """Limit processor time and address space for the next file, where the system can."""
+def _set_limits(memory_bytes: int, seconds: float) -> None:
+    """Limit processor time and address space for the next file, where supported."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,8 +1,8 @@
-"""Messages between a worker process and its parent: plain data, never pickles.
+"""Messages between a worker process and its parent.
 
-A message is two frames, each preceded by its length in eight bytes: a JSON object, and bytes
-(the file, or its text in UTF-8). The parent validates answers like any untrusted input,
-because the worker has read a hostile file.
+A message has two frames, each after its length in eight bytes: a JSON object, and bytes (the file,
+or its text in UTF-8). The parent validates answers as untrusted input, since the worker may have
+read a hostile file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hebbgraph_documents.outline import MAX_HEADING_CHARS, Heading
 __all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "marks_of", "receive", "send"]
 
 MAX_HEADER = 16_000_000
-"""In bytes. The JSON frame holds the headings of a document."""
+"""In bytes, of the JSON frame, which holds a document's headings."""
 
 _LENGTH_BYTES = 8
 _HIGHEST_LEVEL = 6
@@ -72,20 +72,20 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
     return data
 
 
-def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
-    """Read headings sent as lists ``[level, text, start, stop]``.
+def headings_of(value: Any, *, lines: int) -> tuple[Heading, ...]:
+    """Parse headings that were sent as lists ``[level, text, start, stop]``.
 
     Raises
     ------
     ProtocolError
-        If they are not headings, in order, of a text with this many lines.
+        If they are not ordered headings of a text with this many lines.
     """
     headings = []
     last = 0
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise ProtocolError("no list of headings")
-    for one in found:
-        match one:
+    for item in value:
+        match item:
             case [int(level), str(text), int(start), int(stop)] if (
                 1 <= level <= _HIGHEST_LEVEL
                 and len(text) <= MAX_HEADING_CHARS
@@ -93,26 +93,26 @@ def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
                 and start < lines
             ):
                 headings.append(Heading(level, text, start, stop))
-                # A definition in code is a heading and stays in the text.
+                # In source code, the line of a heading stays in the text.
                 last = max(stop, start + 1)
             case _:
                 raise ProtocolError("no heading of this text")
     return tuple(headings)
 
 
-def marks_of(found: Any, *, lines: int) -> tuple[Mark, ...]:
-    """Read marks sent as lists ``[line, target, is_anchor]``.
+def marks_of(value: Any, *, lines: int) -> tuple[Mark, ...]:
+    """Parse marks that were sent as lists ``[line, target, is_anchor]``.
 
     Raises
     ------
     ProtocolError
-        If they are not marks, in order, of a text with this many lines.
+        If they are not ordered marks of a text with this many lines.
     """
     marks: list[Mark] = []
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise ProtocolError("no list of marks")
-    for one in found:
-        match one:
+    for item in value:
+        match item:
             case [int(line), str(target), bool(is_anchor)] if (
                 0 < len(target) <= MAX_ADDRESS and (marks[-1].line if marks else 0) <= line < lines
             ):

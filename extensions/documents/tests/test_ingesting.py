@@ -188,7 +188,7 @@ def test_base_makes_ids_that_move_with_the_folder(folder, shelf, tmp_path):
     (moved / "docs/brain.md").unlink()
     assert ingest([moved / "docs"], shelf, base=moved, prune=True).removed == ("docs/brain.md",)
     # Without one, the same files would be there twice; ids made under it mean nothing then.
-    with pytest.raises(ParameterError, match=r"'docs/deep/sleep.txt' is there already"):
+    with pytest.raises(ParameterError, match=r"'docs/deep/sleep.txt' is indexed already"):
         ingest([moved], shelf)
     (moved / "docs/deep/sleep.txt").write_text("Sleep keeps what is new.")
     assert ingest([moved], shelf, prune=True).removed == ()

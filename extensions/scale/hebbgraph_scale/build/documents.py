@@ -18,7 +18,7 @@ from hebbgraph_documents.ingesting import (
     fingerprint_salt,
     identified,
 )
-from hebbgraph_documents.read import convert_within, read_bytes
+from hebbgraph_documents.read import read_bytes
 from hebbgraph_documents.split import ChunkSettings
 from hebbgraph_documents.walk import FoundFile, discover, fingerprint
 from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits
@@ -63,8 +63,7 @@ class Batch(Partition):
             try:
                 check_id(document_id, file)
                 data = read_bytes(file.real, max_bytes=DEFAULT_MAX_BYTES)
-                document = convert_within(self.limits, data, path=file.real)
-                chunks = chunks_of_file(document, document_id, file, self.settings, self.limits)
+                chunks = chunks_of_file(data, document_id, file, self.settings, self.limits)
             except (ConversionError, MissingExtraError) as error:
                 self._failed.append(failure(error, file))
                 continue

@@ -143,7 +143,7 @@ def test_right_to_left_and_huge_texts(open_window: Callable[..., Window]) -> Non
     long = page.locator('.hit[data-chunk="long"]')
     long.get_by_role("button", name="Show all").click()
     long.locator("h3 button").click()
-    page.get_by_text("The text goes on").wait_for()
+    page.get_by_text("This is the beginning").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

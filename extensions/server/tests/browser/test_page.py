@@ -101,7 +101,7 @@ def test_passages_of_one_document_can_be_told_apart_in_every_view(window: Window
     for name in names:
         assert page.get_by_role("heading", name=name, exact=True).count() == 1
     page = window.go("replay")
-    page.get_by_role("heading", name="Where it ended").wait_for()
+    page.get_by_role("heading", name="Result").wait_for()
     ends = page.get_by_role("listitem")
     for name in names:
         assert ends.get_by_role("button", name=name, exact=True).count() == 1
@@ -116,7 +116,7 @@ def test_lessons_behind_a_hit_are_named(window: Window, index: HebbianIndex) -> 
     recall = index.recall(QUESTION)
     hit = max(index.inspect.trace(recall).hits, key=lambda one: one.causes.learned)
     page.locator(f'.hit[data-chunk="{hit.chunk_id}"] h3 button').click()
-    page.get_by_text("What lessons did for the last question").wait_for()
+    page.get_by_text("Effect of lessons on the last question").wait_for()
     effects = index.explain(recall, hit.chunk_id).learned[:8]
     shown = _text(page, "dialog ul.plain .learned")
     assert [float(one.replace("−", "-")) for one in shown] == (
@@ -134,7 +134,7 @@ def test_a_filter_and_a_second_question(window: Window, index: HebbianIndex) -> 
     page.get_by_label("A second question").fill(REWORDED)
     page.get_by_label("Only chunks whose metadata").fill('{"nowhere": 1}')
     page.get_by_role("button", name="Ask", exact=True).click()
-    page.get_by_text("Nothing fits").first.wait_for()
+    page.get_by_text("Nothing found").first.wait_for()
     page.get_by_label("Only chunks whose metadata").fill("{broken")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_text("The filter is not JSON").wait_for()
@@ -407,7 +407,7 @@ def test_proposals_are_accepted_and_dismissed(window: Window, index: HebbianInde
     page = window.go("learning")
     page.locator("[data-proposals='2']").wait_for()
     row = page.locator(f"li[data-old='{one}']")
-    assert ", as ada, bert said" in _text(page, f"li[data-old='{one}']")[0]
+    assert ", says ada, bert" in _text(page, f"li[data-old='{one}']")[0]
     row.get_by_role("button", name="Accept").click()
     page.locator("[data-proposals='1']").wait_for()
     stale = {hit.chunk.id: hit.stale for hit in index.recall(QUESTION).hits}
@@ -458,7 +458,7 @@ def test_tags_are_corrected_and_put_back(window: Window, index: HebbianIndex) ->
     assert (correction.kind, correction.tags) == ("rename", (before,))
     assert index.recall(QUESTION).cues[0].tag == correction.into
     page.locator(f'[data-correction="{correction.id}"]').get_by_role("button").click()
-    page.get_by_text("None. A correction is read over").wait_for()
+    page.get_by_text("None. Corrections also apply").wait_for()
     assert index.tags.corrections() == []
     assert index.recall(QUESTION).cues[0].tag == before
 

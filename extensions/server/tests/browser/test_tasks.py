@@ -210,7 +210,7 @@ def test_readers_see_no_button_that_fails(
         window = open_window(width=width, dark=dark)
         window.page.add_init_script(f"sessionStorage.setItem('hebbgraph-token', '{secret}')")
         page = window.go("learning")
-        page.get_by_text("take a token that may teach").wait_for()
+        page.get_by_text("use a token with the role teach").wait_for()
         assert page.get_by_role("button").all_inner_texts() == ["Compare"]
         page = window.go("tags")
         tag = page.get_by_role("link", name="tessel bay")
@@ -220,5 +220,5 @@ def test_readers_see_no_button_that_fails(
         assert page.get_by_role("checkbox").count() == 0
         if folder := os.environ.get("HEBBGRAPH_LOOK"):
             page.screenshot(path=f"{folder}/tags-{width}.png")
-            window.go("learning").get_by_text("take a token that may teach").wait_for()
+            window.go("learning").get_by_text("use a token with the role teach").wait_for()
             page.screenshot(path=f"{folder}/learning-{width}.png")

@@ -1,4 +1,4 @@
-// The server's API. Errors are problems (RFC 9457), and carry the server's own message.
+// Requests to the server. Errors are its problems (RFC 9457), with their messages.
 
 const TOKEN = "hebbgraph-token";
 const NAMESPACE = "hebbgraph-namespace";
@@ -12,9 +12,9 @@ export class Problem extends Error {
 
 let askForToken = async () => null;
 let tellOffline = () => {};
-/** How a token is asked for, and where it is told that the server is away. */
+/** Set the functions that ask for a token and report that the server is offline. */
 export function connect({ token, offline }) {
-  let asking = null; // many requests, one dialog
+  let asking = null; // one dialog for many requests
   askForToken = (why) => {
     asking ||= token(why).finally(() => { asking = null; });
     return asking;
@@ -42,7 +42,7 @@ async function sent(path, body, more) {
     });
   } catch {
     tellOffline();
-    throw new Problem("The server does not answer. It may have been stopped or restarted.", 0);
+    throw new Problem("The server does not answer. It may be stopped or restarting.", 0);
   }
 }
 
@@ -71,10 +71,10 @@ let folder = false;
 let learns = false;
 let own = null;
 let learning = null;
-/** Ask what the token may do here; what it may not is not offered. */
+/** Learn what the token may do; the page offers nothing else. */
 export function learnRole() {
   learning = get("access").then((told) => { ({ role, answers, folder, learns, actor: own } = told); })
-    .catch(() => {}); // the view says what is wrong
+    .catch(() => {}); // the view shows the error
 }
 /** Wait until that is known. */
 export const roleKnown = () => learning;
@@ -83,13 +83,13 @@ export const may = (what) => ROLES.indexOf(role) >= ROLES.indexOf(what);
 /** Whether a model answers questions here. */
 export const modelAnswers = () => answers;
 
-/** Whether what people do here teaches: the server was told --learn-from-use. */
+/** Whether opening and copying teach (--learn-from-use). */
 export const learnsFromUse = () => learns;
 
-/** Whether the token may vouch for what others said. */
+/** Whether the token may vouch for the feedback of others. */
 export const mayVouch = () => may("teach") && !own;
 
-/** Whether the server has a folder that it can read again. */
+/** Whether the server has a folder to read again. */
 export const hasFolder = () => folder;
 
 export const hasToken = () => Boolean(sessionStorage.getItem(TOKEN));
@@ -103,23 +103,23 @@ export const post = async (path, body) => (await answered(path, body)).json();
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** POST what takes long, as a task of the server; `tell` is called with how much of it is done. */
+/** POST a long request as a task; `tell` is called with its progress. */
 export async function work(path, body = {}, tell = () => {}) {
   const begun = await (await answered(path, body, { Prefer: "respond-async" })).json();
   for (let wait = 100; ; wait = Math.min(2 * wait, 2000)) {
     await pause(wait);
     const { tasks } = await get("tasks");
     const task = tasks.find((one) => one.id === begun.id);
-    if (!task) throw new Problem("The server was restarted meanwhile; begin again.", 0);
+    if (!task) throw new Problem("The server was restarted; begin again.", 0);
     if (task.status === "done") return task.answer;
-    if (task.status === "failed") throw new Problem(task.problem?.detail ?? "The server ended it.", task.problem?.status ?? 0);
+    if (task.status === "failed") throw new Problem(task.problem?.detail ?? "The server stopped it.", task.problem?.status ?? 0);
     if (task.total) tell(task.done, task.total);
   }
 }
 
-/** POST a file; `tell` is called with the share of it that has arrived. */
+/** POST a file; `tell` is called with the share that was sent. */
 export async function upload(path, body, tell) {
-  await get("access"); // which asks for a token, if it takes one; fetch itself tells no progress
+  await get("access"); // asks for a token if needed; fetch reports no progress
   const request = new XMLHttpRequest();
   request.open("POST", `/v1/${path}?namespace=${encodeURIComponent(namespace())}`);
   request.setRequestHeader("Content-Type", "application/json");
@@ -132,7 +132,7 @@ export async function upload(path, body, tell) {
   });
   if (request.status === 0) {
     tellOffline();
-    throw new Problem("The server does not answer. It may have been stopped or restarted.", 0);
+    throw new Problem("The server does not answer. It may be stopped or restarting.", 0);
   }
   const told = JSON.parse(request.responseText);
   if (request.status !== 200) throw new Problem(told.detail || told.title, request.status);
@@ -163,7 +163,7 @@ export async function healthy() {
   }
 }
 
-/** Teach something of a recall by its id or, if it is not kept, by itself. */
+/** Teach a lesson on a recall: by its id or, if it is not kept, with the whole recall. */
 export async function reinforce(recall, lesson) {
   try {
     return await post("reinforce", { recall: recall.id, ...lesson });
@@ -173,7 +173,7 @@ export async function reinforce(recall, lesson) {
   }
 }
 
-/** Trace a recall by id or, if it is not kept, by itself. */
+/** Trace a recall: by its id or, if it is not kept, with the whole recall. */
 export async function trace(recall, where) {
   const more = where ? { where } : {};
   try {

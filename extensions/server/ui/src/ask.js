@@ -1,4 +1,4 @@
-// Ask: passages with the words that matched, why they came, and teaching beside them.
+// Ask: passages with highlighted matches, the reasons for them, and teaching.
 import { learnsFromUse, may, post, reinforce, roleKnown, trace } from "./api.js";
 import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
@@ -8,7 +8,7 @@ import { formats } from "./formats.js";
 import { reply } from "./reply.js";
 import { bodyOf, headingOf, markerOf, placeOf, snippet, whole } from "./passage.js";
 
-let asking = false; // whether somebody has just asked, so that focus goes to the answer
+let asking = false; // whether to move the focus to the answer
 
 export function showAsk(view, parameters) {
   addressed(parameters);
@@ -22,8 +22,8 @@ export function showAsk(view, parameters) {
   const more = h("details", asked.other || asked.where_ ? { open: true } : {},
     h("summary", "Filter, compare"),
     h("div.fields",
-      field("A second question, beside the first", second),
-      field("Only chunks whose metadata fits", where, "A filter as JSON, as in the Python API."),
+      field("A second question, to compare", second),
+      field("Only chunks whose metadata matches", where, "A filter in JSON, as in the Python API."),
       field("Hits", k)));
   const form = h("form.ask", {
     role: "search",
@@ -71,7 +71,7 @@ export function showAsk(view, parameters) {
 async function welcome(results) {
   const tries = h("ul.tries");
   put(results, empty("Ask something that takes two passages to answer",
-    h("p", "Each passage says why it came. Mark those that answer, and the next question, "
+    h("p", "Each passage shows why it was found. Mark those that answer, and the next question, "
       + "reworded or not, finds them sooner."), tries));
   const { tags } = await post("tags", { limit: 100 }).catch(() => ({ tags: [] }));
   const named = tags.filter((tag) => tag.titles > 0);
@@ -90,9 +90,9 @@ async function welcome(results) {
 }
 
 const SURE = [[0.8, "Sure: passages hold what the question names."], [0.5, "Fairly sure that this is about the question."],
-  [0.3, "Unsure: only part of the question was found."], [0, "Likely nothing here is about this question."]];
+  [0.3, "Unsure: passages hold only part of the question."], [0, "Probably nothing here is about this question."]];
 
-async function answer(column, query, main, before = null, told_ = null, earlier = null) {
+async function answer(column, query, main, before = null, message = null, earlier = null) {
   column.setAttribute("aria-busy", "true");
   if (!before) put(column, h("p.quiet", "Asking …"));
   let recall;
@@ -113,7 +113,7 @@ async function answer(column, query, main, before = null, told_ = null, earlier 
   const known = recall.hits.filter((hit) => causes.has(hit.chunk.id));
   const longest = longestOf(known, (hit) => causes.get(hit.chunk.id));
   const marker = markerOf(query, recall.hits);
-  const teach = may("teach") && recall.hits.length > 0 ? teaching(column, query, main, recall, told_) : null;
+  const teach = may("teach") && recall.hits.length > 0 ? teaching(column, query, main, recall, message) : null;
   const cards = recall.hits.map((hit) => card(hit, causes.get(hit.chunk.id), longest, marker, teach, before));
   put(column,
     h(asked.other ? "h2" : "h2.hidden", { dir: "auto" }, query),
@@ -126,7 +126,7 @@ async function answer(column, query, main, before = null, told_ = null, earlier 
     recall.notes.map((note) => said("p.note", note)),
     earlier,
     recall.hits.length ? h("ol.hits", cards)
-      : empty("Nothing fits", h("p", "No chunk passes the filter, or the index is empty.")),
+      : empty("Nothing found", h("p", "No passage matches the filter, or the index is empty.")),
     recall.hits.length > 0 && formats("hits", { query, k: asked.k, where: asked.where_ }),
     teach && teach.bar);
   if (teach) column.onkeydown = keys(cards, teach);
@@ -205,18 +205,18 @@ export function pathLine(path) {
     " "]));
 }
 
-/** Marks, the button, and what it did: one bar that stays in view. */
+/** The bar with the marks, the button and its result, which stays in view. */
 function teaching(column, query, main, recall, told) {
   const marks = new Map();
   const done = new Set();
-  let shown = null; // all that came back, unless a model was shown less
+  let shown = null; // all hits, unless a model was shown fewer
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
-  const said_ = h(told ? "span" : "span.hint", { role: "status" });
+  const status = h(told ? "span" : "span.hint", { role: "status" });
   const button = h("button.primary", { type: "button", disabled: true, onclick: teach }, "Teach");
-  const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, said_, h("label.inline", "as ", actor), button);
+  const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, status, h("label.inline", "as ", actor), button);
   const of = (kind) => [...marks].filter(([, mark]) => mark === kind).map(([id]) => id);
-  put(said_, told || "Mark what answers the question and what does not. Unmarked passages lose nothing.");
+  put(status, told || "Mark what answers the question and what does not. Unmarked passages lose nothing.");
   actor.addEventListener("input", settled(200, () =>
     localStorage.setItem("hebbgraph-actor", actor.value.trim())));
 
@@ -224,12 +224,12 @@ function teaching(column, query, main, recall, told) {
     marks.set(id, marks.get(id) === kind ? null : kind);
     const [cited, wrong] = [of("cited").length, of("wrong").length];
     button.disabled = !(cited || wrong);
-    said_.className = "";
-    put(said_, `${cited} cited, ${wrong} wrong of ${recall.hits.length} shown`);
+    status.className = "";
+    put(status, `${cited} cited, ${wrong} wrong of ${recall.hits.length} shown`);
     return marks.get(id);
   }
 
-  /** Teach what an answer cites of what the model was shown. */
+  /** Teach the citations of a model's answer. */
   function accept(told) {
     marks.clear();
     for (const id of told.cited) marks.set(id, "cited");
@@ -237,12 +237,12 @@ function teaching(column, query, main, recall, told) {
     return teach();
   }
 
-  /** Tell once what was done with a passage, where the server learns from it. Nobody waits for that. */
+  /** Report use of a passage once, where the server learns from it, without waiting. */
   function did(id, kind) {
     if (!learnsFromUse() || done.has(kind + id)) return;
     done.add(kind + id);
     reinforce(recall, { cited: [id], kind, actor: actor.value.trim() || null })
-      .catch((problem) => console.info(`That this was ${kind} teaches nothing: ${problem.message}`));
+      .catch((problem) => console.info(`The page could not report that this was ${kind}: ${problem.message}`));
   }
 
   async function teach() {
@@ -253,7 +253,7 @@ function teaching(column, query, main, recall, told) {
       await again([`Learned: ${lesson.cited.length} cited, ${lesson.rejected.length} wrong. This is the answer now. `,
         h("button.link", { type: "button", onclick: (event) => takeBack(event.target, given.id) }, "Undo")]);
     } catch (problem) {
-      put(said_, problem.message);
+      put(status, problem.message);
       button.disabled = false;
     }
   }
@@ -268,7 +268,7 @@ function teaching(column, query, main, recall, told) {
     try {
       await post("forget", { feedback, dry_run: false });
       const now = new Map([...column.querySelectorAll(".hit")].map((one, at) => [one.dataset.chunk, at + 1]));
-      await answer(column, query, main, now, "Taken back: the answer is as it was before.", column.querySelector(".reply"));
+      await answer(column, query, main, now, "Taken back: the answer is as it was.", column.querySelector(".reply"));
     } catch (problem) {
       column.querySelector(".teach [role=status]").textContent = problem.message;
     }

@@ -1,4 +1,4 @@
-// One chunk, in a dialog: its text, where it is from, its tags, and what lessons did to it.
+// A dialog with one chunk: its text, place, tags, and the effect of lessons.
 import { post } from "./api.js";
 import { asked } from "./asked.js";
 import { h, put, said, signed, tagLink } from "./dom.js";
@@ -7,14 +7,14 @@ import { headingOf, headings, placeOf, whole } from "./passage.js";
 const MOST_SHOWN = 100_000;
 const MADE = new Set(["source", "position", "headings", "media_type", "content_hash"]); // heading and place say it
 
-/** A link that opens a chunk; `did` is told what is done with it. */
+/** A button that opens a chunk; `did` is called with what is done with it. */
 export function chunkLink(id, title, did) {
   return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id, did) }, title || id);
 }
 
 const CAUSE = { words: "an earlier question in similar words", vectors: "an earlier question of similar meaning", pairs: "cited for another question" };
 
-/** Which lessons moved this chunk for the last question, and by whom. */
+/** The lessons that moved this chunk for the last question, and their actors. */
 async function explained(id) {
   let effects;
   try {
@@ -27,7 +27,7 @@ async function explained(id) {
   const strongest = effects.slice(0, 8);
   const cited = (effect) => (effect.family === "pairs" ? effect.source.split(", ").filter((other) => other !== id) : []);
   const titles = await headings(strongest.flatMap(cited));
-  return h("section", h("h3", "What lessons did for the last question"),
+  return h("section", h("h3", "Effect of lessons on the last question"),
     h("ul.plain", strongest.map((effect) => h("li", { dir: "auto" }, h("span.learned", signed(effect.effect)), " ", CAUSE[effect.family],
       cited(effect).length > 0 && ` together with ${cited(effect).map((other) => titles.get(other) ?? other.slice(0, 8)).join(", ")}`,
       h("span.quiet", `, taught by ${effect.actor || "someone unnamed"}`)))));
@@ -47,7 +47,7 @@ export async function openChunk(id, did = () => {}) {
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
   try {
     const { chunks: [chunk] } = await post("get", { ids: [id] });
-    if (!chunk) throw new Error("This chunk is no longer there.");
+    if (!chunk) throw new Error("This passage was deleted.");
     did("opened");
     const { tags } = await post("tags", { chunk: id });
     const why = asked.recall ? await explained(id) : null;
@@ -57,14 +57,14 @@ export async function openChunk(id, did = () => {}) {
       h("h2", { id: "chunk-title", dir: "auto" }, headingOf(chunk)),
       h("p.quiet", { dir: "auto" }, placeOf(chunk), h("code.id", { title: chunk.id }, ` ${chunk.id.slice(0, 8)}`)),
       whole(long ? { ...chunk, text: chunk.text.slice(0, MOST_SHOWN) } : chunk),
-      long && h("p.quiet", "The text goes on; this is its beginning."),
+      long && h("p.quiet", "This is the beginning; the text goes on."),
       facts.length > 0 && h("dl.facts", facts.map(([name, value]) => [
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
       tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((one) => [tagLink(one.tag), " "]))),
       why,
       h("div.row.end", close));
   } catch (problem) {
-    put(body, h("h2", { id: "chunk-title" }, "No chunk"), h("p", problem.message), h("div.row", close));
+    put(body, h("h2", { id: "chunk-title" }, "No such passage"), h("p", problem.message), h("div.row", close));
   }
   body.removeAttribute("aria-busy");
   close.focus({ preventScroll: true });

@@ -19,19 +19,19 @@ export function showLearning(view) {
   put(view,
     proposed,
     may("teach") && h("section", h("h2", "Lessons"), lessons),
-    h("section", h("h2", "With and without what was learned"), compared),
+    h("section", h("h2", "Ranks with and without lessons"), compared),
     may("write") && h("section", h("h2", "Did it help here?"), report()),
     h("div", { class: may("teach") ? "pair" : "" },
-      h("section", h("h2", "What it moved"), edges),
+      h("section", h("h2", "What was learned"), edges),
       may("teach") && h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting, taken)));
   return Promise.all([comparing, may("teach") ? list() : moved()]);
 
-  /** What whoever may only read is told: the parameters, and no lesson. */
+  /** For the role read: the parameters, without lessons. */
   async function moved() {
     try {
       const { learned } = await get("learned");
-      put(edges, learned.length ? [parameters(learned), formats("parameters")] : h("p.quiet", "Citations moved nothing of the whole corpus yet."),
-        h("p.quiet", "The lessons themselves take a token that may teach."));
+      put(edges, learned.length ? [parameters(learned), formats("parameters")] : h("p.quiet", "No parameter was learned yet."),
+        h("p.quiet", "To see the lessons, use a token with the role teach."));
     } catch (problem) {
       put(edges, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -48,9 +48,9 @@ export function showLearning(view) {
       const titles = await headings([...open.flatMap((one) => [one.old, one.new]),
         ...newest.flatMap((one) => [...one.cited, ...one.rejected]), ...preview.changes.map((one) => one.target)]);
       put(proposed, proposalList(open.filter((one) => titles.has(one.old) && titles.has(one.new)), titles, list));
-      put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
+      put(lessons, overview(known, newest, titles, (criteria) => showPreview(forgetting, criteria, list)));
       put(edges, parameters(learned), learned.length > 0 && formats("parameters"),
-        changes(preview, "No edge was learned yet.", titles), formats("edges", { everything: true }));
+        changes(preview, "Nothing was learned yet.", titles), formats("edges", { everything: true }));
       await undoing;
     } catch (problem) {
       put(lessons, h("p.refused", { role: "alert" }, problem.message));
@@ -61,9 +61,8 @@ export function showLearning(view) {
 function overview(known, newest, titles, takeBack) {
   if (!known.length) {
     return empty("Nothing was taught yet",
-      h("p", "An answer that cites some of the passages it was shown is a lesson. Passages that were "
-        + "cited together, and the tags and past questions that led to them, are joined more strongly; "
-        + "being retrieved teaches nothing."),
+      h("p", "A lesson is an answer that cites some of the passages it was shown. Questions like it then find "
+        + "these passages sooner. Being retrieved teaches nothing."),
       h("p", h("a", { href: "#/ask" }, "Ask something"), ", mark what answers it, and come back."));
   }
   const counts = new Map();
@@ -73,7 +72,7 @@ function overview(known, newest, titles, takeBack) {
   return [
     h("p.summary", { "data-lessons": known.length },
       h("b", some(known.length, "lesson")), ` by ${some(actors.length, "actor")}. `,
-      idle > 0 && h("span.quiet", `${count(idle)} of them have no effect any more.`)),
+      idle > 0 && h("span.quiet", `${count(idle)} have no effect any more.`)),
     h("div.pair",
       h("div", growth(known, actors.slice(0, 4)),
         h("table", h("thead", h("tr", h("th", { scope: "col" }, "actor"), h("th.number", { scope: "col" }, "lessons"),
@@ -92,9 +91,9 @@ function overview(known, newest, titles, takeBack) {
   ];
 }
 
-// -- what somebody says is outdated, and nobody vouches for --------------------------
+// -- outdated passages, by people who cannot vouch for it ---------------------------
 
-/** Pairs that are not in force yet, each with the lessons that propose it. */
+/** Replacements that nobody has vouched for, each with the lessons that propose it. */
 function proposals(known) {
   const pairs = (one) => Object.entries(one.outdated).map(([old, now]) => `${old}\n${now}`);
   const accepted = new Set(known.filter((one) => one.trusted).flatMap(pairs));
@@ -123,27 +122,27 @@ function proposalList(open, titles, done) {
     },
   }, label.split(":")[0]);
   return h("section", { "data-proposals": open.length }, h("h2", "Proposals"),
-    h("p.quiet", "Somebody says that a passage no longer holds. Accepted, the other one stands in its place in all answers; "
-      + "dismissed, what was said is taken back."),
+    h("p.quiet", "People say that a passage is outdated. Accept this, and the newer one replaces it in all answers; "
+      + "dismiss it, and their feedback is taken back."),
     h("ul.plain", open.map((one) => {
       const [old, now] = [titles.get(one.old), titles.get(one.new)];
       const names = [...new Set(one.lessons.map((lesson) => lesson.actor || "no name"))];
       return h("li.row", { "data-old": one.old, "data-new": one.new },
-        h("span", chunkLink(one.old, old), " is replaced by ", chunkLink(one.new, now),
-          h("span.quiet", ", as ", h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"), " said")),
+        h("span", chunkLink(one.old, old), " replaced by ", chunkLink(one.new, now),
+          h("span.quiet", ", says ", h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"))),
         mayVouch() && doing(`Accept: ${now} in place of ${old}`, () => accept(one, old)),
         doing(`Dismiss: ${now} in place of ${old}`, () => post("forget", {
           feedback: one.lessons.map((lesson) => lesson.feedback_id), dry_run: false })));
     })), problem);
 }
 
-/** Vouch for a proposal: of the question that it was said of, or of the title of what it replaces. */
+/** Vouch for a proposal, for its question or else for the title of the outdated passage. */
 async function accept(one, title) {
   const recall = await post("recall", { query: one.lessons[0].question || title }); // a lesson of its own
   return reinforce(recall, { outdated: { [one.old]: one.new }, trusted: true });
 }
 
-/** How many lessons each actor had given when. */
+/** A plot of the number of lessons of each actor over time. */
 function growth(known, actors) {
   const step = Math.ceil(known.length / 60);
   const at = known.map((_, number) => number).filter((number) => (known.length - 1 - number) % step === 0);
@@ -155,7 +154,7 @@ function growth(known, actors) {
   });
   const days = at.map((number) => day(known[number].created_at));
   const names = days.map((name, place) => (name === days[place - 1] ? "" : name));
-  return lines("Lessons of each actor, as they came", names, series);
+  return lines("Lessons of each actor over time", names, series);
 }
 
 function lesson(one, titles, takeBack) {
@@ -166,8 +165,8 @@ function lesson(one, titles, takeBack) {
       one.rejected.length > 0 && h("p", h("small", "wrong"), one.rejected.map(named)),
       h("p.quiet", `${moment(one.created_at)}, `, h("span", { dir: "auto" }, one.actor || "no name"),
         one.kind !== "cited" && `, ${one.kind}`,
-        Object.keys(one.outdated).length > 0 && ", of what is outdated and what holds now", one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
-        `; ${count(one.active)} of ${some(one.edges, "edge")} in use`)),
+        Object.keys(one.outdated).length > 0 && ", on what is outdated", one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
+        `; ${count(one.active)} of ${some(one.edges, "edge")} active`)),
     h("button", {
       type: "button",
       "aria-label": `Take back lesson ${one.feedback_id.slice(0, 8)}`,
@@ -176,22 +175,22 @@ function lesson(one, titles, takeBack) {
 }
 
 const PARAMETERS = {
-  words: "Memory, by words",
-  "often by words": "Memory, by how often, by words",
-  vectors: "Memory, by embeddings",
-  "often by vectors": "Memory, by how often, by embeddings",
-  pairs: "Memory, by passages cited together",
-  handicap: "Handicap of passages that were taught",
-  opened: "What was opened, beside a citation",
-  copied: "What was copied, beside a citation",
-  "asked again": "What was asked again, beside a citation",
-  "read on": "What agents read on, beside a citation",
+  words: "Questions in similar words",
+  "often by words": "Often cited for similar words",
+  vectors: "Questions of similar meaning",
+  "often by vectors": "Often cited for similar meaning",
+  pairs: "Passages cited together",
+  handicap: "Handicap of taught passages",
+  opened: "Opening, relative to a citation",
+  copied: "Copying, relative to a citation",
+  "asked again": "Asking again, relative to a citation",
+  "read on": "Reading on, relative to a citation",
 };
 
 /** The parameters of the corpus that citations moved. */
 function parameters(learned) {
   if (!learned.length) return null;
-  return h("table.parameters", h("thead", h("tr", h("th", { scope: "col" }, "of the whole corpus"), h("th.number", { scope: "col" }, "default"),
+  return h("table.parameters", h("thead", h("tr", h("th", { scope: "col" }, "weight of"), h("th.number", { scope: "col" }, "default"),
     h("th.number", { scope: "col" }, "here"), h("th.number", { scope: "col" }, "by"))),
   h("tbody", learned.map((one) => h("tr", { "data-parameter": one.name }, h("td", PARAMETERS[one.name] ?? one.name),
     h("td.number", one.default.toFixed(2)), h("td.number", h("b.learned", one.value.toFixed(2))),
@@ -201,7 +200,7 @@ function parameters(learned) {
 function changes(preview, none, titles = new Map()) {
   if (!preview.changes.length) return h("p.quiet", none);
   const most = Math.max(...preview.changes.map((one) => Math.abs(one.before - one.after)));
-  return [h("p.quiet", `${some(preview.removed, "link")} from a question to a passage; the strongest:`),
+  return [h("p.quiet", `${some(preview.removed, "link")} from questions to passages; the strongest:`),
     h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Learned edges" }, h("table",
       h("thead", h("tr", h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "weight"))),
       h("tbody", preview.changes.map((one) => h("tr", h("td", chunkLink(one.target, titles.get(one.target) ?? one.target.slice(0, 8))),
@@ -222,15 +221,15 @@ function forget(place, done) {
       if (chunk.value.trim()) criteria.chunk = chunk.value.trim();
       if (since.value) criteria.since = new Date(since.value).getTime() / 1000;
       if (until.value) criteria.until = new Date(until.value).getTime() / 1000;
-      preview_(place, criteria, done);
+      showPreview(place, criteria, done);
     },
-  }, h("p.quiet", "Afterwards answers are as if it had never been taught. First you see what would change."),
-  h("div.fields", field("By this actor", actor), field("About this passage (id)", chunk),
+  }, h("p.quiet", "Answers will be as if it had never been taught. You first see what would change."),
+  h("div.fields", field("By this actor", actor), field("On this passage (id)", chunk),
     field("From", since), field("Before", until)),
   h("div.row", h("button", "See what would change")));
 }
 
-async function preview_(place, criteria, done) {
+async function showPreview(place, criteria, done) {
   put(place, h("p.quiet", "Reading the log …"));
   try {
     const { preview } = await post("forget", { ...criteria, dry_run: true });
@@ -248,17 +247,17 @@ async function preview_(place, criteria, done) {
     });
     put(place, h("section.preview", { "data-preview": n }, h("h3", "This would change"),
       h("p", `${some(n, "lesson")}: ${some(preview.removed, "learned edge")} would go, ${count(preview.changed)} would change.`),
-      changes(preview, "No edge: it taught nothing that still counts."), h("div.row", button)));
+      changes(preview, "Nothing: these lessons have no effect any more."), h("div.row", button)));
     place.scrollIntoView({ block: "nearest" });
   } catch (problem) {
     put(place, h("p.refused", { role: "alert" }, problem.message));
   }
 }
 
-/** What was taken back lately, and the way back. */
+/** Recent forgettings, with buttons to undo them. */
 async function undoable(place, done) {
   const { forgotten } = await get("forgotten").catch(() => ({ forgotten: [] })); // not for every role
-  put(place, forgotten.length > 0 && [h("h3", "Taken back lately"), h("ul.plain", forgotten.map((one) => {
+  put(place, forgotten.length > 0 && [h("h3", "Recently taken back"), h("ul.plain", forgotten.map((one) => {
     const button = h("button", {
       type: "button",
       "aria-label": `Put back what was taken at ${moment(one.created_at)}`,
@@ -267,7 +266,7 @@ async function undoable(place, done) {
         try {
           const { undone } = await post("undo_forget", { forgetting: one.id });
           await done();
-          place.prepend(h("p.note", { role: "status", "data-undone": undone }, `${some(undone, "lesson")} put back, where it was.`));
+          place.prepend(h("p.note", { role: "status", "data-undone": undone }, `${some(undone, "lesson")} put back.`));
         } catch (problem) {
           button.replaceWith(h("span.refused", { role: "alert" }, problem.message));
         }
@@ -298,7 +297,7 @@ function report() {
     type: "button",
     onclick: async () => {
       button.disabled = true;
-      put(place, h("p.quiet", "Asking the later questions again, after none of the lessons, an eighth, …"));
+      put(place, h("p.quiet", "Asking again with none of the lessons, an eighth of them, …"));
       try {
         put(place, curve(await post("lesson_report", {})));
       } catch (problem) {
@@ -307,8 +306,8 @@ function report() {
       button.disabled = false;
     },
   }, "Replay the log");
-  return h("div", h("p.quiet", "The later half of the questions is asked again: of an index that was never taught, and after more and "
-    + "more of the lessons before them. What was cited then counts as right. Nothing is changed."), h("div.row", button), place);
+  return h("div", h("p.quiet", "This asks the later half of the questions again, first without lessons, then with more and more of the "
+    + "earlier ones. Passages that were cited then count as right. It changes nothing."), h("div.row", button), place);
 }
 
 function curve(told) {
@@ -317,15 +316,15 @@ function curve(told) {
     told.points.length > 0 && [
       lines("Recall and reciprocal rank by number of lessons", told.points.map((one) => count(one.lessons)),
         figures.map(([name, label, colour]) => ({ label, colour, values: told.points.map((one) => one[name]) }))),
-      h("table", h("caption.quiet", `${some(told.asked, "later question")}; ${count(told.repeated)} of them were asked before in the same words. `
-        + "In brackets the change, with its 95% interval."),
+      h("table", h("caption.quiet", `${some(told.asked, "later question")}; ${count(told.repeated)} repeat an earlier one word for word. `
+        + "Brackets hold the change with its 95% interval."),
       h("thead", h("tr", h("th.number", { scope: "col" }, "lessons"),
         figures.map(([, label, colour]) => h("th.number", { scope: "col" }, h(`i.swatch.${colour}`, { "aria-hidden": "true" }), label)))),
       h("tbody", told.points.map((one) => h("tr", { "data-point": one.lessons }, h("td.number", count(one.lessons)),
         figures.map(([name]) => h("td.number", { [`data-${name}`]: one[name] }, score(one[name]), " ",
           one.lessons > 0 && h("small.quiet", between(one[`${name}_change`])))))))),
       formats("gain"),
-      told.moved.length > 0 && h("details", h("summary", "Questions that moved most"), h("ul.plain", told.moved.map((one) => h("li",
+      told.moved.length > 0 && h("details", h("summary", "Questions with the largest changes"), h("ul.plain", told.moved.map((one) => h("li",
         h("span", { dir: "auto" }, one.question), h("span.quiet", ` ${rank(one.before)} → ${rank(one.after)}`))))),
     ]];
 }
@@ -344,7 +343,7 @@ function comparison() {
       const recall = await post("recall", { query: input.value.trim(), k: 10 });
       const told = await trace(recall, null);
       const titles = await headings(told.hits.map((hit) => hit.chunk_id));
-      put(place, told.hits.length ? [slopes(told.hits, titles), formats("ranks", { recall: recall.id })] : h("p.quiet", "No passage answers this."));
+      put(place, told.hits.length ? [slopes(told.hits, titles), formats("ranks", { recall: recall.id })] : h("p.quiet", "No passage was found."));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message));
     }

@@ -8,14 +8,14 @@ import { showOperations } from "./operations.js";
 import { showReplay } from "./replay.js";
 import { showTags } from "./tags.js";
 
-// The last three offer different things to different roles.
+// The last three depend on the role.
 const VIEWS = [
-  ["ask", "Ask", "What comes back, and why", showAsk],
+  ["ask", "Ask", "What is found, and why", showAsk],
   ["replay", "Replay", "How activation spread", showReplay],
-  ["map", "Map", "What lies around a tag", showMap],
-  ["learning", "Learning", "What citations taught", showLearning, true],
-  ["tags", "Tags", "What passages name, and corrections", showTags, true],
-  ["operations", "Documents", "What it holds, its size and health", showOperations, true],
+  ["map", "Map", "The neighbours of a tag", showMap],
+  ["learning", "Learning", "What citations have taught", showLearning, true],
+  ["tags", "Tags", "The names in passages, and corrections", showTags, true],
+  ["operations", "Documents", "Content, size and health of the index", showOperations, true],
 ];
 
 const main = h("main", { id: "main", tabindex: "-1" });
@@ -62,8 +62,8 @@ connect({
         method: "dialog",
         onsubmit: () => { given = input.value.trim(); },
       },
-      h("h2", { id: "token-title" }, "This server takes a token"),
-      h("p", why || "Ask whoever runs it."),
+      h("h2", { id: "token-title" }, "This server needs a token"),
+      h("p", why || "Ask the person who runs it."),
       h("div.field", h("label", { for: "token" }, "Token"), input),
       h("div.row", h("button.primary", "Continue"),
         h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
@@ -95,7 +95,7 @@ async function listNamespaces() {
   namespaces.hidden = names.length < 2;
 }
 
-/** Show the view that the address names; main tells whose whole content is drawn. */
+/** Show the view that the address names; `data-shown` names the one that is complete. */
 async function show() {
   const [path, query] = location.hash.replace(/^#\//, "").split("?");
   const at = Math.max(VIEWS.findIndex(([name]) => name === path), 0);

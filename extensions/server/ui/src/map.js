@@ -35,9 +35,9 @@ async function start(body) {
   put(body, h("p.quiet", "Reading …"));
   const { tags } = await post("tags", { limit: 48 });
   put(body, tags.length ? h("section.empty",
-    h("h2", "Where do you want to go?"),
-    h("p", "A tag is a name that occurs in passages. Two tags are neighbours if a passage holds "
-      + "both, and the more passages do, the nearer they lie."),
+    h("h2", "Choose a tag"),
+    h("p", "A tag is a name in passages. Two tags are neighbours if a passage holds both; the more "
+      + "passages do, the nearer they are."),
     h("p.cloud", tags.map((one) => [h("span", tagLink(one.tag), h("small", count(one.chunks))), " "])))
     : empty("No tags yet", h("p", "The index is empty. ", h("a", { href: "#/operations" }, "Add a document"), " first.")));
 }
@@ -48,7 +48,7 @@ async function around(body, tag) {
   const found = await post("neighborhood", { tag, limit: most - 1 });
   const picture = h("div.picture");
   const beside = h("aside", { "aria-label": "Chosen tag" });
-  put(body, h("p.quiet", "Click a tag to see more around it, drag it to move it."), h("div.map", picture, beside));
+  put(body, h("p.quiet", "Click a tag to see more around it; drag it to move it."), h("div.map", picture, beside));
   const about = async (told) => {
     const titles = await headings(told.chunks.slice(0, 8).map((chunk) => chunk.chunk_id));
     put(beside, aboutTag(told, told.tag === found.tag, titles));
@@ -61,14 +61,14 @@ async function around(body, tag) {
   });
 }
 
-/** What is known of one tag: its passages, its neighbours, and the hubs that recalls cut. */
+/** A tag's passages, neighbours and hubs. */
 function aboutTag(found, isCentre, titles) {
   const [{ chunks }, ...others] = found.nodes;
   return [
     h("h2", { dir: "auto" }, found.tag),
     h("p.summary", { "data-nodes": found.nodes.length, "data-edges": found.edges.length },
       `In ${some(chunks, "passage")}, beside ${some(others.length + found.more, "other tag")}. `,
-      found.sampled && "It has so many passages that a part of them was counted. ",
+      found.sampled && "Counted from a sample of its passages. ",
       !isCentre && [h("a", { href: `#/map?tag=${encodeURIComponent(found.tag)}` }, "Centre here"), " · "],
       h("a", { href: `#/ask?${new URLSearchParams({ q: `What is known about ${found.tag}?` })}` }, "Ask about it"), " · ",
       h("a", { href: `#/tags?tag=${encodeURIComponent(found.tag)}` }, "Correct it")),
@@ -80,9 +80,9 @@ function aboutTag(found, isCentre, titles) {
         h("th.number", { scope: "col" }, "shared"), h("th.number", { scope: "col" }, "all"))),
       h("tbody", others.map((node) => h("tr",
         h("td", tagLink(node.tag)), h("td.number", count(node.weight)), h("td.number", count(node.chunks)))))))
-      : h("p.quiet", "No other tag is in its passages."), others.length > 0 && formats("neighbours", { tag: found.tag })),
+      : h("p.quiet", "Its passages hold no other tag."), others.length > 0 && formats("neighbours", { tag: found.tag })),
     found.n_hubs > 0 && h("details", h("summary", `${some(found.n_hubs, "hub")}, folded`),
-      h("p.quiet", "So frequent that they tell nothing apart. Recalls cut them."),
+      h("p.quiet", "Tags of too many passages. Recalls ignore them."),
       h("p", found.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]))),
   ];
 }

@@ -9,7 +9,7 @@ import { bars } from "./plots.js";
 const NAMES = {
   chunks: "passages", tags: "tags", postings: "passage – tag edges", edges: "tag – tag edges",
   density: "density", tags_per_chunk: "tags a passage", untagged_share: "passages without tags",
-  generation: "generation", colonies: "colonies",
+  generation: "commits", colonies: "colonies",
 };
 const KINDS = ".txt,.md,.markdown,.rst,.html,.htm,.pdf,.docx";
 const shown = (name, value) => (name === "untagged_share" ? `${(100 * value).toFixed(1)}%`
@@ -24,7 +24,7 @@ export function showOperations(view, parameters) {
     may("write") && h("section", h("h2", "Add"), adding(changed)),
     h("section", h("h2", "Size"), numbers),
     h("div.pair",
-      work("Health", "The doctor compares everything that is derived with the texts. It takes as long as building the index.", "Examine", examine),
+      work("Health", "Compares the whole index with the texts. This takes as long as building it.", "Examine", examine),
       work("Colonies", "Communities of passages that share tags. The map colours them.", "Find colonies", findColonies)));
   return changed();
 }
@@ -37,13 +37,13 @@ async function measure(numbers) {
       h("div", h("dt", label), h("dd", { "data-stat": name, "data-value": stats[name] }, shown(name, stats[name]))))),
     stats.chunks > 0 && h("details", h("summary", "Neighbours of a tag"),
       bars("Neighbours of a tag, by percentile", degrees.map(([name]) => name), degrees.map(([, value]) => value)),
-      h("p.quiet", "By percentile. A graph whose tags all know each other tells nothing apart.")));
+      h("p.quiet", "By percentile. If most tags are neighbours, the graph says little.")));
   } catch (problem) {
     put(numbers, h("p.refused", problem.message));
   }
 }
 
-/** A section with a button that takes a while, and what came of it. */
+/** A section with a button that starts long work, and its result. */
 function work(title, about, label, run) {
   const place = h("div", { role: "status" });
   return h("section", h("h2", title), h("p.quiet", about), h("div.row", h("button", {
@@ -84,7 +84,7 @@ function documents(open, changed, refresh) {
         h("table", h("thead", h("tr", h("th", { scope: "col" }, "document"), h("th", { scope: "col" }, "title"),
           h("th.number", { scope: "col" }, "passages"), h("th", { scope: "col" }, "indexed"), h("th", { scope: "col" }, h("span.hidden", "actions")))),
         h("tbody", found.map((one) => row(one, one.id === open, told, changed)))))
-        : total || find.value ? h("p.quiet", "No document has this in its name.")
+        : total || find.value ? h("p.quiet", "No document name contains this.")
           : empty("No documents yet", h("p", "Add a file below, or run ", h("code", "hebbgraph index FOLDER --db DIR"), ".")),
       total > found.length && h("p.quiet", `${count(total - found.length)} more; find them by name.`),
       found.length > 0 && formats("documents", { containing: find.value.trim(), limit: 10000 }));
@@ -103,7 +103,7 @@ function documents(open, changed, refresh) {
   } }, "Read the folder again");
   find.addEventListener("input", settled(180, list));
   refresh.push(list);
-  return [h("div.question", field("Find", find), again), h("p.quiet", "The one indexed last comes first."), told, table];
+  return [h("div.question", field("Find", find), again), h("p.quiet", "Most recently indexed first."), told, table];
 }
 
 function row(one, isOpen, told, changed) {
@@ -136,10 +136,10 @@ function row(one, isOpen, told, changed) {
     h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));
 }
 
-async function doing(told, changed, work_) {
+async function doing(told, changed, action) {
   put(told, "Working …");
   try {
-    put(told, await work_());
+    put(told, await action());
     changed();
   } catch (problem) {
     put(told, h("span.refused", problem.message));
@@ -182,7 +182,7 @@ function adding(done) {
       button.disabled = false;
     },
   }, h("div.fields", field("Files", file,
-    "PDF, Word, HTML, Markdown or text, which replaces the document of its name; or chunks as JSON lines."),
+    "PDF, Word, HTML, Markdown or text; a file replaces the document of its name. Or chunks as JSON lines."),
   h("div", field("Or a title", title), field("and its text", text))), h("div.row", button), meter, told);
 
   async function add() {

@@ -1,4 +1,4 @@
-// A passage as people read it: its heading, its place, and its text with the question's words marked.
+// A passage for reading: heading, place, and text with the question's words highlighted.
 import { lexer } from "marked";
 import { post } from "./api.js";
 import { h } from "./dom.js";
@@ -7,14 +7,14 @@ const SNIPPET = 300;
 const MOST_RENDERED = 20_000; // a longer text shows as it is, unmarked
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Title and headings: what tells passages of one document apart. */
+/** Title and headings, which differ between the passages of a document. */
 export function headingOf(chunk) {
   const above = Array.isArray(chunk.metadata.headings) ? chunk.metadata.headings : [];
   const named = [...new Set([chunk.title, ...above])].filter((one) => one && typeof one === "string");
   return named.join(" › ") || chunk.text.slice(0, 60) || chunk.id;
 }
 
-/** What to call each of some passages, by id: its heading, and its place where another has the same heading. */
+/** Names of passages by id: the heading, with the place if several have the same. */
 export function namesOf(chunks) {
   const often = new Map();
   for (const one of chunks) often.set(headingOf(one), (often.get(headingOf(one)) || 0) + 1);
@@ -45,12 +45,12 @@ export function bodyOf(chunk) {
   return line && chunk.text.startsWith(line) ? chunk.text.slice(line.length).trimStart() : chunk.text;
 }
 
-/** Words that say how a question is put, not what it is about. */
+/** Words that carry no meaning in a question. */
 const ASKING = new Set(("about after also been before both could does during each else from have having here into just made make "
   + "many more most much only other over same should some such than that their them then there these they this those through "
   + "under very were what when where which while whom whose will with without would your").split(" "));
 
-/** What to mark: words of the question that do not stand in nearly every passage. */
+/** A function that finds words of the question, except those in nearly every passage. */
 export function markerOf(query, hits) {
   const texts = hits.map((hit) => hit.chunk.text.toLowerCase());
   const telling = (word) => !ASKING.has(word) && (word.length > 3 || /[^a-z]/.test(word)) && (texts.length < 4
@@ -63,8 +63,8 @@ export function markerOf(query, hits) {
   };
 }
 
-/** A text with what the marker finds marked. */
-function marked_(text, marker) {
+/** A text with the marker's words highlighted. */
+function highlighted(text, marker) {
   if (!marker) return text;
   const parts = [];
   let from = 0;
@@ -88,7 +88,7 @@ export function snippet(chunk, marker) {
   });
   const from = best < SNIPPET / 2 ? 0 : text.indexOf(" ", best - SNIPPET / 4) + 1;
   const end = from + SNIPPET >= text.length ? text.length : Math.max(text.lastIndexOf(" ", from + SNIPPET), from + SNIPPET / 2);
-  return h("p.text", { dir: "auto" }, from > 0 && "… ", marked_(text.slice(from, end), marker), end < text.length && " …");
+  return h("p.text", { dir: "auto" }, from > 0 && "… ", highlighted(text.slice(from, end), marker), end < text.length && " …");
 }
 
 /** The text as it reads, without markup; code only where there is nothing else. */
@@ -117,7 +117,7 @@ function worded(tokens) {
 export function whole(chunk, marker) {
   const text = bodyOf(chunk);
   if (/^text\/(plain|x-code)$/.test(chunk.metadata.media_type) || text.length > MOST_RENDERED) {
-    return h("div.text.plain", { dir: "auto" }, text.length > MOST_RENDERED ? text : marked_(text, marker));
+    return h("div.text.plain", { dir: "auto" }, text.length > MOST_RENDERED ? text : highlighted(text, marker));
   }
   return h("div.text", { dir: "auto" }, drawn(lexer(text, { gfm: true, breaks: true }), marker));
 }
@@ -125,7 +125,7 @@ export function whole(chunk, marker) {
 const PLAIN = { strong: "strong", em: "em", del: "del", blockquote: "blockquote", paragraph: "p" };
 
 function drawn(tokens, marker) {
-  const inside = (token) => (token.tokens ? drawn(token.tokens, marker) : marked_(token.text ?? "", marker));
+  const inside = (token) => (token.tokens ? drawn(token.tokens, marker) : highlighted(token.text ?? "", marker));
   return tokens.map((token) => {
     switch (token.type) {
       case "space": case "def": return null;
@@ -141,8 +141,8 @@ function drawn(tokens, marker) {
         h("tbody", token.rows.map((row) => h("tr", row.map((cell) => h("td", drawn(cell.tokens, marker))))))));
       case "link": return /^https?:\/\//i.test(token.href)
         ? h("a", { href: token.href, rel: "noreferrer", target: "_blank" }, inside(token)) : h("span", inside(token));
-      case "text": case "escape": return token.tokens ? inside(token) : marked_(token.text, marker);
-      default: return PLAIN[token.type] ? h(PLAIN[token.type], inside(token)) : marked_(token.text ?? token.raw, marker);
+      case "text": case "escape": return token.tokens ? inside(token) : highlighted(token.text, marker);
+      default: return PLAIN[token.type] ? h(PLAIN[token.type], inside(token)) : highlighted(token.text ?? token.raw, marker);
     }
   });
 }

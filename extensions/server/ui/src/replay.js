@@ -28,10 +28,10 @@ export function showReplay(view, parameters) {
   }, h("div.question", field("Question", input), h("button.primary", "Replay")));
   put(view, form, stage);
   if (asked.query) return play();
-  return put(stage, empty("Watch a question think",
-    h("p", "A question lights up the tags that it names and the passages that words and meaning "
-      + "find first. From there activation flows: passage to tag, tag to passage, each step a "
-      + "little weaker. What past citations taught has a colour of its own."),
+  return put(stage, empty("Watch activation spread",
+    h("p", "A question activates the tags that it names and the best passages by words and meaning. "
+      + "From there, activation flows from passages to tags and on to passages, a little weaker "
+      + "at each step. Learned flows have their own colour."),
     h("p", h("a", { href: "#/ask" }, "Ask a question"), " first, or type one above.")));
 
   async function play() {
@@ -53,8 +53,8 @@ export function showReplay(view, parameters) {
 }
 
 function nothing(stage) {
-  put(stage, empty("Nothing spread", h("p", "The question names no tag, and no passage holds a "
-    + "word of it or is near to it.")));
+  put(stage, empty("Nothing spread", h("p", "The question names no tag, and no passage matches its words or "
+    + "meaning.")));
   return null;
 }
 
@@ -82,18 +82,18 @@ function captionOf(told, frame) {
   const taught = learned ? ` ${some(learned, "flow")} because of past citations.` : "";
   if (frame.key === "start") {
     const tags = frame.events.filter((event) => told.nodes[event.target].kind === "tag").length;
-    return `The question lights up ${some(tags, "tag")} that it names and `
-      + `${some(into - tags, "passage")} that search puts first.${taught}`;
+    return `The question activates ${some(tags, "tag")} that it names and the `
+      + `best ${some(into - tags, "passage")} of the search.${taught}`;
   }
   const kind = frame.into === "tag" ? "tag" : "passage";
-  if (frame.over === "link") return `At last, the best passages follow their links to ${some(into, kind)}.`;
+  if (frame.over === "link") return `Finally, the best passages pass some on along their links to ${some(into, kind)}.`;
   if (frame.into === "tag" && frame.step === 0) {
-    return `What was learned joins the tags of the question to ${some(into, kind)}.`;
+    return `Lessons connect the tags of the question to ${some(into, kind)}.`;
   }
-  if (frame.step === 0) return `From its cues, activation goes to ${some(into, kind)} whose titles they are.${taught}`;
+  if (frame.step === 0) return `From the cues, activation flows to ${some(into, kind)} that have them as title.${taught}`;
   return frame.into === "tag"
-    ? `Step ${frame.step}: ${some(from, "passage")} share out what they have among ${some(into, kind)}.${taught}`
-    : `Step ${frame.step}: ${some(from, "node")} pass it on to ${some(into, kind)}.${taught}`;
+    ? `Step ${frame.step}: ${some(from, "passage")} pass activation on to ${some(into, kind)}.${taught}`
+    : `Step ${frame.step}: ${some(from, "node")} pass activation on to ${some(into, kind)}.${taught}`;
 }
 
 const nameOf = (node) => node.title || node.value || "question";
@@ -153,9 +153,9 @@ function film(stage, told) {
     frameOf,
     h("p.legend", h("span", h("i.flow"), "over the graph"), h("span", h("i.learned"), "learned"),
       h("span", h("i.tagdot"), "tag"), h("span", h("i.chunkdot"), "passage")),
-    h("div.pair", h("section", h("h2", "What flowed"), flows, formats("flows", more)),
+    h("div.pair", h("section", h("h2", "Flows of this step"), flows, formats("flows", more)),
       h("section", h("h2", "What was cut, and why"), cuts)),
-    h("section", h("h2", "Where it ended"), legend(),
+    h("section", h("h2", "Result"), legend(),
       h("ol.ends", told.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
         h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
         h("span.score", score(hit.score)), causesBar(hit, hit, longest)))), formats("ranks", more)));
@@ -221,7 +221,7 @@ function draw(told, frames, column) {
     return [svg("g", paths), svg("g", title, nodes)]; // all nodes lie above all edges
   });
   const root = svg("svg.spread", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": "Activation from left to right; the table below says the same" },
+    "aria-label": "Activation from left to right; the table below has the same content" },
   groups.map(([edges]) => edges),
   svg("g", svg("circle.query", { cx: query.x, cy: query.y, r: 10 }),
     svg("text.label", { x: query.x - 12, y: query.y + 28 }, "question")),
@@ -282,7 +282,7 @@ function flowTable(told, frame) {
       h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(told, event.source)),
         h("td", nodeLink(told, event.target)), h("td.number", score(event.mass)),
         h("td.number", event.learned ? h("span.learned", `${Math.round(100 * event.learned)}%`) : ""))))),
-  ), rows.length > 40 && h("p.quiet", `${rows.length - 40} weaker flows are left out.`)];
+  ), rows.length > 40 && h("p.quiet", `${rows.length - 40} weaker flows are not shown.`)];
 }
 
 function cutList(told, frame) {

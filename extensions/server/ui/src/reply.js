@@ -1,10 +1,10 @@
-// An answer by a model, where the server has one: its citations lead to passages, and teach once accepted.
+// A model's answer: its citations link to passages, and teach once it is accepted.
 import { modelAnswers, stream } from "./api.js";
 import { h, put } from "./dom.js";
 
 const BRACKETS = /\[([^\][]+)\]/g;
 
-/** The place of the answer above the passages, or null. `teach` is null for those who may only read. */
+/** The section of the answer, or null. `teach` is null for the role read. */
 export function reply(column, recall, teach) {
   if (!modelAnswers() || !recall.hits.length) return null;
   const place = h("section.reply", { "aria-label": "Answer", "aria-busy": "true", "aria-live": "polite" },
@@ -29,7 +29,7 @@ export function reply(column, recall, teach) {
       }, "Right: teach what it cites");
       put(place, told.text.split(/\n{2,}/).map((part) => h("p", { dir: "auto" }, linked(column, part, told.keys))),
         h("div.row", h("small.quiet", told.cited.length ? "Written by a model from the passages below. "
-          : "Written by a model; it cites no passage. "), accept));
+          : "Written by a model that cites no passage. "), accept));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message), h("button", { type: "button", onclick: again }, "Ask the model again"));
     }

@@ -14,7 +14,7 @@ export function showTags(view, parameters) {
   const chunks = h("textarea", { rows: 3, spellcheck: "false" });
   const told = h("p", { role: "status" });
   const picked = h("p", { "aria-live": "polite" });
-  const kinds = [["merge", "Merge", "One tag stands for all of them."],
+  const kinds = [["merge", "Merge", "One tag replaces all of them."],
     ["rename", "Rename", "A new name; questions may use both."],
     ["mute", "Mute", "Passages and questions no longer name it."],
     ["split", "Split", "Some of its passages get another tag."]];
@@ -22,7 +22,7 @@ export function showTags(view, parameters) {
     h("label", h("input", { type: "radio", name: "kind", value: name, checked: at === 0, onchange: shape }),
       h("b", label), h("small", about))));
   const intoField = field("Into", into);
-  const chunksField = field("Passages that get it, an id a line", chunks);
+  const chunksField = field("Ids of these passages, one a line", chunks);
   const submit = h("button.primary", "Correct");
   const chosenKind = () => kind.querySelector("input:checked").value;
 
@@ -46,7 +46,7 @@ export function showTags(view, parameters) {
     intoField.hidden = now === "mute";
     chunksField.hidden = now !== "split";
     const one = now === "rename" || now === "split";
-    put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "No tag is chosen yet.");
+    put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "Choose tags on the left.");
     submit.disabled = !chosen.size || (one && chosen.size > 1);
     if (one && chosen.size > 1) put(picked, `${now} takes one tag, ${chosen.size} are chosen.`);
   }
@@ -64,7 +64,7 @@ export function showTags(view, parameters) {
             shape();
           },
         }), corrects ? h("span", { dir: "auto" }, one.tag) : tagLink(one.tag), h("small", some(one.chunks, "passage"))))))
-        : empty("No tag has this in its name", h("p", "Tags are found in texts when they are added.")),
+        : empty("No tag contains this", h("p", "Tags are found in texts when they are added.")),
       tags.length === limit && limit < MOST && h("button.link", { type: "button", onclick: () => find(MOST) },
         `Show up to ${count(MOST)}`), tags.length > 0 && formats("tags", { containing: search.value.trim(), limit }));
     } catch (problem) {
@@ -79,7 +79,7 @@ export function showTags(view, parameters) {
     if (now === "split") body.chunks = chunks.value.split("\n").map((id) => id.trim()).filter(Boolean);
     try {
       const made = await post("correct_tags", body);
-      put(told, `Done: ${sentence(made)}. Texts stay as they are; undo it below.`);
+      put(told, `Done: ${sentence(made)}. The texts are unchanged; undo it below.`);
       chosen.clear();
       into.value = "";
       shape();
@@ -105,8 +105,7 @@ export function showTags(view, parameters) {
             find();
             listLog();
           },
-        }, "Undo")))) : h("p.quiet", "None. A correction is read over the tags of the texts, in every process, for "
-          + "passages added later too, and undoing it leaves no trace in any answer."),
+        }, "Undo")))) : h("p.quiet", "None. Corrections also apply to passages added later; undoing one leaves no trace."),
       corrections.length > 0 && formats("corrections"));
     } catch (problem) {
       put(log, h("p.refused", problem.message));
