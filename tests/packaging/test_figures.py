@@ -247,6 +247,14 @@ def test_throughput_and_starting_are_the_stored_runs() -> None:
         )
 
 
+def test_both_learning_commands_agree_on_every_stream() -> None:
+    run = json.loads((RESULTS / "equal-usebench.json").read_text("utf-8"))
+    assert [stream["unequal"] for stream in run["streams"]] == [{}] * 11
+    total = sum(stream["figures"] for stream in run["streams"])
+    page = (ROOT / "docs" / "usebench.md").read_text("utf-8")
+    assert f"none of {total:,} figures on all eleven streams differs" in page
+
+
 def test_times_of_building_are_the_stored_run() -> None:
     built = json.loads((ROOT / "benchmarks/results/scale-building.json").read_text("utf-8"))
     of_each = [built["rounds"][0][how] for how in ("add", "1", "2")]
