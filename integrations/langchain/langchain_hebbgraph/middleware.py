@@ -187,7 +187,9 @@ def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[A
     """List in each answer the sources that it was shown, and whether it cites them."""
     structured = getattr(response, "structured_response", None)
     for at, message in enumerate(response.result):
-        if isinstance(message, AIMessage) and not message.tool_calls:
+        # A structured answer may be the call of a tool that stands for its schema.
+        is_answer = structured is not None or not getattr(message, "tool_calls", None)
+        if isinstance(message, AIMessage) and is_answer:
             cited = {
                 *parse_citations(str(message.text), rendered),
                 *parse_structured(structured, rendered),

@@ -131,7 +131,7 @@ class KnownAnswers:
             ]
         if not earlier:
             records = (read_kept(index.find_answer, name) for index in answer.indexes)
-            earlier = [record.names for record in records if record is not None]
+            earlier = [record.names for record in records if record is not None and record.credits]
         others = [other for names in earlier if names != answer.names for other in names]
         return next((other for other in others if other not in answer.names), None)
 

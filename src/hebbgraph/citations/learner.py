@@ -311,6 +311,10 @@ class Learner:
             raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
         if isinstance(cited, str):
             raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
+        if cited is not None and not (cited or outdated):
+            raise ParameterError(
+                "cited names no chunk; leave it out to judge what the answer cited"
+            )
         if outdated is not None:
             if good:
                 raise ParameterError("outdated= says what was wrong in an answer: give good=False")

@@ -140,6 +140,21 @@ def test_a_later_turn_in_another_process_cites_an_earlier_source(place: Path) ->
         assert told(index) == [((), ("owl",), None)]
 
 
+def test_a_run_that_goes_on_after_an_interruption_keeps_its_name(
+    place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HebbianIndex.open(place) as index:
+        learner = Learner()
+        interrupted, _ = asked(index, conversation="chat")
+        interrupted.replies = ()
+        assert learner.learn(interrupted).reason is Reason.NO_REPLY
+        resumed, _ = asked(index, conversation="chat")
+        assert learner.learn(resumed).cited == ("owl",)
+        assert "two answers are named" not in caplog.text
+        learner.learn(asked(index, conversation="chat")[0])
+        assert "two answers are named 'run'" in caplog.text
+
+
 def test_what_was_forgotten_is_not_taught_again_by_itself(place: Path) -> None:
     with HebbianIndex.open(place) as index:
         learner = Learner()

@@ -219,6 +219,8 @@ def test_a_thumb_about_chunks() -> None:
     index.recalls["late"] = recalled("late", "a", "b").recall
     (given,) = learner.feedback("late", True, cited=["b"], index=index, actor="otto")
     assert (given.cited, given.shown, given.actor) == (("b",), ("b",), "otto")
+    with pytest.raises(ParameterError, match="cited names no chunk"):
+        learner.feedback("run", True, cited=[])
     for id_, where in (("late", None), ("never", index)):
         with pytest.raises(NotFoundError):
             learner.feedback(id_, True, cited=["b"], index=where)

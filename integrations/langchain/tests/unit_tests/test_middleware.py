@@ -10,6 +10,7 @@ import pytest
 from hebbgraph import ParameterError
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentState, ModelRequest, after_agent, after_model
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
@@ -21,7 +22,7 @@ from langchain_core.messages import (
 from langchain_core.runnables import ConfigurableField
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from lc_helpers import ScriptedChat, citing, prompt_of
+from lc_helpers import TEXT, ScriptedChat, citing, key_of, prompt_of
 
 from langchain_hebbgraph import (
     CitationLearner,
@@ -30,6 +31,7 @@ from langchain_hebbgraph import (
     create_citing_retriever_tool,
 )
 from langchain_hebbgraph.options import SearchOptions
+from langchain_hebbgraph.prompts import CitedAnswer
 
 Chat = Callable[..., ScriptedChat]
 QUERY = "Who built the Petrel?"
@@ -68,6 +70,23 @@ async def test_in_one_line(retriever: HebbianRetriever, chat: Chat, is_async: bo
     (lesson,) = lessons(retriever)
     assert '"actor":"ann"' in lesson.replace(" ", "")
     assert citing_sources.learner.feedback(answer.id, good=False)
+
+
+def test_a_structured_answer_lists_its_sources(retriever: HebbianRetriever, chat: Chat) -> None:
+    def script(messages: list[BaseMessage]) -> AIMessage:
+        key = key_of(messages, TEXT["petrel"])
+        args = {"answer": "Ida Moss", "citations": [key]}
+        return AIMessage("", tool_calls=[{"name": "CitedAnswer", "args": args, "id": "1"}])
+
+    citing_sources = CitingMiddleware(retriever)
+    form = ToolStrategy(CitedAnswer)
+    agent = create_agent(chat(script), middleware=[citing_sources], response_format=form)
+    state = agent.invoke(asking())
+    (answer,) = (one for one in state["messages"] if isinstance(one, AIMessage))
+    cited = [one["id"] for one in answer.response_metadata["sources"] if one["cited"]]
+    citing_sources.learner.flush()
+    assert cited == ["petrel"]
+    assert citing_sources.learner.lessons[-1].cited == ("petrel",)
 
 
 def _guardrail(state: AgentState[Any], runtime: Any) -> dict[str, Any]:
