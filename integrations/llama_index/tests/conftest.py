@@ -82,7 +82,7 @@ class RecordingIndex(HebbianIndex):
         return self.__dict__.setdefault("taught", [])
 
     def cited(self) -> list[tuple[str, list[str]]]:
-        return sorted((one["query"].strip(), one["cited"]) for one in self.lessons)
+        return sorted((lesson["query"].strip(), lesson["cited"]) for lesson in self.lessons)
 
 
 @pytest.fixture

@@ -122,15 +122,17 @@ class ToolLLM(FunctionCallingLLM):
         return LLMMetadata(is_function_calling_model=True, context_window=8000)
 
     def _next(self, messages: Sequence[ChatMessage]) -> ChatMessage:
-        done = sum(one.role.value == "tool" for one in messages)
+        done = sum(message.role.value == "tool" for message in messages)
         if done < len(self.searches):
-            question = next(one.content or "" for one in messages if one.role.value == "user")
+            question = next(
+                message.content or "" for message in messages if message.role.value == "user"
+            )
             call = {"search": self.searches[done].format(question=question)}
             return ChatMessage(
                 role="assistant", content="", additional_kwargs={"tool_calls": [call]}
             )
-        text = "\n\n".join(one.content or "" for one in messages)
-        asked = [one.content or "" for one in messages if one.role.value == "user"][-1]
+        text = "\n\n".join(message.content or "" for message in messages)
+        asked = [message.content or "" for message in messages if message.role.value == "user"][-1]
         return ChatMessage(role="assistant", content=answer_by_rule(f"{text}\n{asked}"))
 
     @llm_chat_callback()

@@ -47,14 +47,14 @@ class RetrieverContract(ABC):
         found = self.make(nodes, k).retrieve(QUESTION)
         assert len(found) == k
         assert all(isinstance(one, NodeWithScore) for one in found)
-        scores = [one.score for one in found]
+        scores = [node.score for node in found]
         assert None not in scores
         assert scores == sorted(scores, reverse=True)
-        assert len({one.node_id for one in found}) == k
+        assert len({node.node_id for node in found}) == k
 
     def test_str_and_bundle_ask_the_same(self, built: BaseRetriever) -> None:
-        by_text = [one.node_id for one in built.retrieve(QUESTION)]
-        by_bundle = [one.node_id for one in built.retrieve(QueryBundle(QUESTION))]
+        by_text = [node.node_id for node in built.retrieve(QUESTION)]
+        by_bundle = [node.node_id for node in built.retrieve(QueryBundle(QUESTION))]
         assert by_text == by_bundle
 
     async def test_async_finds_the_same(self, built: BaseRetriever) -> None:
@@ -87,7 +87,7 @@ class RetrieverContract(ABC):
             one.node.metadata["spoilt"] = True
             one.node.set_content("spoilt")
         again = built.retrieve(QUESTION)
-        assert all("spoilt" not in one.metadata and one.text != "spoilt" for one in again)
+        assert all("spoilt" not in node.metadata and node.text != "spoilt" for node in again)
 
     def test_is_deterministic(self, nodes: list[TextNode]) -> None:
         one, other = self.make(nodes, 5), self.make(nodes, 5)
@@ -100,10 +100,10 @@ class RetrieverContract(ABC):
         assert ranking(one) == ranking(other)
 
     def test_serves_many_threads(self, built: BaseRetriever) -> None:
-        expected = [one.node_id for one in built.retrieve(QUESTION)]
+        expected = [node.node_id for node in built.retrieve(QUESTION)]
         with ThreadPoolExecutor(8) as pool:
             for found in pool.map(built.retrieve, [QUESTION] * 40):
-                assert [one.node_id for one in found] == expected
+                assert [node.node_id for node in found] == expected
 
     async def test_async_runs_off_the_event_loop(
         self, built: BaseRetriever, monkeypatch: pytest.MonkeyPatch
@@ -166,7 +166,7 @@ class RetrieverContract(ABC):
 
 
 def ranking(retriever: BaseRetriever) -> list[tuple[str, float]]:
-    return [(one.node_id, round(one.score or 0.0, 9)) for one in retriever.retrieve(QUESTION)]
+    return [(node.node_id, round(node.score or 0.0, 9)) for node in retriever.retrieve(QUESTION)]
 
 
 def slowly(function: Any) -> Any:

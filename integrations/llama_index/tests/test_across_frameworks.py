@@ -24,11 +24,11 @@ def test_taught_here_better_there(tmp_path: Path, nodes: list[TextNode]) -> None
     with HebbianIndex.open(tmp_path / "index") as index:
         add_nodes(index, nodes)
         there = langchain_hebbgraph.HebbianRetriever(index=index, k=12)
-        before = [one.id for one in there.invoke(LATER)].index("linnet")
+        before = [chunk.id for chunk in there.invoke(LATER)].index("linnet")
         retriever = HebbianRetriever(index, similarity_top_k=12)
         with CitationLearner():
             engine_of(retriever, llm=cites("linnet")).query(ASKED)
-        assert [one.id for one in there.invoke(LATER)].index("linnet") < before
+        assert [chunk.id for chunk in there.invoke(LATER)].index("linnet") < before
 
 
 def test_taught_there_better_here(tmp_path: Path, nodes: list[TextNode]) -> None:
@@ -38,7 +38,7 @@ def test_taught_there_better_here(tmp_path: Path, nodes: list[TextNode]) -> None
     with HebbianIndex.open(tmp_path / "index") as index:
         add_nodes(index, nodes)
         retriever = HebbianRetriever(index, similarity_top_k=12)
-        before = [one.node_id for one in retriever.retrieve(LATER)].index("linnet")
+        before = [node.node_id for node in retriever.retrieve(LATER)].index("linnet")
 
         class Chat(SimpleChatModel):
             @property
@@ -46,7 +46,7 @@ def test_taught_there_better_here(tmp_path: Path, nodes: list[TextNode]) -> None
                 return "rule"
 
             def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
-                text = "\n".join(str(one.content) for one in messages)
+                text = "\n".join(str(message.content) for message in messages)
                 return cites("linnet").rule(text)
 
         there = langchain_hebbgraph.HebbianRetriever(index=index, k=12)
@@ -56,4 +56,4 @@ def test_taught_there_better_here(tmp_path: Path, nodes: list[TextNode]) -> None
         learner = langchain_hebbgraph.CitationLearner()
         chain.invoke(ASKED, {"callbacks": [learner]})
         assert learner.flush(10)
-        assert [one.node_id for one in retriever.retrieve(LATER)].index("linnet") < before
+        assert [node.node_id for node in retriever.retrieve(LATER)].index("linnet") < before

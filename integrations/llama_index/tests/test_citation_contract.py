@@ -101,7 +101,7 @@ class Keeping(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        by_id = {one.node_id: one for one in nodes}
+        by_id = {node.node_id: node for node in nodes}
         return nodes if self.keep is None else [by_id[id_] for id_ in self.keep]
 
 

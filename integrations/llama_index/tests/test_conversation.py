@@ -121,11 +121,11 @@ async def test_a_reranker_in_the_index_and_one_of_llama_index() -> None:
     with HebbianIndex.open(":memory:", reranker=by_length, settings=settings) as index:
         add_nodes(index, NODES)
         retriever = HebbianRetriever.from_index(index, similarity_top_k=3)
-        found = [one.node_id for one in retriever.retrieve(question)]
-        lengths = [len(one.text) for one in retriever.retrieve(question)]
+        found = [node.node_id for node in retriever.retrieve(question)]
+        lengths = [len(node.text) for node in retriever.retrieve(question)]
         assert lengths == sorted(lengths)
-        assert [one.node_id for one in await retriever.aretrieve(question)] == found
+        assert [node.node_id for node in await retriever.aretrieve(question)] == found
         engine = RetrieverQueryEngine.from_args(
             retriever, llm=MockLLM(), node_postprocessors=[Backwards()]
         )
-        assert [one.node_id for one in engine.query(question).source_nodes] == found[::-1]
+        assert [node.node_id for node in engine.query(question).source_nodes] == found[::-1]

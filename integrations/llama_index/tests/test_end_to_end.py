@@ -29,7 +29,7 @@ def real(tmp_path: Path, nodes: list[TextNode]) -> Iterator[HebbianIndex]:
 
 
 def rank_of(found: Any, id_: str) -> int:
-    ids = [one.node_id for one in found]
+    ids = [node.node_id for node in found]
     return ids.index(id_)
 
 
@@ -72,10 +72,10 @@ def test_what_was_taught_outlives_the_process(tmp_path: Path, nodes: list[TextNo
         retriever = HebbianRetriever(index, similarity_top_k=12)
         with CitationLearner(index):
             engine_of(retriever, llm=cites("linnet")).query(question)
-        expected = [one.node_id for one in retriever.retrieve(question)]
+        expected = [node.node_id for node in retriever.retrieve(question)]
     with HebbianIndex.open(tmp_path / "index") as again:
         found = HebbianRetriever(again, similarity_top_k=12).retrieve(question)
-        assert [one.node_id for one in found] == expected
+        assert [node.node_id for node in found] == expected
 
 
 def test_feedback_names_what_was_shown_and_who_asked(
@@ -90,8 +90,8 @@ def test_feedback_names_what_was_shown_and_who_asked(
     with CitationLearner(real), instrument_tags({"user_id": "ida"}):
         engine_of(retriever).query(QUESTION)
         CitationQueryEngine(retriever, llm=RuleLLM()).query(ORGAN)
-    assert [one.cited for one in kept] == [("moss",), ("tessel",)]
-    assert [one.actor for one in kept] == ["ida", "ida"]
+    assert [lesson.cited for lesson in kept] == [("moss",), ("tessel",)]
+    assert [lesson.actor for lesson in kept] == ["ida", "ida"]
     assert [len(one.shown) for one in kept] == [4, 4]
 
 
@@ -99,7 +99,7 @@ def test_forgetting_an_actor(real: HebbianIndex) -> None:
     retriever = HebbianRetriever(real, similarity_top_k=12)
 
     def scores() -> dict[str, float | None]:
-        return {one.node_id: one.score for one in retriever.retrieve(RIDDLE)}
+        return {node.node_id: node.score for node in retriever.retrieve(RIDDLE)}
 
     before = scores()
     with CitationLearner(real), instrument_tags({"user_id": "ida"}):

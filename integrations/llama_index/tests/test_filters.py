@@ -56,7 +56,7 @@ def passed(store: HebbianVectorStore, filters: MetadataFilters) -> set[str]:
     """By listing and by recall; both must say the same."""
     listed = {node.node_id for node in store.get_nodes(filters=filters)}
     found = HebbianRetriever(store.index, filters=filters).retrieve("Ship")
-    assert {one.node_id for one in found} == listed
+    assert {node.node_id for node in found} == listed
     return listed
 
 
@@ -115,12 +115,12 @@ def test_a_filtered_node_passes_nothing_on(nodes: list[TextNode]) -> None:
     no_moss = MetadataFilters(filters=[ONE(key="title", value="Ida Moss", operator="!=")])
     retriever = HebbianRetriever.from_nodes(nodes, filters=no_moss)
     found = retriever.retrieve("Where was the builder of the Petrel born?")
-    assert "moss" not in [one.node_id for one in found]
+    assert "moss" not in [node.node_id for node in found]
     retriever.filters = None
     retriever.doc_ids = ["moss.md", "dove.md"]
-    assert {one.node_id for one in retriever.retrieve("Moss")} == {"moss", "dove"}
+    assert {node.node_id for node in retriever.retrieve("Moss")} == {"moss", "dove"}
     retriever.node_ids = ["dove"]
-    assert {one.node_id for one in retriever.retrieve("Moss")} == {"dove"}
+    assert {node.node_id for node in retriever.retrieve("Moss")} == {"dove"}
 
 
 def test_a_filter_that_cannot_be_read(store: HebbianVectorStore) -> None:

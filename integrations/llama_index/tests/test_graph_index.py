@@ -42,7 +42,7 @@ def index() -> HebbianGraphIndex:
 
 
 def texts(index: HebbianGraphIndex, k: int = 2) -> list[str]:
-    return [one.text for one in index.as_retriever(similarity_top_k=k).retrieve(ASKED)]
+    return [node.text for node in index.as_retriever(similarity_top_k=k).retrieve(ASKED)]
 
 
 def learned(index: HebbianGraphIndex) -> int:
@@ -158,12 +158,12 @@ def test_children_found_together_are_merged_into_their_parent(tmp_path: Path) ->
     place = {"location": tmp_path / "i", "transformations": [PARSER]}
     with HebbianGraphIndex.from_documents([SHIPS, *DOCUMENTS], **place) as index:
         leaf = index.as_retriever(similarity_top_k=2).retrieve("Who built the Petrel?")
-        assert all(not one.node.child_nodes for one in leaf)
+        assert all(not node.node.child_nodes for node in leaf)
     with HebbianGraphIndex(**place) as again:
         merging = again.as_retriever(auto_merge=True, similarity_top_k=8, simple_ratio_thresh=0.2)
         found = merging.retrieve("Who built the Petrel, and where did she sink?")
-        merged = [one for one in found if one.node.child_nodes]
-        whole = next(one for one in merged if "Ida Moss built" in one.text)
+        merged = [node for node in found if node.node.child_nodes]
+        whole = next(node for node in merged if "Ida Moss built" in node.text)
         assert "sank off Skerrow" in whole.text
 
 
@@ -187,10 +187,10 @@ def test_a_merged_parent_gives_the_credit_to_the_children_that_were_found() -> N
         )
         response = engine.query("Who built the Petrel, and where did she sink?")
         (lesson,) = index.index.lessons()
-        merged = next(one for one in response.source_nodes if "Ida Moss built" in one.text)
+        merged = next(node for node in response.source_nodes if "Ida Moss built" in node.text)
         assert merged.node.child_nodes
         assert merged.node_id not in index.index.ids()
-        cited = " ".join(one.text for one in index.index.get(lesson.cited))
+        cited = " ".join(node.text for node in index.index.get(lesson.cited))
         assert "Ida Moss built" in cited
         for text in cited.split(". "):
             assert text.strip(". ") in merged.text
@@ -205,7 +205,7 @@ def test_parents_go_and_change_with_their_document(tmp_path: Path) -> None:
 
     def parents() -> str:
         with HebbianIndex.open(place, namespace=aside, settings="saved") as opened:
-            return " ".join(one.text for one in opened.get(opened.ids()))
+            return " ".join(node.text for node in opened.get(opened.ids()))
 
     assert "Petrel" in parents()
     index.update_ref_doc(Document(id_="ships.md", text=SHIPS.text.replace("Petrel", "Kestrel")))
@@ -226,7 +226,7 @@ def test_objects_are_followed() -> None:
         objects=[IndexNode(text="All about the Petrel.", index_id="petrel", obj=inner)]
     )
     found = outer.as_retriever(similarity_top_k=1).retrieve("Who built the Petrel?")
-    assert [one.node_id for one in found] == ["in"]
+    assert [node.node_id for node in found] == ["in"]
 
 
 # -- persisting ---------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_query_engine(
     (lesson,) = index.lessons
     assert lesson["query"] == QUESTION
     assert lesson["cited"] == ["moss"]
-    assert set(lesson["shown"]) == {one.node_id for one in response.source_nodes}
+    assert set(lesson["shown"]) == {node.node_id for node in response.source_nodes}
     assert len(lesson["shown"]) == 4
 
 
@@ -185,7 +185,7 @@ def test_truncation_counts_as_not_shown(
             nodes[1].node.set_content("word " * 9000 + nodes[1].node.get_content())
             return nodes
 
-    found = [one.node_id for one in retriever.retrieve(QUESTION)]
+    found = [node.node_id for node in retriever.retrieve(QUESTION)]
     cites_all = RuleLLM(rule=lambda prompt: "See [1][2][3][4].", context_window=2000)
     engine_of(
         retriever,
@@ -212,7 +212,7 @@ def test_fusion_of_two_retrievers(
     )
     engine_of(fused).query(QUESTION)
     assert index.cited() == [(QUESTION, ["moss"])]
-    own = {one.node_id for one in retriever.retrieve(QUESTION)}
+    own = {node.node_id for node in retriever.retrieve(QUESTION)}
     assert set(index.lessons[0]["shown"]) <= own
 
 
@@ -376,8 +376,10 @@ def test_a_question_asked_again_is_doubt(
         for question in (QUESTION, f"I mean, in which town: {QUESTION}", ORGAN):
             with instrument_tags({"thread_id": "t"}):
                 engine.chat(question)
-    doubts = [one for one in index.lessons if one["kind"] == "asked again"]
-    assert [(one["query"], one["rejected"]) for one in doubts] == [(QUESTION, ["moss"])] * implicit
+    doubts = [lesson for lesson in index.lessons if lesson["kind"] == "asked again"]
+    assert [(lesson["query"], lesson["rejected"]) for lesson in doubts] == [
+        (QUESTION, ["moss"])
+    ] * implicit
 
 
 async def _said(engine: Any, mode: str, question: str) -> str:
@@ -520,7 +522,7 @@ async def test_an_agent_that_cites_what_an_earlier_turn_found(
         await agent.run(ORGAN, **held)  # answers from memory, without a search
     await learner.aflush()
     found_again = ORGAN if keeps == "nothing" else QUESTION
-    assert [one["cited"] for one in index.lessons] == [["moss"], ["tessel"]]
+    assert [lesson["cited"] for lesson in index.lessons] == [["moss"], ["tessel"]]
     assert QUESTION in index.lessons[0]["query"]
     assert found_again in index.lessons[1]["query"]
 
@@ -543,14 +545,14 @@ def test_thumbs_for_a_response(
 ) -> None:
     first = engine_of(retriever).query(QUESTION)
     engine_of(retriever).query(ORGAN)  # finds the same nodes
-    assert [one.id for one in learner.feedback(first, good=True)] == [index.lessons[0]["id"]]
+    assert [chunk.id for chunk in learner.feedback(first, good=True)] == [index.lessons[0]["id"]]
     named = engine_of(HebbianRetriever(index, include_path=True)).query(QUESTION)
     assert learner.feedback(named, good=True)
     # Its pieces have ids of their own.
     pieces = CitationQueryEngine(retriever, llm=RuleLLM())
     cut = pieces.query(QUESTION)
     pieces.query(ORGAN)
-    assert [one.id for one in learner.feedback(cut, good=True)] == [index.lessons[-2]["id"]]
+    assert [chunk.id for chunk in learner.feedback(cut, good=True)] == [index.lessons[-2]["id"]]
     with pytest.raises(NotFoundError, match="no recall of the latest ones"):
         learner.feedback(Response("Nobody knows.", source_nodes=[]), good=True)
     thumb: Any = 7
@@ -564,7 +566,7 @@ async def test_two_agents_at_once(
     made = agents(retriever)
     await asyncio.gather(made["function"].run(QUESTION), made["react"].run(ORGAN))
     await learner.aflush()
-    assert sorted(one["cited"] for one in index.lessons) == [["moss"], ["tessel"]]
+    assert sorted(lesson["cited"] for lesson in index.lessons) == [["moss"], ["tessel"]]
 
 
 async def test_agent_with_a_query_engine_as_its_tool(
@@ -573,7 +575,7 @@ async def test_agent_with_a_query_engine_as_its_tool(
     tool = QueryEngineTool.from_defaults(engine_of(retriever), name="search", description="all")
     await FunctionAgent(tools=[tool], llm=ToolLLM()).run(QUESTION)
     await learner.aflush()
-    assert [one["cited"] for one in index.lessons] == [["moss"]]
+    assert [lesson["cited"] for lesson in index.lessons] == [["moss"]]
 
 
 async def test_own_workflow(
@@ -583,7 +585,7 @@ async def test_own_workflow(
         @step
         async def answer(self, ctx: Context, ev: StartEvent) -> StopEvent:
             found = CitationFormatter().postprocess_nodes(await retriever.aretrieve(ev.question))
-            sources = "\n\n".join(one.node.get_content("llm") for one in found)
+            sources = "\n\n".join(node.node.get_content("llm") for node in found)
             response = await RuleLLM().acomplete(f"{sources}\n\n{ev.question}")
             return StopEvent(result=response.text)
 
@@ -597,7 +599,7 @@ def test_no_engine_at_all(
 ) -> None:
     def ask() -> tuple[str, list[NodeWithScore]]:
         found = CitationFormatter().postprocess_nodes(retriever.retrieve(QUESTION))
-        sources = "\n\n".join(one.node.get_content("llm") for one in found)
+        sources = "\n\n".join(node.node.get_content("llm") for node in found)
         message = ChatMessage(role="user", content=f"{sources}\n\n{QUESTION}")
         return str(RuleLLM().chat([message]).message.content), found
 
@@ -608,7 +610,7 @@ def test_no_engine_at_all(
     with learner.request(user_id="otto"):
         ask()
     assert index.cited() == [(QUESTION, ["moss"])] * 2
-    assert [one["actor"] for one in index.lessons] == ["ida", "otto"]
+    assert [lesson["actor"] for lesson in index.lessons] == ["ida", "otto"]
 
 
 def test_synthesis_apart_from_retrieval(

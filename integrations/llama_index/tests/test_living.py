@@ -33,7 +33,7 @@ BREAD = Document(id_="bread.md", text="# Bread\n\nBread rises when yeast turns s
 
 
 def said(found: list[NodeWithScore]) -> str:
-    return " ".join(one.text for one in found)
+    return " ".join(node.text for node in found)
 
 
 # -- our own documents --------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_blank_pages_are_skipped_and_named(caplog: pytest.LogCaptureFixture) -> 
     blank = TextNode(id_="p2", text=" \n\x00", metadata={"page": 2})
     with HebbianRetriever.from_documents([BREAD, Document(id_="scan.pdf", text=" ")]) as retriever:
         assert "chunks were skipped: 1; the first: chunk 'scan.pdf': it has neither" in caplog.text
-        assert [one.id for one in retriever.add([page, blank]).failed] == ["p2"]
+        assert [chunk.id for chunk in retriever.add([page, blank]).failed] == ["p2"]
         retriever.refresh([page.model_copy(update={"text": ""})])
         assert retriever.index.get(["p1", "p2"]) == []
     store = HebbianVectorStore.open(":memory:")
@@ -179,12 +179,12 @@ def test_what_the_store_has_deleted_does_not_come_back(
     over = HebbianRetriever.from_vector_store_index(
         vectors, keep_text=keep_text, similarity_top_k=4, options=SearchOptions(seed_top_k=3)
     )
-    assert [one.node_id for one in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
+    assert [node.node_id for node in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
     vectors.delete_nodes(["moss"], delete_from_docstore=from_docstore)
     vectors.delete_ref_doc("tessel.md", delete_from_docstore=from_docstore)
     found = over.retrieve(QUESTION)
     assert len(found) == 4
-    assert not {"moss", "tessel"} & {one.node_id for one in found}
+    assert not {"moss", "tessel"} & {node.node_id for node in found}
     report = over.refresh()
     assert report.deleted == 2
     assert not over.index.holds(["moss", "tessel"])
@@ -243,9 +243,9 @@ def test_what_is_added_and_deleted_goes_through_to_the_store(
         found = [*searched.retrieve(ASKED), *searched.retrieve(QUESTION)]
         assert "nine" in said(found)
         assert "seven" not in said(found)
-        assert not {"moss", "tessel"} & {one.node_id for one in found}
+        assert not {"moss", "tessel"} & {node.node_id for node in found}
     over.refresh([BREAD], delete_missing=True)
-    assert {one.node.ref_doc_id for one in vectors.as_retriever().retrieve(ASKED)} == {"bread.md"}
+    assert {node.node.ref_doc_id for node in vectors.as_retriever().retrieve(ASKED)} == {"bread.md"}
 
 
 def test_what_is_gone_already_is_passed_over(vectors: VectorStoreIndex) -> None:
@@ -254,7 +254,7 @@ def test_what_is_gone_already_is_passed_over(vectors: VectorStoreIndex) -> None:
     vectors.delete_ref_doc("tessel.md")  # leaves the node in the docstore
     assert over.delete(document_id="tessel.md") == 1
     assert over.delete(document_id="tessel.md") == 0
-    assert not {"moss", "tessel"} & {one.node_id for one in over.retrieve(QUESTION)}
+    assert not {"moss", "tessel"} & {node.node_id for node in over.retrieve(QUESTION)}
 
 
 def test_a_store_that_cannot_delete_is_named_and_nothing_is_changed(
@@ -273,7 +273,7 @@ def test_a_store_that_cannot_delete_is_named_and_nothing_is_changed(
     other = nodes[1].model_copy(update={"text": "Ida Moss was born in Ostrand."})
     with pytest.raises(ParameterError, match="SimpleVectorStore cannot delete nodes"):
         over.add([other])
-    assert [one.node_id for one in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
+    assert [node.node_id for node in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
     assert over.add([ferry("nine")]).added == 1
 
 
@@ -302,7 +302,7 @@ def test_a_question_may_have_its_own_k_and_filters(nodes: list[TextNode]) -> Non
     own = RecallBundle(QUESTION, similarity_top_k=5, filters=MetadataFilters(filters=[short]))
     found = retriever.retrieve(own)
     assert len(found) == 5
-    assert all(one.metadata["letters"] < 70 for one in found)
+    assert all(node.metadata["letters"] < 70 for node in found)
     assert len(retriever.retrieve(QUESTION)) == 2
 
 
@@ -313,5 +313,5 @@ def test_alike_nodes_give_way_to_others() -> None:
     usual = HebbianRetriever.from_nodes(nodes, similarity_top_k=2)
     diverse = HebbianRetriever(usual.index, similarity_top_k=2, mmr_threshold=0.3)
     question = "Who built the Petrel?"
-    assert "3" not in {one.node_id for one in usual.retrieve(question)}
-    assert [one.node_id for one in diverse.retrieve(question)][1] == "3"
+    assert "3" not in {node.node_id for node in usual.retrieve(question)}
+    assert [node.node_id for node in diverse.retrieve(question)][1] == "3"

@@ -217,7 +217,7 @@ def test_a_cutoff_leaves_out_what_fills_up(made: HebbianRetriever, cutoff: float
     found = made.retrieve(QUERY)
     assert len(found) == 2
     kept = SimilarityPostprocessor(similarity_cutoff=cutoff).postprocess_nodes(found)
-    assert [one.node_id for one in kept] == ["petrel"]
+    assert [node.node_id for node in kept] == ["petrel"]
 
 
 def test_a_cutoff_rejects_questions_that_the_index_knows_nothing_of(

@@ -93,7 +93,7 @@ def test_nodes_lead_to_their_objects(nodes: list[TextNode]) -> None:
     inner = HebbianRetriever.from_nodes(nodes, similarity_top_k=1)
     pointer = IndexNode(id_="p", text="All about ships and Petrels", index_id="ships", obj=inner)
     outer = HebbianRetriever.from_nodes([pointer], similarity_top_k=1)
-    assert [one.node_id for one in outer.retrieve("Petrel")] == ["petrel"]
+    assert [node.node_id for node in outer.retrieve("Petrel")] == ["petrel"]
 
 
 def test_metadata_that_is_embedded_is_searched() -> None:
@@ -140,7 +140,7 @@ def test_fields_of_the_metadata_join_nodes() -> None:
     ]
     retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2, edges=("author",))
     found = retriever.retrieve("When does frost heave?")
-    assert [one.node.node_id for one in found] == ["a", "b"]
+    assert [node.node.node_id for node in found] == ["a", "b"]
 
 
 def test_metadata_of_no_known_kind_are_text_and_it_is_said_once(
@@ -155,6 +155,6 @@ def test_metadata_of_no_known_kind_are_text_and_it_is_said_once(
         for n in range(3)
     ]
     assert [node_to_chunk(one).metadata["at"] for one in nodes] == ["berth 7"] * 3
-    (said,) = [one.getMessage() for one in caplog.records]
+    (said,) = [record.getMessage() for record in caplog.records]
     assert "of type" in said
     assert "Berth are stored, filtered and returned as text" in said

@@ -102,9 +102,9 @@ async def test_callers_name_answers_themselves(
     with instrument_tags({"answer_id": 18}):
         engine.query("What is it that nobody knows?")
     await learner.aflush()
-    assert [one.names[0] for one in learner.lessons] == ["17", "18"]
+    assert [outcome.names[0] for outcome in learner.lessons] == ["17", "18"]
     assert await learner.afeedback("18", True) == []
-    assert [one.code for one in learner.outcomes("18")] == ["nothing_cited"]
+    assert [outcome.code for outcome in learner.outcomes("18")] == ["nothing_cited"]
     await learner.afeedback("17", False)
     assert index.lessons[-1]["rejected"] == ["moss"]
     assert await learner.aundo("17") == 1
@@ -119,7 +119,7 @@ async def test_an_agent_and_a_request_take_the_id_too(
         text = citing_tool(retriever)(QUESTION).content
         RuleLLM().chat([ChatMessage(role="user", content=f"{text}\n\n{QUESTION}")])
     await learner.aflush()
-    assert [one.names[0] for one in learner.lessons] == ["run-1", "run-2"]
+    assert [outcome.names[0] for outcome in learner.lessons] == ["run-1", "run-2"]
     assert len(index.lessons) == 2
 
 
@@ -275,16 +275,16 @@ async def test_filters_are_joined_in_every_door(index: RecordingIndex, asynchron
             found = await retriever.aretrieve(bundle)
         else:
             found = retriever.retrieve(bundle)
-        assert {one.node_id for one in found} == expected
+        assert {node.node_id for node in found} == expected
         with retriever.narrowed(not_petrel):
             if asynchronous:
                 output, answer = await tool.acall(input=QUESTION), await engine.aquery(QUESTION)
             else:
                 output, answer = tool(input=QUESTION), engine.query(QUESTION)
-            assert {one.node_id for one in output.raw_output} == expected
-            assert {one.node_id for one in answer.source_nodes} == expected
+            assert {node.node_id for node in output.raw_output} == expected
+            assert {node.node_id for node in answer.source_nodes} == expected
             with retriever.narrowed(doc_ids=["moss.md"]):
-                assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["moss"]
+                assert [node.node_id for node in retriever.retrieve(QUESTION)] == ["moss"]
         assert len(retriever.retrieve(QUESTION)) == len(expected) + 1
     with pytest.raises(ParameterError, match="filter_by finds no 'titles'"):
         retriever.retrieve(QUESTION)
@@ -405,7 +405,7 @@ async def test_a_neighbour_that_no_search_found_is_credited(asynchronous: bool) 
         )
         question = "Where was the builder of the Petrel born?"
         response = await engine.aquery(question) if asynchronous else engine.query(question)
-        assert [one.node_id for one in response.source_nodes] == ["0", "1"]
+        assert [node.node_id for node in response.source_nodes] == ["0", "1"]
         await learner.aflush()
         (lesson,) = graph.index.lessons()
         assert lesson.cited == ("1",)
@@ -430,7 +430,7 @@ def predicting() -> RuleLLM:
 
 def shown_of(found: list[NodeWithScore]) -> dict[str, str]:
     shown = CitationFormatter(prefix="always").postprocess_nodes(found)
-    sources = "\n\n".join(one.node.get_content() for one in shown)
+    sources = "\n\n".join(node.node.get_content() for node in shown)
     return {"sources": sources, "question": QUESTION}
 
 
@@ -653,7 +653,7 @@ async def test_an_auto_retriever_over_the_index(nodes: list[TextNode], asynchron
         found = (
             await retriever.aretrieve(QUESTION) if asynchronous else retriever.retrieve(QUESTION)
         )
-        assert [one.node_id for one in found] == ["moss"]
+        assert [node.node_id for node in found] == ["moss"]
 
 
 def test_query_modes_are_honoured_or_refused(nodes: list[TextNode]) -> None:

@@ -20,7 +20,7 @@ class TestRetriever(RetrieverContract):
         return TextNode(id_=id, text=text, metadata={"title": title})
 
     def ask(self, retriever: Any, question: str) -> list[Found]:
-        return [Found(one, one.text, one.metadata) for one in retriever.retrieve(question)]
+        return [Found(node, node.text, node.metadata) for node in retriever.retrieve(question)]
 
     def ask_in(self, retriever: Any, namespace: str, question: str) -> list[Found]:
         with instrument_tags({"hebbgraph_namespace": namespace}):

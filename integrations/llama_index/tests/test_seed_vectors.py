@@ -136,7 +136,7 @@ def vectors_in(store: BasePydanticVectorStore, model: WordEmbedding) -> VectorSt
 
 def found(answer: list[NodeWithScore]) -> list[str]:
     """The best, whose scores stand apart: all else ties or nearly ties."""
-    return [one.node_id for one in answer[:2]]
+    return [node.node_id for node in answer[:2]]
 
 
 @pytest.mark.parametrize("make", [simple, included, numbered, faiss, chroma])
@@ -155,7 +155,7 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
         embedded = QueryBundle(question, embedding=np.array(model._vector(question)))
         assert found(over.retrieve(embedded)) == wanted
     assert len(model.embedded) == len(TEXTS)
-    recalls = [one.recall for one in over._latest._entries]
+    recalls = [recall.recall for recall in over._latest._entries]
     assert len(recalls) == 3 * len(QUESTIONS)
     assert not any(one.notes and "vectors" in one.notes[-1] for one in recalls)
     asked = RecallBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])

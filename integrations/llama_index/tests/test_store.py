@@ -119,11 +119,11 @@ def test_keeps_what_was_added(tmp_path: Path, nodes: list[TextNode]) -> None:
     vectors = VectorStoreIndex.from_vector_store(store, embed_model=WordEmbedding())
     vectors.insert_nodes(nodes)
     vectors.storage_context.persist(tmp_path / "storage")
-    expected = [one.node_id for one in vectors.as_retriever().retrieve(QUESTION)]
+    expected = [node.node_id for node in vectors.as_retriever().retrieve(QUESTION)]
     store.index.close()
     again = HebbianVectorStore.open(tmp_path / "index")
     reopened = VectorStoreIndex.from_vector_store(again, embed_model=WordEmbedding())
-    assert [one.node_id for one in reopened.as_retriever().retrieve(QUESTION)] == expected
+    assert [node.node_id for node in reopened.as_retriever().retrieve(QUESTION)] == expected
     again.index.close()
 
 
@@ -272,12 +272,12 @@ def test_over_a_vector_store_index(nodes: list[TextNode]) -> None:
     vectors = VectorStoreIndex(nodes, embed_model=model)
     embedded = len(model.embedded)
     retriever = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=2)
-    assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["petrel", "moss"]
+    assert [node.node_id for node in retriever.retrieve(QUESTION)] == ["petrel", "moss"]
     assert len(model.embedded) == embedded
 
     late = TextNode(id_="late", text=QUESTION)
     vectors.insert_nodes([late])
-    assert "late" in [one.node_id for one in retriever.retrieve(QUESTION)]  # as the source had it
+    assert "late" in [node.node_id for node in retriever.retrieve(QUESTION)]  # as the source had it
     assert "late" not in retriever.index.ids()
     retriever.refresh(vectors, [*nodes[2:], late])
     assert retriever.index.ids() == sorted(
@@ -292,7 +292,7 @@ def test_over_any_retriever(nodes: list[TextNode]) -> None:
     retriever = HebbianRetriever.from_nodes(
         nodes, options=SearchOptions(source=source), similarity_top_k=2
     )
-    assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["petrel", "moss"]
+    assert [node.node_id for node in retriever.retrieve(QUESTION)] == ["petrel", "moss"]
 
 
 def test_blank_and_endless_questions(nodes: list[TextNode]) -> None:
@@ -335,4 +335,4 @@ def test_nodes_that_differ(nodes: list[TextNode]) -> None:
         vector_store_query_mode="mmr",
         vector_store_kwargs={"mmr_threshold": 0.3},
     )
-    assert [one.node_id for one in retriever.retrieve("Who built the Petrel?")][1] == "3"
+    assert [node.node_id for node in retriever.retrieve("Who built the Petrel?")][1] == "3"

@@ -46,7 +46,7 @@ def chroma(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]]]
     held = collection.get(include=["embeddings"])
     vectors = dict(zip(held["ids"], held["embeddings"].tolist(), strict=True))
     nodes = index.vector_store.get_nodes(None)
-    yield index, [one.model_copy(update={"embedding": vectors[one.node_id]}) for one in nodes]
+    yield index, [node.model_copy(update={"embedding": vectors[node.node_id]}) for node in nodes]
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def test_a_store_is_taken_over_without_embedding_again(store: Callable[[Lettered
         model.embedded.clear()
         taken = HebbianVectorStore.open(":memory:", embed_model=model)
         taken.add(nodes)
-        assert sorted(one.node_id for one in taken.get_nodes()) == IDS
+        assert sorted(node.node_id for node in taken.get_nodes()) == IDS
         assert model.embedded == []
         over = HebbianRetriever.from_vector_store_index(index)  # it lists the store's nodes
         assert sorted(over.index.ids()) == IDS

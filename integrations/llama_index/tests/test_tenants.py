@@ -43,8 +43,8 @@ async def test_a_request_names_its_namespace(pool: IndexPool) -> None:
     retriever = HebbianRetriever.from_pool(pool)
     for tenant, text in BERTH.items():
         with asking(tenant):
-            assert [one.text for one in retriever.retrieve(QUERY)] == [text]
-            assert [one.text for one in await retriever.aretrieve(QUERY)] == [text]
+            assert [node.text for node in retriever.retrieve(QUERY)] == [text]
+            assert [node.text for node in await retriever.aretrieve(QUERY)] == [text]
             assert retriever.add([Document(text=text, id_="berth")]).unchanged == 1
         own = RecallBundle(QUERY, namespace=tenant)
         with (
@@ -52,7 +52,7 @@ async def test_a_request_names_its_namespace(pool: IndexPool) -> None:
             pytest.raises(ParameterError, match=f"namespace '{tenant}', and its request 'other'"),
         ):
             retriever.retrieve(own)
-        assert [one.text for one in retriever.retrieve(own)] == [text]
+        assert [node.text for node in retriever.retrieve(own)] == [text]
         assert retriever.why(retriever.retrieve(own)[0]).rank == 1
 
 

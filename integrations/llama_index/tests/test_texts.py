@@ -21,7 +21,7 @@ def vectors(nodes: list[TextNode]) -> VectorStoreIndex:
 
 
 def found(retriever: HebbianRetriever) -> list[Any]:
-    return [(one.node.model_dump(), one.score) for one in retriever.retrieve(QUESTION)]
+    return [(node.node.model_dump(), node.score) for node in retriever.retrieve(QUESTION)]
 
 
 def test_texts_stay_in_the_docstore(
@@ -45,7 +45,7 @@ def test_changes_follow_by_refresh(vectors: VectorStoreIndex) -> None:
     bare.refresh(vectors)
     assert bare.retrieve(QUESTION)[0].node.get_content() == QUESTION
     vectors.delete_nodes(["late"], delete_from_docstore=True)
-    assert "late" not in [one.node_id for one in bare.retrieve(QUESTION)]
+    assert "late" not in [node.node_id for node in bare.retrieve(QUESTION)]
     bare.refresh(vectors)
     assert not bare.index.holds(["late"])
     assert bare.index.maintenance.doctor().ok
@@ -59,7 +59,7 @@ def test_a_vector_store_that_has_the_texts(nodes: list[TextNode]) -> None:
     texts = texts_of(vectors)
     assert texts([nodes[0].node_id, "never"]) == {nodes[0].node_id: nodes[0].text}
     bare = HebbianRetriever.from_vector_store_index(vectors, keep_text=False, similarity_top_k=2)
-    assert [one.node_id for one in bare.retrieve(QUESTION)] == ["petrel", "moss"]
+    assert [node.node_id for node in bare.retrieve(QUESTION)] == ["petrel", "moss"]
 
 
 def test_a_store_that_fails_is_told(

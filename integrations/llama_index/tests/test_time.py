@@ -16,7 +16,7 @@ def test_as_of() -> None:
             retriever.add([TextNode(id_="fare", text=text, metadata={"published": since})])
         question = "What is the ferry fare?"
         now = retriever.retrieve(question)
-        assert ["five" in one.text for one in now] == [True, False]
+        assert ["five" in node.text for node in now] == [True, False]
         assert now[1].metadata["hebbgraph"]["stale"]["replaced_by"] == ["fare"]
         (then,) = retriever.retrieve(RecallBundle(question, as_of="2022"))
         assert "four" in then.text
