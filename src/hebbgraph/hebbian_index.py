@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import CoreIndex
+from hebbgraph.index.forgetting import ForgettingVerbs
 
 if TYPE_CHECKING:
     from hebbgraph.derived.colonies import Colonies
@@ -72,7 +73,7 @@ class Moved:
         return getattr(getattr(index, self.room), self.method)
 
 
-class HebbianIndex(CoreIndex):
+class HebbianIndex(CoreIndex, ForgettingVerbs):
     """A retriever over a tagged graph of chunks; see :meth:`open`.
 
     Safe to use from many threads of one process; after a fork, open another one. Every blocking

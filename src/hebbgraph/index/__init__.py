@@ -4,7 +4,8 @@
 ``session``     the parts of an open index, and how it ends
 ``writing``     ``add``, ``refresh``, ``delete``, ``compact``
 ``asking``      ``recall``, ``get``, ``ids``
-``teaching``    ``reinforce``, ``forget``, ``lessons``
+``teaching``    ``reinforce``
+``forgetting``  ``forget``, ``lessons``
 ==============  =============================================
 """
 

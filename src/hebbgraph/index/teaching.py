@@ -1,30 +1,20 @@
-"""The verbs that teach: ``reinforce``, ``forget``, ``lessons``, and what learners keep."""
+"""The verbs that teach: ``reinforce``, and what learners keep."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, overload
 
 from hebbgraph.arguments import check_ids, check_str, known_names
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.index.session import Session
-from hebbgraph.records import (
-    AnswerRecord,
-    Feedback,
-    ForgetPreview,
-    LessonRecord,
-    Recall,
-)
-
-if TYPE_CHECKING:
-    from hebbgraph.teacher import Moment
+from hebbgraph.records import AnswerRecord, Feedback, Recall
 
 __all__ = ["TeachingVerbs"]
 
 
 class TeachingVerbs(Session):
-    """Verbs that give feedback, take it back and list it."""
+    """Verbs that give feedback, and link answers to it."""
 
     @known_names
     def reinforce(
@@ -113,143 +103,6 @@ class TeachingVerbs(Session):
             kind,
         )
 
-    @overload
-    def forget(
-        self,
-        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
-        *,
-        actor: str | None = None,
-        unnamed: bool = False,
-        chunk: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        everything: bool = False,
-        erase: bool = False,
-        dry_run: Literal[False] = False,
-    ) -> int: ...
-
-    @overload
-    def forget(
-        self,
-        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
-        *,
-        actor: str | None = None,
-        unnamed: bool = False,
-        chunk: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        everything: bool = False,
-        erase: bool = False,
-        dry_run: Literal[True],
-    ) -> ForgetPreview: ...
-
-    @known_names
-    def forget(
-        self,
-        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
-        *,
-        actor: str | None = None,
-        unnamed: bool = False,
-        chunk: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        everything: bool = False,
-        erase: bool = False,
-        dry_run: bool = False,
-    ) -> int | ForgetPreview:
-        """Take back feedback and what it taught; return how many records were removed or changed.
-
-        Afterwards recalls are as if it had never been given. Criteria combine:
-        ``forget(actor="eve", since=yesterday)``. For some minutes, :meth:`undo_forget` is the way
-        back.
-
-        Parameters
-        ----------
-        feedback : Feedback or its id, or several, optional
-            One that is not there counts nothing and raises nothing, as what is forgotten twice is
-            forgotten; a warning in the log names it, and so of actors and chunks.
-        actor : str, optional
-        unnamed : bool
-            Only what no actor is named for.
-        chunk : str, optional
-            Only what was said about this chunk; the rest of each record still counts.
-        since, until : float or datetime, optional
-            A period, in seconds since the epoch; ``until`` is exclusive.
-        everything : bool
-            All feedback of this namespace.
-        erase : bool
-            Also erase every byte of it from all files: actors, questions and cues. This rewrites
-            the database, and recent recalls of this namespace are no longer found by id. Without
-            it, the next :meth:`compact` does that.
-        dry_run : bool
-            Do nothing, and return a :class:`ForgetPreview`: which feedback it is, and which
-            learned edges would go or change. Takes as long as reading the whole log.
-
-        Raises
-        ------
-        IndexLockedError
-            With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
-        """
-        self._check_exists()
-        from hebbgraph.teacher import selected
-
-        selection = selected(
-            feedback,
-            actor=actor,
-            unnamed=unnamed,
-            chunk=chunk,
-            since=since,
-            until=until,
-            everything=everything,
-        )
-        if dry_run:
-            return self._teacher.preview(selection, chunk)
-        touched = self._teacher.forget(selection, chunk)
-        if feedback is None:  # what is taken back by its id may be judged anew
-            self._parts.recalls.discard([one.recall_id for one in touched])
-        if erase:
-            self._teacher.drop_forgotten()
-            self._erase(self._parts.scrub)
-        return len(touched)
-
-    def lessons(
-        self,
-        *,
-        actor: str | None = None,
-        unnamed: bool = False,
-        recall: str | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-    ) -> list[LessonRecord]:
-        """List what the index was taught, oldest first: chunks, actor, and whether it still counts.
-
-        Parameters
-        ----------
-        actor : str, optional
-            Only lessons of this actor.
-        unnamed : bool
-            Only lessons that no actor is named for.
-        recall : str, optional
-            Only lessons of the recall with this id.
-        since, until : float or datetime, optional
-            A period, in seconds since the epoch; ``until`` is exclusive.
-
-        Examples
-        --------
-        >>> with HebbianIndex.open(":memory:") as index:
-        ...     report = index.add([{"id": "a", "text": "Owls hunt at night."},
-        ...                         {"id": "b", "text": "Owls hunt voles."}])
-        ...     feedback = index.reinforce(
-        ...         index.recall("What do owls hunt?"), cited=["b"], actor="ida"
-        ...     )
-        ...     [(one.cited, one.actor, one.active > 0) for one in index.lessons(actor="ida")]
-        [(('b',), 'ida', True)]
-        """
-        self._check_exists()
-        if recall is not None:
-            check_ids([recall], "a recall id")
-        return self._teacher.lessons(actor, unnamed, recall, since, until)
-
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
         """Keep what links an answer to its lessons, for later verdicts and turns.
 
@@ -293,11 +146,6 @@ class TeachingVerbs(Session):
         found, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
         return [issue(whole(recall, self._parts.truth)) for recall in found]
 
-    def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
-        """Return the feedback with these ids that is in the log, in its order."""
-        self._check_exists()
-        return self._teacher.find_feedback(check_ids(ids, "the id of a feedback"))
-
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
             return recall
@@ -312,9 +160,6 @@ class TeachingVerbs(Session):
         return self._parts.recalls.issue(found)
 
     areinforce = in_thread(reinforce)
-    aforget = in_thread(forget)
-    alessons = in_thread(lessons)
     akeep_answer = in_thread(keep_answer)
     afind_answer = in_thread(find_answer)
     aearlier_recalls = in_thread(earlier_recalls)
-    afind_feedback = in_thread(find_feedback)

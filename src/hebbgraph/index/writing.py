@@ -237,7 +237,7 @@ class WritingVerbs(Session):
         self._parts.truth.drop_tombstones()
         self._teacher.expire_queries()
         self._teacher.erase_gone_phrases()
-        self._teacher.drop_forgotten()
+        self._teacher.forgotten.clear()
         self._parts.scrub()
 
     aadd = in_thread(add)

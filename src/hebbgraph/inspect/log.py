@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from hebbgraph.arguments import check_ids
+from hebbgraph.artifacts import whole_file
 from hebbgraph.calling import in_thread
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.inspect.room import Room
-from hebbgraph.records import Forgetting
+from hebbgraph.learning.feedback import feedback_digest, read_feedback
+from hebbgraph.limits import MAX_ID
+from hebbgraph.namespace import Namespace
+from hebbgraph.records import Feedback, Forgetting
+from hebbgraph.store.chunks import pages
+from hebbgraph.store.database import translated_os
 from hebbgraph.store.places import as_directory
 
 __all__ = ["Log"]
@@ -26,9 +33,16 @@ class Log(Room):
         ----------
         file : path, or text file open for writing
         """
-        self._index._check_exists()
+        parts = self._parts()
         _check_file(file, "write")
-        return self._index._teacher.export(file)
+        if not isinstance(file, str | os.PathLike):
+            return _write(parts, file)
+        with (
+            translated_os(str(file)),
+            whole_file(Path(file)) as partial,
+            partial.open("w", encoding="utf-8") as stream,
+        ):
+            return _write(parts, stream)
 
     def import_(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
         """Add feedback from JSON lines; return how many records were new.
@@ -50,7 +64,19 @@ class Log(Room):
         """
         self._index._check_open()
         _check_file(file, "__iter__")
-        return self._index._teacher.import_(file, origin)
+        if not (
+            isinstance(origin, str)
+            and origin.strip()
+            and origin.isprintable()
+            and len(origin) <= MAX_ID
+        ):
+            raise ParameterError(
+                f"an origin is a printable str of at most {MAX_ID} characters, got {origin!r:.80}"
+            )
+        if not isinstance(file, str | os.PathLike):
+            return self._read(file, origin)
+        with translated_os(str(file)), Path(file).open(encoding="utf-8") as stream:
+            return self._read(stream, origin)
 
     def forgotten(self) -> list[Forgetting]:
         """List what :meth:`undo_forget` can restore, the latest first.
@@ -59,7 +85,7 @@ class Log(Room):
         them and at most 64 MB.
         """
         self._index._check_exists()
-        return self._index._teacher.forgotten()
+        return self._index._teacher.forgotten.records()
 
     def undo_forget(self, forgetting: Forgetting | str) -> int:
         """Undo one ``forget``; return how many records came back.
@@ -93,7 +119,29 @@ class Log(Room):
         """
         self._index._check_exists()
         id_ = forgetting.id if isinstance(forgetting, Forgetting) else forgetting
-        return self._index._teacher.undo_forget(check_ids([id_], "the id of a forgetting")[0])
+        check_ids([id_], "the id of a forgetting")
+        teacher = self._index._teacher
+        rows = []
+        for row in teacher.forgotten.removed_by(id_):
+            feedback = row.feedback
+            if not feedback.origin:
+                feedback = teacher.without_gone_phrases(feedback)
+            rows.append(row if feedback is row.feedback else row.rewritten(feedback))
+        restored = self._index._parts.log.restore(rows)
+        teacher.forgotten.drop(id_)
+        teacher.expire_queries()
+        return restored
+
+    def _read(self, stream: Iterable[str], origin: str) -> int:
+        parts = self._index._parts
+        checked = list(_checked(parts, stream, origin))
+        parts.make()
+        entries = [(feedback, feedback_digest(feedback)) for feedback in checked]
+        added = 0
+        for batch in pages(entries):
+            added += sum(new for _, new in parts.log.append(batch))
+        self._index._teacher.expire_queries()
+        return added
 
     aexport = in_thread(export)
     aimport_ = in_thread(import_)
@@ -107,3 +155,43 @@ def _check_file(file: object, method: str) -> None:
         as_directory(file, "file")
     elif not hasattr(file, method) or isinstance(file, bytes | dict):
         raise ParameterError(f"file is a path or an open text file, got {file!r:.80}")
+
+
+def _write(parts: Namespace, stream: IO[str]) -> int:
+    count = 0
+    for _, feedback in parts.log.after(0):
+        stream.write(feedback.model_dump_json(exclude_none=True) + "\n")
+        count += 1
+    return count
+
+
+def _checked(parts: Namespace, stream: Iterable[str], origin: str) -> Iterator[Feedback]:
+    settings = parts.settings.learning
+    seen: set[str] = set()
+    for number, line in _lines(stream):
+        if not isinstance(line, str):
+            raise FeedbackError(f"line {number} is no text: {line!r:.80}")
+        if not line.strip():
+            continue
+        feedback = read_feedback(line, number=number)
+        if settings.require_actor and feedback.actor is None:
+            raise FeedbackError(f"line {number}: feedback must name its actor here")
+        if feedback.id in seen:
+            raise FeedbackError(f"line {number}: id {feedback.id!r} occurs twice")
+        seen.add(feedback.id)
+        yield feedback.model_copy(
+            update={
+                "namespace": parts.name,
+                "origin": feedback.origin or origin,
+                "query": feedback.query if settings.store_queries else None,
+            }
+        )
+
+
+def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        for number, line in enumerate(stream, start=1):
+            yield number, line
+    except UnicodeDecodeError as error:
+        raise FeedbackError(f"line {number + 1}: is not UTF-8 text ({error.reason})") from error

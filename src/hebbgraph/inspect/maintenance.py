@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from hebbgraph.calling import in_thread
+from hebbgraph.errors import ParameterError
 from hebbgraph.ingest import OnProgress
 from hebbgraph.ingest.rewriting import reembed, retag
 from hebbgraph.inspect.doctor import examine
 from hebbgraph.inspect.room import Room
+from hebbgraph.learning.survey import survey
+from hebbgraph.learning.weighing import MIN_WEIGHT
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport, DoctorReport, PruneReport
 from hebbgraph.store.backup import back_up
+from hebbgraph.store.feedback_log import Selection
 from hebbgraph.store.places import as_directory
 
 __all__ = ["Maintenance"]
@@ -61,8 +65,18 @@ class Maintenance(Room):
         dry_run : bool
             If False, erase feedback whose edges are all weak or masked.
         """
-        self._index._check_exists()
-        return self._index._teacher.prune(min_weight, dry_run=dry_run)
+        threshold = MIN_WEIGHT if min_weight is None else min_weight
+        if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
+            raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
+        parts = self._parts()
+        parts.derived.keep_up()
+        parts.learned.refresh(parts.derived.feedback)
+        with parts.derived.held():
+            report, idle = survey(parts.learned, parts.derived.graph, float(threshold))
+        if dry_run or not idle:
+            return report
+        erased = parts.log.remove(Selection(ids=idle))
+        return report.model_copy(update={"erased": len(erased)})
 
     def reembed(
         self,

@@ -34,7 +34,8 @@ And around it:
 ``snapshot``      the folded log on disk
 ``survey``        which lessons are in force, and what many people reject
 ``effects``       which feedback moved a score, for ``explain``
-``forgetting``    what forgetting would change, and the way back for some minutes
+``forgetting``    what forgetting would change
+``undo``          the way back from forgetting, for some minutes
 ================= ====================================================================
 
 The formulas are :mod:`hebbgraph.formulas.association` (the rule),

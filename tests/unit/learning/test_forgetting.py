@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hebbgraph import Chunk, Feedback, HebbianIndex, NotFoundError, ParameterError
-from hebbgraph.learning.forgetting import Forgotten
+from hebbgraph.learning.undo import Forgotten
 from hebbgraph.store.feedback_log import Removed
 
 QUESTION = "Where was the builder of the Petrel born?"
