@@ -197,9 +197,8 @@ class TextSource(Protocol):
 class VectorSource(Protocol):
     """Maps ids to vectors in an external store, for ``recall(vectors=...)``.
 
-    Called once per recall, with a few hundred ids, while nothing is locked. Unknown ids are
-    omitted or map to None. Vectors come from the model of ``recall(vector=...)`` and may have any
-    length.
+    Called once per recall, with a few hundred ids, while nothing is locked. Unknown ids are omitted
+    or map to None. Vectors come from the model of ``recall(vector=...)`` and may have any length.
     """
 
     def __call__(self, ids: Sequence[str], /) -> Mapping[str, Any]: ...

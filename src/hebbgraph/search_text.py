@@ -1,9 +1,8 @@
 """Words from the metadata of a passage that are searched with its text but not shown.
 
 Loaders and splitters write a heading path, a file name, a summary, or questions that a passage
-answers into metadata. People use these words in questions, so they are searched. Numbers,
-dates, ids and types say nothing about the subject, nor does a path or URL, except for its last
-name.
+answers into metadata. People use these words in questions, so they are searched. Numbers, dates,
+ids and types say nothing about the subject, nor does a path or URL, except for its last name.
 """
 
 from __future__ import annotations

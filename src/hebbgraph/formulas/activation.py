@@ -16,13 +16,12 @@ title, times the share of the question that the best chunk lacks.
 How far the graph is trusted depends on the kind of edge and on the history of the mass;
 no constant is fitted to a corpus.
 
-*Edges.* A tag that is a chunk's title (or, without one, the name that the chunk opens by
-defining) says what the chunk is about; a mentioned tag says little. Mass crosses a tag in
-three ways: along a **link**, to the chunk whose title the tag is; along a **backlink**,
-from that chunk to the chunks that mention the tag; and along a **co-mention**, from one
-mention to another. It never crosses from title to title, since chunks under one heading
-are no evidence for each other. If n chunks share a title, a link passes 1/n of the mass
-to each.
+*Edges.* A tag that is a chunk's title (or, without one, the name that the chunk opens by defining)
+says what the chunk is about; a mentioned tag says little. Mass crosses a tag in three ways: along a
+**link**, to the chunk whose title the tag is; along a **backlink**, from that chunk to the chunks
+that mention the tag; and along a **co-mention**, from one mention to another. It never crosses from
+title to title, since chunks under one heading are no evidence for each other. If n chunks share a
+title, a link passes 1/n of the mass to each.
 
 *Mass.* Mass is **trusted** once it has been on a chunk whose title the query names, or
 has crossed an alias edge. Only trusted mass uses co-mentions; for other mass they would

@@ -43,11 +43,10 @@ def paired_bootstrap(
 ) -> Difference:
     """Bootstrap the mean difference of two systems over the same questions.
 
-    Questions are resampled with replacement, both systems' values together [1]_; the
-    interval lies between the percentiles of the resampled means. Such a mean depends only on
-    how often each distinct difference is drawn, so these counts are drawn from their
-    multinomial distribution: metrics take few distinct values, so the cost does not grow with
-    the number of questions.
+    Questions are resampled with replacement, both systems' values together [1]_; the interval lies
+    between the percentiles of the resampled means. Such a mean depends only on how often each
+    distinct difference is drawn, so these counts are drawn from their multinomial distribution:
+    metrics take few distinct values, so the cost does not grow with the number of questions.
 
     Parameters
     ----------

@@ -107,8 +107,7 @@ def find_colonies(
     Returns
     -------
     ndarray of int64, shape (n_nodes,)
-        Colony of each node, numbered by its smallest node. An isolated node is a colony
-        of its own.
+        Colony of each node, numbered by its smallest node. An isolated node is a colony of its own.
 
     Examples
     --------

@@ -134,10 +134,9 @@ def dense_share(
 ) -> float:
     """Return the share of dense search for one question.
 
-    Each search judges the other. If the best chunks of dense search hold few of the
-    question's rare words, although other chunks hold many, the embedder does not know what the
-    question is about. If the best chunks of lexical search are far from the question,
-    they hold its words by chance.
+    Each search judges the other. If the best chunks of dense search hold few of the question's rare
+    words, although other chunks hold many, the embedder does not know what the question is about.
+    If the best chunks of lexical search are far from the question, they hold its words by chance.
 
     Parameters
     ----------

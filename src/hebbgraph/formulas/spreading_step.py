@@ -31,10 +31,9 @@ __all__ = ["SpreadingStep"]
 class SpreadingStep:
     """The step chunk → tag → chunk for one query.
 
-    Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass.
-    The second separates mass that came from mentions, which continues along links and
-    co-mentions, from mass that came from the chunks whose title the tag is, which continues
-    along backlinks.
+    Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass. The
+    second separates mass that came from mentions, which continues along links and co-mentions, from
+    mass that came from the chunks whose title the tag is, which continues along backlinks.
 
     Parameters
     ----------

@@ -93,12 +93,11 @@ class VocabularyChange(NamedTuple):
 class PhraseTable:
     """Numbers every phrase that a live chunk proposes, and matches those in the vocabulary.
 
-    A phrase is *known* while it is an anchor (a title) of one live chunk or a candidate
-    of two; every chunk that mentions it holds it as a tag. A *given* phrase is a tag of
-    the chunks it was given to, known or not, and is not matched in other chunks: there
-    it would hide the shorter known phrases inside it, and undo the giver's selection.
-    Matching the tags of a language model lowered recall@5 on musique_train100 from .79 to
-    .75.
+    A phrase is *known* while it is an anchor (a title) of one live chunk or a candidate of two;
+    every chunk that mentions it holds it as a tag. A *given* phrase is a tag of the chunks it was
+    given to, known or not, and is not matched in other chunks: there it would hide the shorter
+    known phrases inside it, and undo the giver's selection. Matching the tags of a language model
+    lowered recall@5 on musique_train100 from .79 to .75.
 
     Phrases live in arrays, possibly memory-mapped. New ones are collected in a dictionary,
     which the owner folds into new arrays before it grows large.
@@ -205,11 +204,10 @@ class PhraseTable:
     def are_incidental(self, df: NDArray[np.int32], n_chunks: int) -> BoolArray:
         """Return which phrases are mentioned much more often than they are proposed.
 
-        "need" and "compared" are candidates of a few chunks, where they happen to open a
-        sentence or to stand among rare words, and words of very many. This is the
-        *keyphraseness* of [1]_: the share of chunks that propose a phrase among those that
-        mention it. Each proposal justifies as many mentions as its kind is worth;
-        a phrase with more mentions is incidental.
+        "need" and "compared" are candidates of a few chunks, where they happen to open a sentence
+        or to stand among rare words, and words of very many. This is the *keyphraseness* of [1]_:
+        the share of chunks that propose a phrase among those that mention it. Each proposal
+        justifies as many mentions as its kind is worth; a phrase with more mentions is incidental.
 
         So is a phrase of more than a quarter of a large corpus, such as a function word of a
         language without a stop list.

@@ -16,10 +16,9 @@ __all__ = ["LLMCues"]
 class LLMCues:
     """Asks a language model for the concepts of a question. Optional.
 
-    Pass it as ``HebbianIndex.open(..., cue_model=LLMCues(model))``. It is called once per
-    recall, outside of any lock, and only known tags of its answer count. If the
-    call fails or times out, the recall uses the cues that the question names, and says so
-    in its notes.
+    Pass it as ``HebbianIndex.open(..., cue_model=LLMCues(model))``. It is called once per recall,
+    outside of any lock, and only known tags of its answer count. If the call fails or times out,
+    the recall uses the cues that the question names, and says so in its notes.
 
     Parameters
     ----------

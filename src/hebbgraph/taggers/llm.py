@@ -30,9 +30,8 @@ class LLMTagger:
     """Asks a language model for a fixed number of tags per chunk (extra ``llm``).
 
     The tags are added to those found without a model. A chunk whose tagging fails keeps only the
-    latter and is listed in the report. Answers are stored in the index as they arrive,
-    by content, prompt and model, so a second run makes no calls and an interrupted run
-    resumes.
+    latter and is listed in the report. Answers are stored in the index as they arrive, by content,
+    prompt and model, so a second run makes no calls and an interrupted run resumes.
 
     Chunk texts are never treated as instructions. They are quoted as JSON between random
     boundaries. Answers are parsed as data of a fixed form; tags are limited in number and length,

@@ -67,11 +67,10 @@ _TABLE = _Table()
 def fold(text: str) -> str:
     """Fold case, width, accents and optional marks.
 
-    NFKC and case folding, then: Latin and Greek accents, Hebrew points, Arabic
-    tashkeel and tatweel and invisible characters are dropped, alef variants become
-    bare alef, Cyrillic yo becomes ye, digits of any script become ASCII digits,
-    typographic apostrophes and hyphens become the ASCII ones. Indic vowel signs, Thai
-    vowels and tones, kana voicing and Cyrillic short i stay.
+    NFKC and case folding, then: Latin and Greek accents, Hebrew points, Arabic tashkeel and tatweel
+    and invisible characters are dropped, alef variants become bare alef, Cyrillic yo becomes ye,
+    digits of any script become ASCII digits, typographic apostrophes and hyphens become the ASCII
+    ones. Indic vowel signs, Thai vowels and tones, kana voicing and Cyrillic short i stay.
 
     Parameters
     ----------

@@ -89,11 +89,10 @@ def spaced_terms(
 ) -> dict[str, int]:
     """Return the most salient words and word pairs of a text with spaces, best first.
 
-    Runs of content words are cut into words and pairs. A term scores its frequency
-    times the mean RAKE score of its words, plus one for a pair, which is more specific
-    than either word. Pairs without triples work best: triples hide the pairs that other
-    chunks share. On Cranfield, pairs alone raised recall@10 from .403 to .418 (BM25:
-    .393).
+    Runs of content words are cut into words and pairs. A term scores its frequency times the mean
+    RAKE score of its words, plus one for a pair, which is more specific than either word. Pairs
+    without triples work best: triples hide the pairs that other chunks share. On Cranfield, pairs
+    alone raised recall@10 from .403 to .418 (BM25: .393).
 
     In English, verbs and adjectives look like nouns, so only noun phrases yield terms: runs
     after a determiner or preposition, and of these the last pair and the last word. In
@@ -114,8 +113,7 @@ def spaced_terms(
     Returns
     -------
     dict of str to int
-        Tokens joined by single spaces, and how often each occurs; ties break by first
-        occurrence.
+        Tokens joined by single spaces, and how often each occurs; ties break by first occurrence.
     """
     runs: list[list[str]] = []
     terms: set[str] = set()
@@ -237,10 +235,9 @@ def _edges(characters: list[str], shortest: int, longest: int) -> Iterator[tuple
 def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     """Return likely words of a text in scripts without spaces, best first.
 
-    Punctuation, changes of script and stop characters delimit segments. A whole segment,
-    or the two to four characters at either end of it (three to six in Thai, Lao, Khmer
-    and Myanmar), is more often a word than characters in the middle, which count only
-    if the chunk repeats them.
+    Punctuation, changes of script and stop characters delimit segments. A whole segment, or the two
+    to four characters at either end of it (three to six in Thai, Lao, Khmer and Myanmar), is more
+    often a word than characters in the middle, which count only if the chunk repeats them.
 
     Parameters
     ----------

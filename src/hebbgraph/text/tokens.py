@@ -310,13 +310,12 @@ def phrase_key(phrase: str) -> str:
     Returns
     -------
     str
-        The tokens joined by single spaces. A leading English article is dropped if two
-        or more words follow ("the hunger games" → "hunger games"; "the island" stays).
-        Empty if the phrase cannot be a tag: it has no letter (numbers and years), is a
-        single character or stop word, exceeds 12 words (two unspaced characters count
-        as one) or 200 characters, holds a word of 64 characters or more, or begins or
-        ends with a lone unspaced character, which the lexical index could not find.
-        ``phrase_key(phrase_key(p)) == phrase_key(p)``.
+        The tokens joined by single spaces. A leading English article is dropped if two or more
+        words follow ("the hunger games" → "hunger games"; "the island" stays). Empty if the phrase
+        cannot be a tag: it has no letter (numbers and years), is a single character or stop word,
+        exceeds 12 words (two unspaced characters count as one) or 200 characters, holds a word of
+        64 characters or more, or begins or ends with a lone unspaced character, which the lexical
+        index could not find. ``phrase_key(phrase_key(p)) == phrase_key(p)``.
 
     Examples
     --------
