@@ -206,9 +206,9 @@ class QuestionVectors:
             self._vectors = OrderedDict()
 
 
-def unit_vector(vector: Any, name: str = "the given vector") -> NDArray[np.float32]:
-    """Scale a vector to unit length; raise ParameterError if it is not one."""
-    unit: NDArray[np.float32] = _unit([vector], 1, name)[0]
+def unit_vector(vector: Any) -> NDArray[np.float32]:
+    """Scale a caller's vector to unit length; raise ParameterError if it is invalid."""
+    unit: NDArray[np.float32] = _unit([vector], 1, "the given vector")[0]
     return unit
 
 

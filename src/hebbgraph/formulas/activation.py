@@ -75,6 +75,7 @@ __all__ = ["Activation", "SpreadingParameters", "spread"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -120,14 +121,13 @@ class Activation:
         known = at < len(plain.chunks) and plain.chunks[at] == chunk
         return float(plain.scores[at]) if known else 0.0
 
-    def top(self, k: int, *, tolerance: float = 1e-9) -> tuple[IntArray, FloatArray]:
-        """Return the k best chunks, best first, and all that tie with the last one.
+    def top(self, k: int) -> tuple[IntArray, FloatArray]:
+        """Return the k best chunks, best first, and all within 1e-9 of the last score.
 
-        Scores within ``tolerance`` of the last one tie; the caller breaks ties and cuts
-        to k. Equal scores are ordered by chunk number here.
+        The caller breaks ties and cuts to k. Here, equal scores are ordered by chunk number.
         """
         if k < len(self.chunks):
-            last = np.partition(self.scores, len(self.scores) - k)[-k] - tolerance
+            last = np.partition(self.scores, len(self.scores) - k)[-k] - _TOLERANCE
             best = flatnonzero(self.scores >= last)
         else:
             best = np.arange(len(self.chunks))

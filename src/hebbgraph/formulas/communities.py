@@ -47,19 +47,12 @@ _TINY = 1e-12
 
 
 def colony_weights(
-    similarity: FloatArray,
-    overlap: FloatArray,
-    same: BoolArray,
-    *,
-    alpha: float = ALPHA,
-    beta: float = BETA,
-    gamma: float = GAMMA,
-    tau: float = TAU,
+    similarity: FloatArray, overlap: FloatArray, same: BoolArray
 ) -> NDArray[np.float64]:
     """Return Bio-RAG's weights of edges between documents.
 
-    ``w = alpha * similarity + beta * overlap`` within a colony. Between colonies it is
-    ``gamma * w`` if the documents share an entity or their similarity exceeds ``tau``,
+    ``w = ALPHA * similarity + BETA * overlap`` within a colony. Between colonies it is
+    ``GAMMA * w`` if the documents share an entity or their similarity exceeds ``TAU``,
     else 0 [1]_, section 2.1.
 
     Parameters
@@ -78,9 +71,9 @@ def colony_weights(
     >>> colony_weights(np.array([0.8, 0.8, 0.2]), np.array([0.2, 0.0, 0.0]), same).tolist()
     [0.5, 0.2, 0.0]
     """
-    weight = alpha * similarity + beta * overlap
-    bridged = (overlap > 0) | (similarity > tau)
-    return np.where(same, weight, np.where(bridged, gamma * weight, 0.0))
+    weight = ALPHA * similarity + BETA * overlap
+    bridged = (overlap > 0) | (similarity > TAU)
+    return np.where(same, weight, np.where(bridged, GAMMA * weight, 0.0))
 
 
 def find_colonies(
@@ -90,7 +83,6 @@ def find_colonies(
     weights: FloatArray,
     *,
     resolution: float = 1.0,
-    seed: int = 0,
 ) -> NDArray[np.int64]:
     """Partition a graph into communities by the Louvain method.
 
@@ -102,7 +94,6 @@ def find_colonies(
         Edges of weight 0 or less are ignored.
     resolution : float, positive
         Larger values make more, smaller colonies.
-    seed : int
 
     Returns
     -------
@@ -118,7 +109,7 @@ def find_colonies(
     graph = WeightedGraph(n_nodes, sources[keep], targets[keep], weights[keep])
     inside: FloatArray = np.zeros(n_nodes)
     colony = np.arange(n_nodes, dtype=np.int64)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     while True:
         order = rng.permutation(graph.n_nodes).tolist()
         alone = np.arange(graph.n_nodes, dtype=np.int64)

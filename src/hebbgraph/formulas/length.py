@@ -92,7 +92,7 @@ def renormalized(scores: FloatArray, lengths: FloatArray, average: float, b: flo
     return changed
 
 
-def try_lengths(texts: Sequence[Sequence[str]], n: int, *, seed: int = 0) -> LengthTrial:
+def try_lengths(texts: Sequence[Sequence[str]], n: int) -> LengthTrial:
     """Estimate from a corpus whether its long passages hide short ones.
 
     Parameters
@@ -101,8 +101,6 @@ def try_lengths(texts: Sequence[Sequence[str]], n: int, *, seed: int = 0) -> Len
         The terms of a sample of passages, in text order; a few hundred are enough.
     n : int
         Number of passages in the corpus.
-    seed : int
-        Seed for sampling passages and queries.
 
     Returns
     -------
@@ -117,7 +115,7 @@ def try_lengths(texts: Sequence[Sequence[str]], n: int, *, seed: int = 0) -> Len
     lengths = np.array([max(len(text), 1) for text in texts])
     if len(texts) < _FEWEST or np.log(lengths).std() < _LEAST_SPREAD:
         return LengthTrial(n=n)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     samples = [rng.permutation(len(texts))[:_PASSAGES].tolist() for _ in range(_ROUNDS)]
     gains = [gain for sample in samples for gain in _gains([texts[i] for i in sample], rng)]
     if not gains:

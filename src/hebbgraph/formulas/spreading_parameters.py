@@ -30,13 +30,14 @@ class SpreadingParameters:
         Weight of tags that the query already names; below 1, mass flows to new tags
         (lateral inhibition).
     n_steps : int, at least 0
-        Number of steps chunk → tag → chunk: how many hops from the question an answer may lie.
+        Number of steps chunk → tag → chunk: how many hops an answer may lie from the seeds.
     title_salience : float, at least 0
-        Weight of a title, in mentions, when a tag passes mass on: how far links precede mentions.
+        Weight of a title, in mentions, when a tag passes mass on: larger values rank chunks
+        titled by a tag above those that mention it.
     leak : float, positive
         Weight of "none of these chunks", in mentions: a tag of irrelevant chunks loses its mass.
     mention_credit : float, in [0, 1]
-        Share of the mass arriving by co-mention that counts for the score; all of it is passed on.
+        Share of the mass arriving by co-mention that counts for the score; all of it flows on.
     unnamed_credit : float, in [0, 1]
         Share of the arriving mass that counts for the score if the question names no
         chunk's title: then direct search alone chose where to start.
@@ -50,9 +51,11 @@ class SpreadingParameters:
     tag_beam : int, at least 1
         This many tags, those with most mass, pass mass on in a step.
     evidence_power : float, positive
-        ``a`` in the score: larger values let the graph lift chunks of middling evidence.
+        ``a`` in the score: larger values rank by strong direct evidence first, and leave the
+        order below it to the graph.
     half_saturation : float, positive
-        ``kappa`` in the score: the activation that counts one half.
+        ``kappa`` in the score: the activation that counts one half; smaller values rank
+        connected chunks higher.
     doubt : float, in [0, 1]
         Share of its score that direct evidence loses if the question names a title and the best
         chunk holds nothing else of it.

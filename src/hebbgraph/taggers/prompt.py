@@ -12,6 +12,7 @@ __all__ = ["PROMPT_VERSION", "cue_prompt", "tag_prompt"]
 
 #: Increase it when the wording changes, so that answers to the old prompt are not reused.
 PROMPT_VERSION = 1
+_MAX_QUESTION_CHARACTERS = 4000
 
 _TAGS = """\
 You tag passages for a search index. A tag is a short phrase, one to four words, that names \
@@ -81,10 +82,10 @@ def tag_prompt(
     )
 
 
-def cue_prompt(question: str, *, count: int, max_characters: int = 4000) -> str:
+def cue_prompt(question: str, *, count: int) -> str:
     """Return the prompt that asks for the concepts of a question."""
     return _CUES.format(
         boundary=f"<<{secrets.token_hex(12)}>>",
-        question=json.dumps(question[:max_characters], ensure_ascii=False),
+        question=json.dumps(question[:_MAX_QUESTION_CHARACTERS], ensure_ascii=False),
         count=count,
     )

@@ -84,10 +84,8 @@ def rake_scores(runs: list[list[str]]) -> dict[str, float]:
     return {word: degree[word] / count for word, count in frequency.items()}
 
 
-def spaced_terms(
-    units: list[str], shape: str, language: str = "", limit: int = MAX_TERMS
-) -> dict[str, int]:
-    """Return the most salient words and word pairs of a text with spaces, best first.
+def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, int]:
+    """Return up to 24 most salient words and word pairs of a text with spaces, best first.
 
     Runs of content words are cut into words and pairs. A term scores its frequency times the mean
     RAKE score of its words, plus one for a pair, which is more specific than either word. Pairs
@@ -107,8 +105,6 @@ def spaced_terms(
         Shape of the same length, see :mod:`hebbgraph.text.shapes`.
     language : str
         Of the text; empty if unknown.
-    limit : int
-        Maximal number of terms.
 
     Returns
     -------
@@ -142,7 +138,7 @@ def spaced_terms(
             worth[term] = (worth[first] + worth[second]) / 2 + 1
     ranking = {term: count * worth[term] for term, count in counts.items() if term in terms}
     # The sort is stable, so ties keep text order.
-    best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]
+    best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:MAX_TERMS]
     return {term: counts[term] for term in best}
 
 
@@ -232,8 +228,8 @@ def _edges(characters: list[str], shortest: int, longest: int) -> Iterator[tuple
         yield size - length, size
 
 
-def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
-    """Return likely words of a text in scripts without spaces, best first.
+def unspaced_terms(text: str) -> list[str]:
+    """Return up to 64 likely words of a text in scripts without spaces, best first.
 
     Punctuation, changes of script and stop characters delimit segments. A whole segment, or the two
     to four characters at either end of it (three to six in Thai, Lao, Khmer and Myanmar), is more
@@ -243,8 +239,6 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     ----------
     text : str
         Text of one chunk; other scripts are ignored.
-    limit : int
-        Maximal number of terms.
 
     Returns
     -------
@@ -280,4 +274,4 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     # Prefer long keys (n characters make a key of length 2n - 1); edges count double.
     # The sort is stable, so ties keep text order.
     terms.sort(key=lambda key: counts[key] * (1 + len(key)) * (1 + (key in edge)), reverse=True)
-    return terms[:limit]
+    return terms[:MAX_UNSPACED_TERMS]

@@ -92,35 +92,27 @@ class ShapedText(NamedTuple):
     shape: str
 
 
-def _lower_shapes(stops: frozenset[str]) -> dict[str, str]:
-    """Map lower-case words other than content words to their shape."""
-    return (
-        dict.fromkeys(stops, "s")
-        | dict.fromkeys(_INNER_ARTICLES, "t")
-        | dict.fromkeys(_CONNECTORS, "k")
-    )
-
-
-def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
-    """Map capitalised words that are not evidence of a name to their shape."""
-    return (
-        dict.fromkeys(stops, "S")
-        | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
-        | dict.fromkeys(_LABELS, "S")
-        | dict.fromkeys(_OPENERS, "W")
-        | dict.fromkeys(_ARTICLES, "T")
-        | dict.fromkeys(_HONORIFICS, "s")  # "Mr" neither begins nor continues a name
-        | dict.fromkeys(_DATES, "M")
-    )
-
-
 class _Classifier:
     """Classifies words without surrounding punctuation, in one language."""
 
     def __init__(self, language: str) -> None:
         stops = stop_words(language)
-        self._lower = _lower_shapes(stops)
-        self._capital = _capital_shapes(stops)
+        #: Shapes of lower-case words other than content words.
+        self._lower = (
+            dict.fromkeys(stops, "s")
+            | dict.fromkeys(_INNER_ARTICLES, "t")
+            | dict.fromkeys(_CONNECTORS, "k")
+        )
+        #: Shapes of capitalised words that are not evidence of a name.
+        self._capital = (
+            dict.fromkeys(stops, "S")
+            | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
+            | dict.fromkeys(_LABELS, "S")
+            | dict.fromkeys(_OPENERS, "W")
+            | dict.fromkeys(_ARTICLES, "T")
+            | dict.fromkeys(_HONORIFICS, "s")  # "Mr" neither begins nor continues a name
+            | dict.fromkeys(_DATES, "M")
+        )
         self._shouted = dict.fromkeys(stops | _LABELS, "S") | dict.fromkeys(_OPENERS, "W")
 
     def plain(self, core: str, unit: str) -> str:

@@ -62,13 +62,11 @@ class TermStemmer:
 
     def _stem(self, word: str) -> str:
         code = ord(word[0])
-        for low, high, script in _SCRIPTS:
-            if low <= code <= high and word.isalpha() and script in self._stemmers:
-                with self._lock:
-                    return self._stemmers[script].stemWord(word) or word
-        if "\u0900" <= word[0] <= "\u097f" and "devanagari" in self._stemmers:
-            with self._lock:  # vowel signs are marks, for which isalpha() is False
-                return self._stemmers["devanagari"].stemWord(word) or word
+        script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
+        # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if script in self._stemmers and (word.isalpha() or script == "devanagari"):
+            with self._lock:
+                return self._stemmers[script].stemWord(word) or word
         return word
 
     def simple_terms(self, tokens: Sequence[str]) -> list[str]:

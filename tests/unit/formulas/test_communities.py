@@ -78,6 +78,5 @@ def test_bridges_are_weaker_and_need_a_reason() -> None:
         np.array([0.6, 0.6, 0.3, 0.3]),
         np.array([0.0, 0.0, 0.0, 0.4]),
         np.array([True, False, False, False]),
-        gamma=0.1,
     )
-    assert weights.tolist() == pytest.approx([0.3, 0.03, 0.0, 0.035])
+    assert weights.tolist() == pytest.approx([0.3, 0.15, 0.0, 0.175])
