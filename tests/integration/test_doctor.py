@@ -145,14 +145,14 @@ def test_vectors_that_are_not_held(make_index: Callable[..., HebbianIndex]) -> N
     assert _parts(index) == []
     table = index.parts.derived.vectors
     assert table is not None
-    table._hold(table.rows[:-1], table.matrix[:-1], table.last_row)
+    table._set(table.rows[:-1], table.matrix[:-1], table.last_row)
     assert _parts(index, repair=True) == [("vectors", True)]
     assert _parts(index) == []
     table = index.parts.derived.vectors
     assert table is not None
     matrix = np.array(table.matrix)  # what is mapped cannot be written to
     matrix[0, 3] += 0.5
-    table._hold(table.rows, matrix, table.last_row)
+    table._set(table.rows, matrix, table.last_row)
     assert _parts(index, repair=True) == [("vectors", True)]
     assert _parts(index) == []
 
