@@ -184,8 +184,8 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         """
         known = {*signature(cls.__init__).parameters, "documents"}
         known -= {"storage_context", "index_struct"}
-        given = [*kwargs, *([] if storage_context is None else ["storage_context"])]
-        check_names(given, known, of=cls.__name__, instead=_INSTEAD)
+        names = [*kwargs, *([] if storage_context is None else ["storage_context"])]
+        check_names(names, known, of=cls.__name__, instead=_INSTEAD)
         check_nodes(documents, "documents")
         index = cls(
             transformations=transformations,

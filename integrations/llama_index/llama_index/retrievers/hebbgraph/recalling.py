@@ -232,23 +232,24 @@ class RecallingRetriever(Explaining, BaseRetriever):
         return nodes
 
     def _question(self, bundle: QueryBundle) -> _Question:
-        own = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
-        k = self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k
+        settings = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
+        if (k := settings.similarity_top_k) is None:
+            k = self.similarity_top_k
         check_k(k, "similarity_top_k")
         rule = self.options.rule_for(dict(active_instrument_tags.get()))
         filters = [
             to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
-            to_where(own.filters),
+            to_where(settings.filters),
             *(where for retriever, where in _NARROWED.get() if retriever is self),
             to_where(rule, strict=True),
         ]
         return _Question(
-            self._index_of(own.namespace),
+            self._index_of(settings.namespace),
             bundle.query_str,
             k,
             reduce(joined, filters),
-            list(own.history),
-            self.as_of if own.as_of is None else own.as_of,
+            list(settings.history),
+            self.as_of if settings.as_of is None else settings.as_of,
         )
 
     def _query_model(self, index: HebbianIndex, bundle: QueryBundle) -> BaseEmbedding | None:
