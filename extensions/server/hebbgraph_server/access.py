@@ -106,7 +106,7 @@ class Token(BaseModel):
     def actor_of(self, requested: str | None) -> str | None:
         """Return the actor of a request; raise AccessError if the token may not act as that."""
         if self.actor is None or requested in (None, self.actor):
-            return requested or self.actor
+            return self.actor if requested is None else requested
         raise AccessError(
             f"the token {self.name!r} acts as {self.actor!r}, not as {requested!r}; leave actor out"
         )
