@@ -1,4 +1,4 @@
-"""Print the version that all distributions share, or give them another.
+"""Print the version that all distributions share, or change it.
 
 python tools/version.py          # prints it, and fails if they differ
 python tools/version.py 0.2.0    # writes it to every distribution and to CITATION.cff
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-#: Where a version stands, and the line that holds it.
+#: Files that hold the version, and the pattern of the line.
 PLACES = {
     "src/hebbgraph/_version.py": r'^__version__ = "(.+)"$',
     "usebench/usebench/_version.py": r'^__version__ = "(.+)"$',
@@ -25,7 +25,7 @@ PLACES = {
 
 
 def versions() -> dict[str, str]:
-    """Read the version at each place."""
+    """Return the version in each file."""
     found = {}
     for place, pattern in PLACES.items():
         match = re.search(pattern, (ROOT / place).read_text("utf-8"), re.M)
@@ -34,7 +34,7 @@ def versions() -> dict[str, str]:
 
 
 def write(version: str) -> None:
-    """Write a version to each place."""
+    """Write a version to each file."""
     for place, pattern in PLACES.items():
         text = (ROOT / place).read_text("utf-8")
         match = re.search(pattern, text, re.M)

@@ -1,7 +1,7 @@
-"""Install what ``dist/`` holds in fresh environments, and ask it: ``make release-check``.
+"""Install the files of ``dist/`` in fresh environments and try them: ``make release-check``.
 
-Each version of Python gets an environment: first the core alone, which answers a question, then
-everything. Of other people's packages pip installs what it always would.
+For each version of Python, install the core and ask a question; then install and import all
+distributions. pip chooses the versions of their dependencies.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from hebbgraph_server import create_app
 print(", ".join(sys.argv[1:]), "and the server: ok")
 """
 CORE = "hebbgraph-"
-#: Extras that are no distribution of ours, and whose packages are small enough to fetch.
+#: Extras whose packages are small.
 EXTRAS = "server,documents"
 
 
 def main(folder: Path, pythons: list[str]) -> None:
-    """Check every distribution, with every Python."""
+    """Check all distributions with each Python."""
     wheels = sorted(folder.resolve().glob("*.whl"))
     names = {project(place)["name"].replace("-", "_") for place in FOLDERS}
     assert {wheel.name.partition("-")[0] for wheel in wheels} == names, wheels
@@ -52,13 +52,22 @@ def main(folder: Path, pythons: list[str]) -> None:
     for python in pythons:
         with tempfile.TemporaryDirectory() as place:
             run(python, "-m", "venv", f"{place}/core")
-            own = f"{place}/core/{'Scripts' if sys.platform == 'win32' else 'bin'}/python"
-            run(own, "-m", "pip", "install", "--quiet", str(core), cwd=place)
-            run(own, "-c", ASK, cwd=place)
+            interpreter = f"{place}/core/{'Scripts' if sys.platform == 'win32' else 'bin'}/python"
+            run(interpreter, "-m", "pip", "install", "--quiet", str(core), cwd=place)
+            run(interpreter, "-c", ASK, cwd=place)
             rest = [str(wheel) for wheel in wheels if wheel != core]
-            run(own, "-m", "pip", "install", "--quiet", f"{core}[{EXTRAS}]", *rest, cwd=place)
-            run(own, "-c", ALL, *map(module, FOLDERS), cwd=place)
-            run(own, "-m", "pip", "check", cwd=place)
+            run(
+                interpreter,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                f"{core}[{EXTRAS}]",
+                *rest,
+                cwd=place,
+            )
+            run(interpreter, "-c", ALL, *map(module, FOLDERS), cwd=place)
+            run(interpreter, "-m", "pip", "check", cwd=place)
 
 
 def run(*words: str, cwd: str | None = None) -> None:
