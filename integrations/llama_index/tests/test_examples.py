@@ -34,7 +34,7 @@ def run(code: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, A
     """Run code as a script would; in this process, since importing LlamaIndex takes long."""
     names = {"__name__": "__main__"}
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Call to deprecated")  # no page recommends what goes
+        warnings.filterwarnings("error", "Call to deprecated", module="__main__")
         exec(compile(code, "example", "exec"), names)
     return capsys.readouterr().out, names
 
