@@ -16,7 +16,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from hebbgraph import HebbianIndex, Recall
 from llama_index.retrievers.hebbgraph import HebbianRetriever
-from llama_index.retrievers.hebbgraph.writing import add_nodes
+from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 # Older versions download what lies in their own wheel.
 _BUNDLED = Path(llama_index.core.__file__ or "").parent / "_static" / "nltk_cache"
@@ -89,7 +89,7 @@ class RecordingIndex(HebbianIndex):
 def index(nodes: list[TextNode]) -> Iterator[RecordingIndex]:
     with RecordingIndex.open(":memory:") as opened:
         opened.keep_recalls()
-        add_nodes(opened, nodes)
+        write_nodes(opened, nodes)
         yield opened
 
 

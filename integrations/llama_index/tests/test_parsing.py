@@ -24,7 +24,7 @@ from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 from hebbgraph import Chunk, HebbianIndex
 from llama_index.retrievers.hebbgraph import HebbianNodeParser, HebbianRetriever, TagExtractor
 from llama_index.retrievers.hebbgraph.tags import DEFAULT_TAG_PROMPT
-from llama_index.retrievers.hebbgraph.writing import add_nodes
+from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 TEXT = """\
 # Petrel
@@ -196,7 +196,7 @@ def test_cache_keys_know_the_tagger(nodes: list[TextNode]) -> None:
 
 def test_tags_reach_the_graph(nodes: list[TextNode]) -> None:
     with HebbianIndex.open(":memory:") as index:
-        add_nodes(index, TagExtractor(tagger=shouting)(nodes))
+        write_nodes(index, TagExtractor(tagger=shouting)(nodes))
         tags = index.inspect.to_networkx("tags")
     assert tags.nodes["shared tag"]["df"] == len(nodes)
 

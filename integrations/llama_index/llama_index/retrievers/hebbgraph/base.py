@@ -33,7 +33,7 @@ from llama_index.retrievers.hebbgraph.parsing import Parsing, leaves
 from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
-from llama_index.retrievers.hebbgraph.writing import add_nodes, write_documents, write_nodes
+from llama_index.retrievers.hebbgraph.writing import write_documents, write_nodes
 
 __all__ = ["HebbianRetriever"]
 
@@ -223,7 +223,7 @@ class HebbianRetriever(Closing, RecallingRetriever):
         retriever = cls(objects=objects or None, **where, **arguments)
         with retriever._closed_on_error():
             _log_parents(nodes)
-            add_nodes(retriever.index, nodes, show_progress=show_progress)
+            write_nodes(retriever.index, nodes, show_progress=show_progress)
         return retriever
 
     @classmethod

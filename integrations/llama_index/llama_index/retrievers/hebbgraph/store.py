@@ -33,7 +33,7 @@ from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import check_nodes
 from llama_index.retrievers.hebbgraph.parents import Parents
 from llama_index.retrievers.hebbgraph.recalling import MMR_CANDIDATES
-from llama_index.retrievers.hebbgraph.writing import add_nodes
+from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 __all__ = ["HebbianVectorStore"]
 
@@ -144,7 +144,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         nodes = check_nodes(nodes)
         if self._parents is not None:
             self._parents.put(nodes)
-        add_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
+        write_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
         return [node.node_id for node in nodes]
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:

@@ -16,7 +16,7 @@ from llama_index.retrievers.hebbgraph.nodes import node_fields
 from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
 
-__all__ = ["Written", "add_nodes", "write_documents", "write_nodes"]
+__all__ = ["Written", "write_documents", "write_nodes"]
 
 
 @dataclass
@@ -26,13 +26,6 @@ class Written:
     report: AddReport
     changed: set[str]  # after a refresh, ids of the documents that are new or were changed
     nodes: list[BaseNode]  # all nodes of the documents, parents included
-
-
-def add_nodes(
-    index: HebbianIndex, nodes: Iterable[BaseNode], *, show_progress: bool = False
-) -> AddReport:
-    """Add nodes; the same id replaces. Of several nodes with one id, the last counts."""
-    return write_nodes(index, list(nodes), show_progress=show_progress).report
 
 
 def write_documents(
