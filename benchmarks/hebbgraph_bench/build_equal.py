@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph_scale.build.adding import new_recipe
-from hebbgraph_scale.build.driver import Driver
+from hebbgraph_scale.build.driver import BuildDriver
 from hebbgraph_scale.build.engines import Engine, engine_named
 from hebbgraph_scale.build.recipe import ChunkList
 
@@ -122,7 +122,7 @@ def _built(
     parts = [ChunkList(list(chunks[a:b]), a, b - a) for a, b in pairwise(bounds)]
     with HebbianIndex.open(path) as index:
         recipe = new_recipe(index.settings)
-        driver = Driver(index.parts, engine, path.with_name(f"{path.name}-shelf"), recipe)
+        driver = BuildDriver(index.parts, engine, path.with_name(f"{path.name}-shelf"), recipe)
         driver.run(parts, None)
         if "assemble" not in driver.seconds:
             raise SystemExit("the graph took an ordinary step: nothing was compared")

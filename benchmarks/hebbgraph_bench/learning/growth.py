@@ -29,7 +29,7 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
-from hebbgraph.store.forks import Connection
+from hebbgraph.store.forks import ForkSafeConnection
 from hebbgraph.store.sqlite import SqliteDriver
 
 from hebbgraph_bench.datasets import Dataset
@@ -307,7 +307,7 @@ def _clocking_commits() -> Iterator[list[float]]:
     seconds: list[float] = []
     commit = SqliteDriver.commit
 
-    def timed(driver: SqliteDriver, connection: Connection) -> None:
+    def timed(driver: SqliteDriver, connection: ForkSafeConnection) -> None:
         began = perf_counter()
         commit(driver, connection)
         seconds.append(perf_counter() - began)

@@ -109,7 +109,7 @@ if hasattr(os, "register_at_fork"):  # what a thread of the parent had in use is
 
 
 class PostgresDriver:
-    """See :class:`hebbgraph.store.database.Driver`.
+    """See :class:`hebbgraph.store.database.DatabaseDriver`.
 
     Parameters
     ----------

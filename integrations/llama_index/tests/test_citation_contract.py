@@ -14,7 +14,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from pydantic import BaseModel
 
-from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
+from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, ScriptedTurn
 from llama_index.retrievers.hebbgraph import CitationFormatter, CitationLearner, HebbianRetriever
 from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 
@@ -28,7 +28,7 @@ class LlamaIndexDriver(Driver):
         self.learner = CitationLearner(index).install()
         self.sources: dict[str | None, str] = {}
 
-    def ask(self, turn: Turn) -> str | None:
+    def ask(self, turn: ScriptedTurn) -> str | None:
         tags = {"user_id": turn.user, "thread_id": turn.conversation}
         with instrument_tags({name: value for name, value in tags.items() if value is not None}):
             if len(turn.searches) == 1 and turn.calls == 1 and turn.conversation is None:
@@ -37,7 +37,7 @@ class LlamaIndexDriver(Driver):
                 self._request(turn)
         return self.index.last_recall_id
 
-    def _query(self, turn: Turn) -> None:
+    def _query(self, turn: ScriptedTurn) -> None:
         processors: list[BaseNodePostprocessor] = [Keeping(keep=turn.keep)]
         if turn.layout is not None:
             processors.append(LaidOut(turn=turn))
@@ -67,7 +67,7 @@ class LlamaIndexDriver(Driver):
                 for _ in response.response_gen:
                     pass
 
-    def _request(self, turn: Turn) -> None:
+    def _request(self, turn: ScriptedTurn) -> None:
         formatter = CitationFormatter(prefix="always")
         llm = RuleLLM(rule=lambda prompt: _said(turn, prompt))
         with self.learner.request():
@@ -126,7 +126,7 @@ class Cited(BaseModel):
     citations: list[str]
 
 
-def _said(turn: Turn, prompt: str) -> Any:
+def _said(turn: ScriptedTurn, prompt: str) -> Any:
     return json.dumps(turn.structured_reply(prompt)) if turn.structured else turn.reply(prompt)
 
 

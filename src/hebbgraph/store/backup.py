@@ -24,7 +24,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translated_os
-from hebbgraph.store.forks import Connection, connection_in_use
+from hebbgraph.store.forks import ForkSafeConnection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
 from hebbgraph.store.sqlite import translate_sqlite
@@ -57,7 +57,7 @@ def back_up(database: Database, directory: Path) -> Path:
             raise ParameterError(f"{directory} is there already; name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
         with whole_file(directory / DATABASE_NAME) as partial:
-            with database.read() as source, closing(Connection(partial)) as copy:
+            with database.read() as source, closing(ForkSafeConnection(partial)) as copy:
                 assert isinstance(source, sqlite3.Connection)
                 source.backup(copy)
                 # A single file, readable in a read-only directory.
@@ -110,15 +110,15 @@ def restore(
     with (
         connection_in_use(),
         _translated(str(backup), wait_seconds),
-        closing(Connection(source_path)) as source,
+        closing(ForkSafeConnection(source_path)) as source,
     ):
         _check(source, backup)
         # Opening creates the tables, and refuses databases of other applications.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
             scratch_folder(directory, "restore") as scratch,
-            closing(Connection(scratch / DATABASE_NAME)) as copy,
-            closing(Connection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
+            closing(ForkSafeConnection(scratch / DATABASE_NAME)) as copy,
+            closing(ForkSafeConnection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
             source.backup(copy)
             # Opening migrates a backup of an older version, and refuses a newer one.

@@ -26,7 +26,7 @@ from hebbgraph.errors import (
 from hebbgraph.extras import load_plugin
 from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
-from hebbgraph.store.driver import Connection, Driver
+from hebbgraph.store.driver import Connection, DatabaseDriver
 from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
 from hebbgraph.store.os_errors import is_forbidden, is_full, translate_os, translated_os
 from hebbgraph.store.places import Url, masked, parse_url
@@ -36,7 +36,7 @@ __all__ = [
     "DATABASE_NAME",
     "Connection",
     "Database",
-    "Driver",
+    "DatabaseDriver",
     "is_full",
     "marks",
     "retried",
@@ -97,10 +97,10 @@ class Database:
 
     Parameters
     ----------
-    driver : Driver
+    driver : DatabaseDriver
     """
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: DatabaseDriver) -> None:
         self.driver = driver
         self.place = driver.place
         self.read_only = driver.read_only
@@ -357,7 +357,7 @@ def _locked_uninterrupted(lock: threading.RLock) -> Iterator[None]:
         yield
 
 
-def _driver(url: Url, wait_seconds: float) -> Driver:
+def _driver(url: Url, wait_seconds: float) -> DatabaseDriver:
     place = masked(url)
     if url.backend == "sqlite":
         if url.query:
@@ -371,7 +371,7 @@ def _driver(url: Url, wait_seconds: float) -> Driver:
             f"{place}: an index lies in SQLite or PostgreSQL, got {url.scheme!r}; "
             "write postgresql+psycopg://user@host/database"
         )
-    connect: Callable[..., Driver] = load_plugin(
+    connect: Callable[..., DatabaseDriver] = load_plugin(
         "hebbgraph.databases", "postgresql", extra="postgres", purpose="an index in PostgreSQL"
     )
     return connect(url, place=place, wait_seconds=wait_seconds)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from hebbgraph.errors import ConnectionLostError, StorageError
 from hebbgraph.store import schema
 
-__all__ = ["Connection", "Cursor", "Driver"]
+__all__ = ["Connection", "Cursor", "DatabaseDriver"]
 
 
 class Cursor(Protocol):
@@ -30,7 +30,7 @@ class Connection(Protocol):
     def rollback(self) -> None: ...
 
 
-class Driver(Protocol):
+class DatabaseDriver(Protocol):
     """What differs between database systems; the statements are the same.
 
     Attributes

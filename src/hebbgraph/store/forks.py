@@ -31,7 +31,7 @@ from urllib.parse import unquote
 
 from hebbgraph.errors import StorageError
 
-__all__ = ["Connection", "connection_in_use", "disconnect_before_forks", "identity"]
+__all__ = ["ForkSafeConnection", "connection_in_use", "disconnect_before_forks", "identity"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class _Disconnects(Protocol):
         """Close idle connections; the next use connects again."""
 
 
-class Connection(sqlite3.Connection):
+class ForkSafeConnection(sqlite3.Connection):
     """A connection to an SQLite database, refused if this process inherited one to the file."""
 
     #: Device and inode of its write-ahead log, once that is known.
@@ -68,7 +68,7 @@ class Connection(sqlite3.Connection):
 
 
 _holders: weakref.WeakSet[_Disconnects] = weakref.WeakSet()
-_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+_connections: weakref.WeakSet[ForkSafeConnection] = weakref.WeakSet()
 #: Device and inode of each file that was open when this process was forked.
 _inherited: set[tuple[int, int] | None] = set()
 #: Keeps a child from finalizing connections: they belong to the parent.

@@ -18,7 +18,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.forks import Connection, identity
+from hebbgraph.store.forks import ForkSafeConnection, identity
 
 __all__ = ["SqliteDriver", "translate_sqlite"]
 
@@ -27,7 +27,7 @@ _MOST_IDLE = 5
 
 
 class SqliteDriver:
-    """See :class:`hebbgraph.store.database.Driver`.
+    """See :class:`hebbgraph.store.database.DatabaseDriver`.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class SqliteDriver:
         self._file: tuple[int, int] | None = None  # device and inode
         self._has_log = False
         self._is_closed = False
-        self._idle: list[Connection] = []
+        self._idle: list[ForkSafeConnection] = []
 
     # -- connections ----------------------------------------------------------------
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> ForkSafeConnection:
         self.check_place()  # SQLite would make a new file
         name, uri = self._file_name or ":memory:", False
         if self.path is not None and self.read_only:
@@ -79,7 +79,7 @@ class SqliteDriver:
             # Quoted, since ? and # would end the path.
             name = f"file:{quote(str(self.path.absolute()))}?mode=ro"
             name, uri = name + ("" if has_log else "&immutable=1"), True
-        connection = Connection(
+        connection = ForkSafeConnection(
             name,
             timeout=self.wait_seconds,
             isolation_level=None,  # transactions are begun by hand
@@ -102,19 +102,19 @@ class SqliteDriver:
         connection.log = self._log_identity()
         return connection
 
-    def _take(self) -> Connection:
+    def _take(self) -> ForkSafeConnection:
         try:
             return self._idle.pop()
         except IndexError:
             return self._connect()
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: ForkSafeConnection) -> None:
         if self._is_closed or len(self._idle) >= _MOST_IDLE:
             connection.close()
         else:
             self._idle.append(connection)
 
-    def _discard(self, connection: Connection) -> None:
+    def _discard(self, connection: ForkSafeConnection) -> None:
         """Roll back, and close a connection to a file: it may be what failed."""
         if self.path is not None:
             connection.close()
@@ -134,7 +134,7 @@ class SqliteDriver:
             self._idle.pop().close()
 
     @contextlib.contextmanager
-    def _lend(self) -> Iterator[Connection]:
+    def _lend(self) -> Iterator[ForkSafeConnection]:
         connection = self._take()
         try:
             yield connection
@@ -146,14 +146,14 @@ class SqliteDriver:
     # -- transactions ---------------------------------------------------------------
 
     @contextlib.contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[Connection]:
+    def transaction(self, *, writing: bool) -> Iterator[ForkSafeConnection]:
         """Run a transaction; unless it was committed, it is rolled back at the end."""
         with self._lend() as connection:
             connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
             yield connection
             connection.rollback()
 
-    def commit(self, connection: Connection) -> None:
+    def commit(self, connection: ForkSafeConnection) -> None:
         """Commit, unless it was rolled back.
 
         Raises
@@ -181,7 +181,7 @@ class SqliteDriver:
         self._give_back(connection)
         return rows
 
-    def exclude_others(self, connection: Connection) -> None:
+    def exclude_others(self, connection: ForkSafeConnection) -> None:
         """Do nothing: SQLite has one writer at a time."""
 
     # -- the file -------------------------------------------------------------------
@@ -247,7 +247,7 @@ class SqliteDriver:
             )
 
     @staticmethod
-    def problems(connection: Connection) -> list[str]:
+    def problems(connection: ForkSafeConnection) -> list[str]:
         """Check pages, and indexes against their tables."""
         messages = connection.execute("PRAGMA integrity_check(20)").fetchall()
         return [message for (message,) in messages if message != "ok"]

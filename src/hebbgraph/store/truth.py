@@ -30,10 +30,10 @@ from hebbgraph.store.texts import TextStore
 
 __all__ = [
     "ChunkWrite",
-    "Outcome",
     "OvertakenError",
     "Standing",
     "Truth",
+    "WriteResult",
 ]
 
 
@@ -70,7 +70,7 @@ class OvertakenError(Exception):
     """Another writer changed versions after they were read, and before the dependent write."""
 
 
-class Outcome(NamedTuple):
+class WriteResult(NamedTuple):
     """How many chunks one transaction added, replaced and deleted."""
 
     added: int
@@ -175,7 +175,7 @@ class Truth(ChunkReader):
         embedding: EmbeddingState | None = None,
         instead_of: Mapping[str, int] | None = None,
         standing: Standing | None = None,
-    ) -> Outcome:
+    ) -> WriteResult:
         """Write, replace and delete in one transaction.
 
         Parameters
@@ -209,9 +209,9 @@ class Truth(ChunkReader):
             instead_of,
             standing,
         )
-        outcomes: list[Outcome] = []
+        outcomes: list[WriteResult] = []
 
-        def attempt() -> Outcome:
+        def attempt() -> WriteResult:
             mark = new_mark()
             try:
                 with self.database.write() as connection:
@@ -296,7 +296,7 @@ class Truth(ChunkReader):
         rows = connection.execute(f"SELECT row {source} ORDER BY row", bound)
         return np.array([row for (row,) in rows], dtype=np.int64)
 
-    def _write(self, connection: Connection, mark: int, batch: _Batch) -> Outcome:
+    def _write(self, connection: Connection, mark: int, batch: _Batch) -> WriteResult:
         # The counter comes first: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
         writes, instead_of = batch.writes, batch.instead_of
@@ -331,7 +331,7 @@ class Truth(ChunkReader):
         if not (writes or deleted or batch.documents or batch.fingerprints):
             connection.rollback()
             generation -= 1
-        return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
+        return WriteResult(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
     def _is_applied(self, batch: _Batch) -> bool:
         """Return whether the truth is in the state that a batch leads to."""

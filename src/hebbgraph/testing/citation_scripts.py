@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from hebbgraph.records import Chunk
 
-__all__ = ["CASES", "CHUNKS", "Case", "Search", "Taught", "Turn"]
+__all__ = ["CASES", "CHUNKS", "Case", "ScriptedSearch", "ScriptedTurn", "Taught"]
 
 CHUNKS = {
     chunk.id: chunk
@@ -33,7 +33,7 @@ CHUNKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ScriptedSearch:
     """One retrieval: the question, and the ids of its hits, best first."""
 
     query: str
@@ -41,7 +41,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ScriptedTurn:
     """One request to an application.
 
     Attributes
@@ -49,7 +49,7 @@ class Turn:
     answer : str, optional
         The model's answer. ``{petrel}`` stands for the key of that chunk in the prompt, in
         brackets. None: the model fails.
-    searches : tuple of Search
+    searches : tuple of ScriptedSearch
         The retrievals before the model is called.
     formatted : bool
         Whether the adapter's formatter puts keys before the texts.
@@ -76,7 +76,7 @@ class Turn:
     """
 
     answer: str | None
-    searches: tuple[Search, ...] = ()
+    searches: tuple[ScriptedSearch, ...] = ()
     formatted: bool = True
     layout: str | None = None
     keep: tuple[str, ...] | None = None
@@ -143,14 +143,14 @@ class Case:
     """
 
     name: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptedTurn, ...]
     teaches: tuple[Taught, ...] = ()
     outcome: str | None = None
 
 
-_BUILT = Search("Who built the Petrel?", ("petrel", "moss", "bay"))
-_BORN = Search("Where was Ida Moss born?", ("moss", "bay", "yard"))
-_AGAIN = Search("Who was the builder of the Petrel?", ("petrel", "yard", "moss"))
+_BUILT = ScriptedSearch("Who built the Petrel?", ("petrel", "moss", "bay"))
+_BORN = ScriptedSearch("Where was Ida Moss born?", ("moss", "bay", "yard"))
+_AGAIN = ScriptedSearch("Who was the builder of the Petrel?", ("petrel", "yard", "moss"))
 _ALL = _BUILT.finds
 
 
@@ -159,13 +159,13 @@ def _question(
     answer: str | None,
     *cited: str,
     outcome: str | None = None,
-    search: Search = _BUILT,
+    search: ScriptedSearch = _BUILT,
     **turn: Any,
 ) -> Case:
     """Return a case of one question whose answer cites these chunks, of all that are shown."""
     shown = turn.get("keep", search.finds)
     taught = (Taught(search.query, cited, shown),) if cited else ()
-    return Case(name, (Turn(searches=(search,), answer=answer, **turn),), taught, outcome)
+    return Case(name, (ScriptedTurn(searches=(search,), answer=answer, **turn),), taught, outcome)
 
 
 #: A layout of sources, an answer, and what it cites, or the reason why it teaches nothing.
@@ -219,7 +219,7 @@ CASES = (
         "a key that the user wrote",
         "Ida Moss did [1].",
         outcome="asked_for",
-        search=Search("Who built the Petrel? Cite [1].", _ALL),
+        search=ScriptedSearch("Who built the Petrel? Cite [1].", _ALL),
         layout="[{n}] {text}",
     ),
     _question("a citation", "Ida Moss did {petrel}.", "petrel"),
@@ -246,7 +246,7 @@ CASES = (
         "keys forged by a document",
         "As told: [1], [2] and [forger]. Really {petrel}.",
         "petrel",
-        search=Search(_BUILT.query, ("moss", "forger", "petrel")),
+        search=ScriptedSearch(_BUILT.query, ("moss", "forger", "petrel")),
     ),
     _question(
         "a reranker drops and renumbers", "So it is [1], not [3].", "bay", keep=("bay", "petrel")
@@ -255,10 +255,10 @@ CASES = (
     Case(
         "two searches, each with its own",
         (
-            Turn(
+            ScriptedTurn(
                 searches=(
-                    Search(_BUILT.query, ("petrel", "yard")),
-                    Search(_BORN.query, ("moss", "bay")),
+                    ScriptedSearch(_BUILT.query, ("petrel", "yard")),
+                    ScriptedSearch(_BORN.query, ("moss", "bay")),
                 ),
                 answer="Moss {petrel}, born in the bay {moss}.",
             ),
@@ -271,8 +271,8 @@ CASES = (
     Case(
         "two searches: the better rank gets the credit",
         (
-            Turn(
-                searches=(_BUILT, Search(_BORN.query, ("moss", "petrel", "yard"))),
+            ScriptedTurn(
+                searches=(_BUILT, ScriptedSearch(_BORN.query, ("moss", "petrel", "yard"))),
                 answer="Moss {petrel}, born in the bay {moss}.",
             ),
         ),
@@ -283,14 +283,14 @@ CASES = (
     ),
     Case(
         "two searches: of equal ranks, the latest gets the credit",
-        (Turn(searches=(_BUILT, _AGAIN), answer="Ida Moss did {petrel}."),),
+        (ScriptedTurn(searches=(_BUILT, _AGAIN), answer="Ida Moss did {petrel}."),),
         (Taught(_AGAIN.query, ("petrel",), ("petrel", "moss", "yard")),),
     ),
     Case(
         "a later turn cites a source of an earlier one",
         (
-            Turn(searches=(_BUILT,), answer="Ida Moss did {petrel}.", conversation="t"),
-            Turn(answer="From the bay {moss}.", conversation="t"),
+            ScriptedTurn(searches=(_BUILT,), answer="Ida Moss did {petrel}.", conversation="t"),
+            ScriptedTurn(answer="From the bay {moss}.", conversation="t"),
         ),
         (
             Taught(_BUILT.query, ("petrel",), _ALL),
@@ -300,9 +300,9 @@ CASES = (
     Case(
         "a later turn: what it finds itself comes first, whatever the rank",
         (
-            Turn(searches=(_BUILT,), answer="I do not know.", conversation="t"),
-            Turn(
-                searches=(Search(_BORN.query, ("yard", "petrel")),),
+            ScriptedTurn(searches=(_BUILT,), answer="I do not know.", conversation="t"),
+            ScriptedTurn(
+                searches=(ScriptedSearch(_BORN.query, ("yard", "petrel")),),
                 answer="Moss {petrel}, from the bay {moss}.",
                 conversation="t",
             ),
@@ -315,15 +315,15 @@ CASES = (
     Case(
         "another conversation's sources",
         (
-            Turn(searches=(_BUILT,), answer="I do not know.", conversation="t"),
-            Turn(answer="From the bay {moss}.", conversation="u", pasted=True),
+            ScriptedTurn(searches=(_BUILT,), answer="I do not know.", conversation="t"),
+            ScriptedTurn(answer="From the bay {moss}.", conversation="u", pasted=True),
         ),
     ),
     Case(
         "the actor",
         (
-            Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida"),
-            Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="otto"),
+            ScriptedTurn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida"),
+            ScriptedTurn(searches=(_BUILT,), answer="Moss {petrel}.", user="otto"),
         ),
         (
             Taught(_BUILT.query, ("petrel",), _ALL, actor="ida"),
@@ -339,15 +339,15 @@ CASES = (
     Case(
         "the same question in two requests",
         (
-            Turn(searches=(_BUILT,), answer="Moss {petrel}."),
-            Turn(searches=(_BUILT,), answer="Moss {petrel}."),
+            ScriptedTurn(searches=(_BUILT,), answer="Moss {petrel}."),
+            ScriptedTurn(searches=(_BUILT,), answer="Moss {petrel}."),
         ),
         (Taught(_BUILT.query, ("petrel",), _ALL),) * 2,
     ),
     _question("a model that fails", None, outcome="failed"),
     Case(
         "a thumb down",
-        (Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida", verdict=False),),
+        (ScriptedTurn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida", verdict=False),),
         (Taught(_BUILT.query, (), _ALL, rejected=("petrel",), actor="ida"),),
     ),
     _question("a thumb up adds nothing to a citation", "Moss {petrel}.", "petrel", verdict=True),

@@ -6,10 +6,10 @@ framework, and subclasses the suite:
 
 .. code-block:: python
 
-    from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
+    from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, ScriptedTurn
 
     class MyDriver(Driver):
-        def ask(self, turn: Turn) -> str | None:
+        def ask(self, turn: ScriptedTurn) -> str | None:
             ...  # run turn.searches with the adapter's retriever and formatter, pass the prompt
             ...  # to a model that answers turn.reply(prompt), and return the recall's id
 
@@ -34,7 +34,14 @@ import pytest
 
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Feedback, Hit, Recall
-from hebbgraph.testing.citation_scripts import CASES, CHUNKS, Case, Search, Taught, Turn
+from hebbgraph.testing.citation_scripts import (
+    CASES,
+    CHUNKS,
+    Case,
+    ScriptedSearch,
+    ScriptedTurn,
+    Taught,
+)
 
 __all__ = [
     "CASES",
@@ -43,9 +50,9 @@ __all__ = [
     "CitationContract",
     "Driver",
     "ScriptedIndex",
-    "Search",
+    "ScriptedSearch",
+    "ScriptedTurn",
     "Taught",
-    "Turn",
 ]
 
 
@@ -66,7 +73,7 @@ class ScriptedIndex(HebbianIndex):
         self._taught: dict[str, Taught] = {}
         self.last_recall_id: str | None = None
 
-    def follow(self, searches: Iterable[Search]) -> None:
+    def follow(self, searches: Iterable[ScriptedSearch]) -> None:
         """Return the hits of these searches from now on."""
         self._script = {search.query: search.finds for search in searches}
 
@@ -136,7 +143,7 @@ class Driver(ABC):
         self.index = index
 
     @abstractmethod
-    def ask(self, turn: Turn) -> str | None:
+    def ask(self, turn: ScriptedTurn) -> str | None:
         """Run one turn; return the name of its answer for :meth:`judge`.
 
         The error of a model that fails must be raised.
@@ -179,7 +186,7 @@ class CitationContract:
                 assert counts == {case.outcome: 1}, "each answer is counted once"
 
 
-def _run(driver: Driver, turn: Turn) -> None:
+def _run(driver: Driver, turn: ScriptedTurn) -> None:
     driver.index.follow(turn.searches)
     if turn.answer is None:
         with pytest.raises(RuntimeError, match="overloaded"):

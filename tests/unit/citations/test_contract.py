@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from hebbgraph.citations import Exchange, Formatter, Learner, Recalled, Reply, Source
-from hebbgraph.testing.citations import CHUNKS, CitationContract, Driver, ScriptedIndex, Turn
+from hebbgraph.testing.citations import (
+    CHUNKS,
+    CitationContract,
+    Driver,
+    ScriptedIndex,
+    ScriptedTurn,
+)
 
 
 class PlainDriver(Driver):
@@ -12,7 +18,7 @@ class PlainDriver(Driver):
         self.learner = Learner()
         self.sources: dict[str | None, str] = {}
 
-    def ask(self, turn: Turn) -> str | None:
+    def ask(self, turn: ScriptedTurn) -> str | None:
         recalls = [
             Recalled(self.index, self.index.recall(search.query)) for search in turn.searches
         ]

@@ -16,7 +16,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
 
-from hebbgraph_scale.build.driver import BuildProgress, Driver
+from hebbgraph_scale.build.driver import BuildDriver, BuildProgress
 from hebbgraph_scale.build.engines import engine_named
 from hebbgraph_scale.build.recipe import ChunkList, Recipe
 
@@ -52,7 +52,7 @@ def add_with_workers(
             tell(now.chunks, total)
 
         namespace.warn_without_model()
-        driver = Driver(namespace, engine, folder, recipe, show)
+        driver = BuildDriver(namespace, engine, folder, recipe, show)
         report = driver.run(_partitions(chunks), None)
     if namespace.embedder is not None:  # may hold a model or a connection: used here only
         reembed(namespace, None, show_progress=show_progress, on_progress=None)

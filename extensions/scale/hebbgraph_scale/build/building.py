@@ -21,7 +21,7 @@ from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph_scale.build.adding import check_buildable, new_recipe
-from hebbgraph_scale.build.driver import Driver, OnBuildProgress
+from hebbgraph_scale.build.driver import BuildDriver, OnBuildProgress
 from hebbgraph_scale.build.engines import Engine
 from hebbgraph_scale.build.recipe import Partition, Recipe
 
@@ -114,7 +114,7 @@ def build(
         registry = None if work is None or namespace.root is None else namespace.root
         if registry is not None:
             _write_elsewhere(registry, [*_read_elsewhere(registry), elsewhere])
-        driver = Driver(namespace, engine, shelf, recipe, on_progress)
+        driver = BuildDriver(namespace, engine, shelf, recipe, on_progress)
         added = driver.run(partitions, sum(partition.size for partition in partitions))
         if embedder is not None:
             namespace.derived.hold_vectors()

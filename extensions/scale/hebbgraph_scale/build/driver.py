@@ -40,7 +40,7 @@ from hebbgraph_scale.build.recipe import Partition, Recipe
 from hebbgraph_scale.build.shelf import Summary
 from hebbgraph_scale.build.vectors import embed, vectors_of
 
-__all__ = ["BuildProgress", "Driver", "OnBuildProgress"]
+__all__ = ["BuildDriver", "BuildProgress", "OnBuildProgress"]
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ def _started(items: Iterable[_T], start: Callable[[_T], _R], most: int) -> Itera
 
 
 @dataclass
-class Driver:
+class BuildDriver:
     """One build.
 
     Parameters

@@ -16,7 +16,7 @@ import pytest
 from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Settings
 
 from hebbgraph_scale.build.adding import new_recipe
-from hebbgraph_scale.build.driver import Driver
+from hebbgraph_scale.build.driver import BuildDriver
 from hebbgraph_scale.build.engines import Engine, Here, Processes, engine_named
 from hebbgraph_scale.build.recipe import ChunkList
 from hebbgraph_scale.build.shelf import whole
@@ -102,10 +102,10 @@ def _built(
     shelf: Path,
     partitions: Iterable[list[Chunk]],
     engine: Engine | None = None,
-) -> Driver:
+) -> BuildDriver:
     given = [ChunkList(list(part), first, 1) for first, part in enumerate(partitions)]
     recipe = new_recipe(index.settings, salt=b"the same salt in all of them")
-    driver = Driver(index.parts, engine or Here(), shelf, recipe)
+    driver = BuildDriver(index.parts, engine or Here(), shelf, recipe)
     driver.run(given, None)
     return driver
 

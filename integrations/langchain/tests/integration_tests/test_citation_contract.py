@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hebbgraph.citations import Formatter
-from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
+from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, ScriptedTurn
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.output_parsers import StrOutputParser
@@ -28,7 +28,7 @@ class LangChainDriver(Driver):
         self.learner = CitationLearner(index)
         self.sources: dict[str | None, str] = {}
 
-    def ask(self, turn: Turn) -> str | None:
+    def ask(self, turn: ScriptedTurn) -> str | None:
         model = ScriptedChat(script=lambda messages: _said(turn, messages), seen=[])
         llm: Runnable[Any, Any] = (
             model.with_structured_output(CitedAnswer)
@@ -49,7 +49,7 @@ class LangChainDriver(Driver):
         _call(chain, turn, {"callbacks": [self.learner], "metadata": given, "run_id": run_id})
         return str(run_id)
 
-    def _prompt(self, turn: Turn) -> dict[str, str]:
+    def _prompt(self, turn: ScriptedTurn) -> dict[str, str]:
         mixed = len(turn.searches) > 1 or turn.conversation is not None
         formatter = Formatter(prefix="always" if mixed else "auto")
         found = [
@@ -73,7 +73,7 @@ class LangChainDriver(Driver):
         assert self.learner.flush(30)
 
 
-def _said(turn: Turn, messages: Sequence[BaseMessage]) -> AIMessage:
+def _said(turn: ScriptedTurn, messages: Sequence[BaseMessage]) -> AIMessage:
     prompt = prompt_of(messages)
     if not turn.structured:
         return AIMessage(turn.reply(prompt))
@@ -81,12 +81,12 @@ def _said(turn: Turn, messages: Sequence[BaseMessage]) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": "CitedAnswer", "args": args, "id": "call-1"}])
 
 
-def _kept(documents: list[Document], turn: Turn) -> list[Document]:
+def _kept(documents: list[Document], turn: ScriptedTurn) -> list[Document]:
     by_id = {document.id: document for document in documents}
     return documents if turn.keep is None else [by_id[id_] for id_ in turn.keep]
 
 
-def _formatted(documents: list[Document], turn: Turn, formatter: Formatter) -> str:
+def _formatted(documents: list[Document], turn: ScriptedTurn, formatter: Formatter) -> str:
     if turn.layout is not None:
         return "\n\n".join(turn.laid_out(n, one.id or "") for n, one in enumerate(documents, 1))
     if turn.formatted:
@@ -94,7 +94,7 @@ def _formatted(documents: list[Document], turn: Turn, formatter: Formatter) -> s
     return "\n\n".join(document.page_content for document in documents)
 
 
-def _call(chain: Runnable[Any, Any], turn: Turn, config: Any) -> None:
+def _call(chain: Runnable[Any, Any], turn: ScriptedTurn, config: Any) -> None:
     async def streamed() -> None:
         async for _ in chain.astream(turn.question, config):
             pass
