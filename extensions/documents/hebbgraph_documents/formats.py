@@ -335,12 +335,12 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
     for lines in pages:
         counts.update({key(line) for line in (*lines[:1], *lines[-1:])})
     enough = max(3, len(pages) // 3)
-    kept = []
+    trimmed = []
     for lines in pages:
         first = 1 if lines and counts[key(lines[0])] >= enough else 0
         last = len(lines) - (1 if len(lines) > first and counts[key(lines[-1])] >= enough else 0)
-        kept.append(lines[first:last])
-    return kept
+        trimmed.append(lines[first:last])
+    return trimmed
 
 
 def _join_pages(

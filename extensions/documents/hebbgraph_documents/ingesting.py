@@ -347,7 +347,7 @@ def _gone(absent: Iterable[str], root: Path | None, discovery: Discovery) -> tup
         path = Path(document_id) if root is None else root / document_id
         if not path.is_absolute():
             return False  # indexed with a base, and none is given now
-        if not any(path.is_relative_to(given) for given in discovery.roots):
+        if not any(path.is_relative_to(root_path) for root_path in discovery.roots):
             return False
         if any(path.is_relative_to(folder) for folder in discovery.unlisted):
             return False

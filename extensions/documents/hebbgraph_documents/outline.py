@@ -93,10 +93,10 @@ def pop_front_matter(text: str) -> tuple[str, str]:
     >>> pop_front_matter("---\nThey learn.\n---\n")[1]
     '---\nThey learn.\n---\n'
     """
-    found = _FRONT_MATTER.match(text)
-    if found is None:
+    matter = _FRONT_MATTER.match(text)
+    if matter is None:
         return "", text
-    block = found.group(1) or ""
+    block = matter.group(1) or ""
     lines = [line for line in block.split("\n") if line.strip() and not line.startswith("#")]
     if lines and not _KEY_LINE.match(lines[0]):
         return "", text
@@ -106,7 +106,7 @@ def pop_front_matter(text: str) -> tuple[str, str]:
         value = value[1:-1]
     elif value[:1] in {"|", ">"}:  # a block scalar: the title stands on the next line
         value = block[title.end() :].strip().split("\n")[0] if title else ""
-    return one_line(value), text[found.end() :]
+    return one_line(value), text[matter.end() :]
 
 
 def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
@@ -163,15 +163,15 @@ def markdown_headings(text: str) -> tuple[Heading, ...]:
     """
     if not _MAY_BE_HEADING.search(text):
         return ()
-    found = []
+    headings = []
     tokens = block_parser().parse(text)
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open" or opening.level or opening.map is None:
             continue
         plain = _plain(inline.content)
         if plain and len(plain) <= MAX_HEADING_CHARS:
-            found.append(Heading(int(opening.tag[1]), plain, opening.map[0], opening.map[1]))
-    return tuple(found)
+            headings.append(Heading(int(opening.tag[1]), plain, opening.map[0], opening.map[1]))
+    return tuple(headings)
 
 
 def sole_title(headings: Sequence[Heading]) -> str:

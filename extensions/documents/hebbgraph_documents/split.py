@@ -222,16 +222,16 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
         path = (*(above for above in path if above.level < heading.level), heading)
     sections.append(_section(path, text, start, len(text) + 1, placed))
     following = [section.path for section in sections[1:]] + [()]
-    kept: list[_Section] = []
+    sections_with_text: list[_Section] = []
     waiting: tuple[_Placed, ...] = ()
     for section, after in zip(sections, following, strict=True):
         # Drop a section of headings alone: their paths name it, the next section has its anchors.
         if section.body or (section.path and after[: len(section.path)] != section.path):
-            kept.append(section._replace(marks=(*waiting, *section.marks)))
+            sections_with_text.append(section._replace(marks=(*waiting, *section.marks)))
             waiting = ()
         else:
             waiting = (*waiting, *section.marks)
-    return kept or ([_Section((), title)] if title and headings else [])
+    return sections_with_text or ([_Section((), title)] if title and headings else [])
 
 
 def _section(

@@ -88,8 +88,8 @@ def discover(
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("b.md", "a.txt", "c.png", ".hidden.md"):
     ...     (folder / name).touch()
-    >>> found = discover([folder])
-    >>> [file.path.name for file in found], found.unsupported
+    >>> discovery = discover([folder])
+    >>> [file.path.name for file in discovery], discovery.unsupported
     (['a.txt', 'b.md'], {'.png': 1})
     """
     if isinstance(paths, str | os.PathLike):
@@ -97,20 +97,20 @@ def discover(
     wanted = frozenset(suffix.lower() for suffix in suffixes) | (CODE if include else frozenset())
     discovery = Discovery()
     seen: set[Path] = set()
-    for given in map(Path, paths):
+    for path in map(Path, paths):
         try:
-            real = given.resolve(strict=True)
+            real = path.resolve(strict=True)
             is_folder = stat.S_ISDIR(real.stat().st_mode)
         except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
-            discovery.unreadable.append((shown_path(given), _reason(error)))
+            discovery.unreadable.append((shown_path(path), _reason(error)))
             continue
         discovery.roots.append(real)
-        below = [FoundFile(given, real)]
+        below = [FoundFile(path, real)]
         if is_folder:
             below = [
                 file
                 for file in _below(below[0], wanted, discovery)
-                if _is_chosen(file.path.relative_to(given).as_posix(), include, exclude)
+                if _is_chosen(file.path.relative_to(path).as_posix(), include, exclude)
             ]
         for file in below:
             if file.real not in seen:

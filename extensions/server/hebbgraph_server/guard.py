@@ -271,13 +271,13 @@ def _check_names(scope: Scope, headers: Headers) -> Problem | None:
     if len(parameters) > len(set(parameters)):
         detail = f"{parameters[0]} is given more than once; give it once"
         return problem(422, "ParameterError", detail)
-    own = next((name for name in headers if name.startswith(_OUR_HEADERS)), None)
-    if own is not None:
+    unknown = next((name for name in headers if name.startswith(_OUR_HEADERS)), None)
+    if unknown is not None:
         return problem(
             422,
             "ParameterError",
-            f"there is no header {own!r:.80}; name the namespace in the query, ?namespace=NAME, "
-            "and everything else in the body",
+            f"there is no header {unknown!r:.80}; give the namespace in the query (?namespace=NAME) "
+            "and all else in the body",
         )
     return None
 

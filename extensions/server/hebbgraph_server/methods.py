@@ -30,8 +30,8 @@ def home_of(name: str) -> tuple[str | None, str]:
 
 def method_of(name: str) -> Callable[..., Any]:
     """Return the method that is served under a name."""
-    room, own = home_of(name)
-    method: Callable[..., Any] = getattr(HebbianIndex if room is None else ROOMS[room], own)
+    room, method_name = home_of(name)
+    method: Callable[..., Any] = getattr(HebbianIndex if room is None else ROOMS[room], method_name)
     return method
 
 

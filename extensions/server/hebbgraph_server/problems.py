@@ -129,13 +129,13 @@ def kind_of(value: object) -> str:
 def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return a problem as a response."""
     is_temporary = problem.status in (429, 503) and problem.error not in _PERMANENT
-    own = {"Retry-After": str(_RETRY_SECONDS)} if is_temporary else {}
+    defaults = {"Retry-After": str(_RETRY_SECONDS)} if is_temporary else {}
     if problem.status == HTTPStatus.UNAUTHORIZED:
-        own["WWW-Authenticate"] = "Bearer"
+        defaults["WWW-Authenticate"] = "Bearer"
     return JSONResponse(
         problem.model_dump(),
         status_code=problem.status,
-        headers={**own, **(headers or {})},
+        headers={**defaults, **(headers or {})},
         media_type=PROBLEM_JSON,
     )
 

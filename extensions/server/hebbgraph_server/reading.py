@@ -126,7 +126,7 @@ async def namespaces(request: Request) -> Response:
 
 
 async def health(request: Request) -> Response:
-    """Tell whether the index answers; takes no token."""
+    """Check whether the index answers. Needs no token."""
     examiner: Examiner = request.app.state.examiner
     return await examiner.answer()
 

@@ -46,7 +46,7 @@ export function showTags(view, parameters) {
     intoField.hidden = now === "mute";
     chunksField.hidden = now !== "split";
     const one = now === "rename" || now === "split";
-    put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "Choose tags on the left.");
+    put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "Choose a tag first.");
     submit.disabled = !chosen.size || (one && chosen.size > 1);
     if (one && chosen.size > 1) put(picked, `${now} takes one tag, ${chosen.size} are chosen.`);
   }
