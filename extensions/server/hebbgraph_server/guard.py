@@ -276,8 +276,8 @@ def _check_names(scope: Scope, headers: Headers) -> Problem | None:
         return problem(
             422,
             "ParameterError",
-            f"there is no header {unknown!r:.80}; give the namespace in the query (?namespace=NAME) "
-            "and all else in the body",
+            f"there is no header {unknown!r:.80}; give the namespace in the query "
+            "(?namespace=NAME) and all else in the body",
         )
     return None
 

@@ -244,6 +244,18 @@ def test_replay_fills_its_frame_and_shows_names_in_full(
         }
         assert {node.value for node in trace.nodes if node.kind == "tag"} & labels
         assert "Sable Trench Expedition › Results" in labels
+    for width in (768, 390):
+        window = open_window(width=width)
+        window.ask(QUESTION)
+        page = window.go("replay")
+        for _ in range(4):
+            page.get_by_label("Step forward").click()
+        inside = page.get_by_role("region", name="The spread").bounding_box()
+        assert inside is not None
+        for label in page.locator(".spread .now text.label").all():
+            box = label.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= inside["x"] + inside["width"]
 
 
 def test_replay_plays_by_itself(window: Window) -> None:

@@ -178,7 +178,7 @@ function layout(told, frames, column) {
     const placed = new Map();
     for (const [node, mass] of reached.shown) {
       placed.set(node, { x: (at + 1) * column + 24, y, mass });
-      y += 44 + LINE * linesOf(nameOf(told.nodes[node]), column / 7).length;
+      y += 44 + LINE * linesOf(nameOf(told.nodes[node]), column).length;
     }
     reached.end = y;
     return placed;
@@ -246,11 +246,12 @@ function headOf(frame) {
   return frame.step ? `step ${frame.step}: ${kind}` : frame.into === "tag" ? "joined by lessons" : "titles";
 }
 
-/** A name in as many lines as it takes to be read in full, at most six. */
-function linesOf(name, letters) {
+/** A name in as many lines as it takes in a column, at most six. */
+function linesOf(name, column) {
+  const letters = (column - 16) / 7;
   const lines = [""];
   for (const word of name.split(" ")) {
-    if (lines.at(-1) && lines.at(-1).length + word.length >= letters) lines.push("");
+    if (lines.at(-1) && lines.at(-1).length + 1 + word.length > letters) lines.push("");
     lines.push(`${lines.pop()} ${word}`.trim());
   }
   return lines.length > 6 ? [...lines.slice(0, 5), `${lines[5]} …`] : lines;
@@ -263,7 +264,7 @@ function mark(node, x, y, mass, column) {
     : svg("rect.chunk", { x: x - size, y: y - size, width: 2 * size, height: 2 * size, rx: 3 });
   const name = nameOf(node);
   return svg("g.node", svg("title", `${name}${node.title ? ` (${node.value})` : ""}: ${score(mass)}`), shape,
-    svg("text.label", { direction: "ltr" }, linesOf(name, column / 7).map((line, at) =>
+    svg("text.label", { direction: "ltr" }, linesOf(name, column).map((line, at) =>
       svg("tspan", { x: x - 12, y: y + 27 + LINE * at }, `\u2068${line}\u2069`))));
 }
 
