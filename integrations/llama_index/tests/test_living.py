@@ -85,6 +85,14 @@ def test_any_parser_gets_ids_that_last(tmp_path: Path) -> None:
         assert len(set(ids) & set(first.index.ids())) == 1
 
 
+def test_a_document_that_was_given_twice_is_there_once() -> None:
+    page = Document(id_="book", text="The Petrel is a lugger.")
+    other = Document(id_="book", text="Ida Moss built it.")  # of the same book
+    index = HebbianGraphIndex.from_documents([page, other, page])
+    assert len(index.ref_doc_info["book"].node_ids) == 2
+    assert index.refresh_ref_docs([page, other]) == [False, False]
+
+
 def test_a_document_that_lost_all_its_text_is_gone() -> None:
     retriever = HebbianRetriever.from_documents([ferry("seven"), BREAD])
     retriever.refresh([Document(id_="ferry.md", text="")])

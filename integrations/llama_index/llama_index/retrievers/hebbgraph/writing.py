@@ -61,6 +61,8 @@ def write_documents(
     """
     intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
     unparsed = [document for document in documents if isinstance(document, Document)]
+    # A document that was given twice would be in the index twice.
+    unparsed = list({(document.id_, document.text): document for document in unparsed}.values())
     nodes = [node for node in documents if not isinstance(node, Document)]
     nodes += parse(list(_clean(intake, unparsed))) if unparsed else ()
     return write_nodes(
