@@ -124,6 +124,7 @@ class PhraseTable:
         self._support = GrowableArray(np.int32, arrays.support)
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
+        self._has_given = bool(arrays.given_counts.any())
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
         kinds = self._packed_link_kinds()
         self._link_kinds = GrowableArray(np.int8, kinds)
@@ -295,6 +296,7 @@ class PhraseTable:
         is_new = given[added] == 0
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
+        self._has_given = bool(given.any())
         self._add_to_trie(unique(added[is_new]))
 
     def _add_to_trie(self, numbers: IntArray) -> None:
@@ -315,11 +317,10 @@ class PhraseTable:
         if not spans:
             return [], []
         numbers = np.array([number for _, _, number in spans])
-        known, given = (
-            leftmost_longest(compress(spans, are_matched.tolist()))
-            for are_matched in (self.are_known(numbers), self.are_given(numbers))
-        )
-        return known, given
+        known = leftmost_longest(compress(spans, self.are_known(numbers).tolist()))
+        if not self._has_given:
+            return known, []
+        return known, leftmost_longest(compress(spans, self.are_given(numbers).tolist()))
 
     def match_texts(self, texts: TokenizedTexts) -> tuple[IntArray, NDArray[np.int32]]:
         """Find the known phrases in tokenised texts; see :mod:`hebbgraph.graph.matching`."""
