@@ -53,8 +53,8 @@ def normal_address(address: str) -> str:
     """Return an address in normal form.
 
     Case matters in paths and symbols, but not in hosts, DOIs and wiki names. ``http`` equals
-    ``https``; default ports, dots in paths, trailing slashes, empty fragments, escapes and the
-    brackets of a message id do not matter.
+    ``https``; default ports, dots in paths, trailing slashes, empty fragments, escapes, spaces
+    around these and the brackets of a message id do not matter.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def normal_address(address: str) -> str:
     if path:
         rooted = "/" if path.startswith("/") else ""
         path = rooted + normpath(path).strip("/") if path.strip("/") else "" if host else rooted
-    page = host + path + (mark + query if query else "")
+    page = (host + path + (mark + query if query else "")).strip()
     return f"{page}#{fragment}" if fragment else page
 
 

@@ -35,61 +35,61 @@ def cues(*tags: int) -> np.ndarray:
     return np.array(tags, np.int64)
 
 
-def credit(found: Activation, chunk: int) -> float:
+def credit(activation: Activation, chunk: int) -> float:
     """Undo x / (x + half_saturation)."""
-    arrived = float(found.arrived[found.chunks.tolist().index(chunk)])
+    arrived = float(activation.arrived[activation.chunks.tolist().index(chunk)])
     return 0.04 * arrived / (1.0 - arrived)
 
 
-def nodes(found: Activation, chunk: int) -> list[tuple[str, int]]:
-    return [(node.kind, node.id) for node in found.path(chunk)]
+def nodes(activation: Activation, chunk: int) -> list[tuple[str, int]]:
+    return [(node.kind, node.id) for node in activation.path(chunk)]
 
 
 def test_one_link_by_hand() -> None:
     # Chunk 0 is entitled 0 and mentions 1, the title of chunk 1.
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    found = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
+    activation = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
     # The cue's 0.4 goes to chunk 0 but for the leak; the seed starts with 0.6.
     on_0 = 0.4 * 32 / (32 + 1)
     mass = 0.6 + on_0
     on_tag_1 = mass  # all of it: tag 0 is no other chunk's
     pull = 32 * 0.05 + 1.0 + 1.0  # the title of chunk 1, the mention in chunk 0, the leak
-    assert credit(found, 1) == pytest.approx(on_tag_1 * 32 * 0.05 / pull)
-    assert credit(found, 0) == pytest.approx(on_0 + 0.6 * on_tag_1 * 1.0 / pull)
-    chunks, scores = found.top(3)
+    assert credit(activation, 1) == pytest.approx(on_tag_1 * 32 * 0.05 / pull)
+    assert credit(activation, 0) == pytest.approx(on_0 + 0.6 * on_tag_1 * 1.0 / pull)
+    chunks, scores = activation.top(3)
     assert chunks.tolist() == [0, 1, 2]
-    x = credit(found, 1)
+    x = credit(activation, 1)
     assert scores[1] == pytest.approx(1 - (1 - 0.05**4) * (1 - x / (x + 0.04)))
     assert scores[2] == pytest.approx(0.3**4)
 
 
 def test_paths_name_the_cue_the_seed_and_the_bridge() -> None:
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    found = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
-    assert nodes(found, 1) == [("tag", 0), ("chunk", 0), ("tag", 1), ("chunk", 1)]
-    assert nodes(found, 2) == [("chunk", 2)]
+    activation = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
+    assert nodes(activation, 1) == [("tag", 0), ("chunk", 0), ("tag", 1), ("chunk", 1)]
+    assert nodes(activation, 2) == [("chunk", 2)]
     with pytest.raises(KeyError):
-        found.path(7)
+        activation.path(7)
 
 
 def test_a_backlink_leads_to_the_chunks_that_mention_a_title() -> None:
     view = ArrayView([[0], [0]], titles=[{0}, set()])
-    found = spread(view, cues(), evidence({0: 1.0}, elsewhere=0.5), parameters=ONE_STEP)
-    assert credit(found, 1) == pytest.approx(0.5 / (0.5 + 1.0))
-    assert nodes(found, 1) == [("chunk", 0), ("tag", 0), ("chunk", 1)]
+    activation = spread(view, cues(), evidence({0: 1.0}, elsewhere=0.5), parameters=ONE_STEP)
+    assert credit(activation, 1) == pytest.approx(0.5 / (0.5 + 1.0))
+    assert nodes(activation, 1) == [("chunk", 0), ("tag", 0), ("chunk", 1)]
 
 
 def test_no_flow_between_chunks_of_one_title() -> None:
     view = ArrayView([[0], [0], [0]], titles=[{0}, {0}, {0}])
-    found = spread(view, cues(), evidence({0: 1.0, 1: 0.5}), parameters=ONE_STEP)
-    assert found.chunks.tolist() == [0, 1]
-    assert found.arrived.tolist() == [0.0, 0.0]
+    activation = spread(view, cues(), evidence({0: 1.0, 1: 0.5}), parameters=ONE_STEP)
+    assert activation.chunks.tolist() == [0, 1]
+    assert activation.arrived.tolist() == [0.0, 0.0]
 
 
 def test_a_shared_title_says_less_about_each_chunk() -> None:
     view = ArrayView([[0], [0], [], []], titles=[{0}, {0}, set(), set()])
-    found = spread(view, cues(0), evidence({0: 0.5, 2: 1.0}, 0.5), parameters=ONE_STEP)
-    assert credit(found, 0) == pytest.approx(0.4 * 16 / (16 + 16 + 1) / 2)
+    activation = spread(view, cues(0), evidence({0: 0.5, 2: 1.0}, 0.5), parameters=ONE_STEP)
+    assert credit(activation, 0) == pytest.approx(0.4 * 16 / (16 + 16 + 1) / 2)
 
 
 def test_only_trusted_mass_uses_co_mentions() -> None:
@@ -104,16 +104,16 @@ def test_only_trusted_mass_uses_co_mentions() -> None:
 def test_a_seed_without_title_is_not_trusted() -> None:
     view = ArrayView([[1], [1], [2]], titles=[set(), set(), {2}])
     parameters = SpreadingParameters(n_seeds=1, n_steps=1, cue_share=0.0)
-    found = spread(view, cues(2), evidence({0: 1.0}, 0.5), parameters=parameters)
-    assert 1 not in found.chunks.tolist()
+    activation = spread(view, cues(2), evidence({0: 1.0}, 0.5), parameters=parameters)
+    assert 1 not in activation.chunks.tolist()
 
 
 def test_without_a_named_title_activation_counts_less() -> None:
     view = ArrayView([[0], [0], [1]], titles=[{0}, set(), {1}])
     direct = evidence({0: 1.0}, elsewhere=0.5)
     parameters = replace(ONE_STEP, unnamed_credit=0.6, cue_share=0.0)
-    found = spread(view, cues(), direct, parameters=parameters)
-    assert credit(found, 1) == pytest.approx(0.6 * 0.5 / (0.5 + 1.0))
+    activation = spread(view, cues(), direct, parameters=parameters)
+    assert credit(activation, 1) == pytest.approx(0.6 * 0.5 / (0.5 + 1.0))
     # A cue of trust .5 halves what is missing.
     half = np.array([0.5])
     trusted = spread(view, cues(1), direct, parameters=parameters, cue_trust=half)
@@ -127,7 +127,7 @@ def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_w
     direct = evidence({0: 1.0, 2: 0.8})
 
     def score_of_2(*named: int, held: float, trust: float = 1.0) -> float:
-        found = spread(
+        activation = spread(
             view,
             cues(*named),
             direct,
@@ -135,8 +135,8 @@ def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_w
             cue_trust=np.full(len(named), trust),
             share_held=held,
         )
-        scores = dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
-        assert found.direct[found.chunks.tolist().index(2)] == pytest.approx(scores[2])
+        scores = dict(zip(activation.chunks.tolist(), activation.scores.tolist(), strict=True))
+        assert activation.direct[activation.chunks.tolist().index(2)] == pytest.approx(scores[2])
         return scores[2]
 
     # Nothing flows to chunk 2, so its score is what is left of .8 ** 4.
@@ -150,17 +150,17 @@ def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_w
 def test_trust_in_a_cue_bounds_what_its_title_receives() -> None:
     view = ArrayView([[0], [1]], titles=[{0}, {1}])
     half = np.array([0.5])
-    found = spread(view, cues(0), evidence({1: 1.0}, 0.5), parameters=ONE_STEP, cue_trust=half)
-    assert credit(found, 0) == pytest.approx(0.5 * 0.4 * 16 / (16 + 1))
+    activation = spread(view, cues(0), evidence({1: 1.0}, 0.5), parameters=ONE_STEP, cue_trust=half)
+    assert credit(activation, 0) == pytest.approx(0.5 * 0.4 * 16 / (16 + 1))
 
 
 def test_cues_do_not_lead_to_chunks_that_only_mention_them() -> None:
     view = ArrayView([[0], [1]])
-    found = spread(view, cues(0), evidence({1: 1.0}), parameters=ONE_STEP)
-    assert found.chunks.tolist() == [1]
+    activation = spread(view, cues(0), evidence({1: 1.0}), parameters=ONE_STEP)
+    assert activation.chunks.tolist() == [1]
 
 
-def test_weights_of_cues_share_and_bound_what_they_start_with() -> None:
+def test_cue_weights_divide_and_bound_the_starting_mass() -> None:
     view = ArrayView([[0], [1], []], titles=[{0}, {1}, set()])
     evidence, cues = Evidence(np.array([2]), np.array([1.0])), np.array([1, 0])
     even = spread(view, cues, evidence)
@@ -172,18 +172,18 @@ def test_weights_of_cues_share_and_bound_what_they_start_with() -> None:
     ] == pytest.approx(2 * lighter.cue_mass[0])
 
 
-def test_hubs_pass_nothing_and_are_no_cues() -> None:
+def test_hubs_pass_nothing_and_are_not_cues() -> None:
     view = ArrayView([[0, 1], [1], [1], [1]], titles=[{0}, {1}, set(), set()])
     parameters = SpreadingParameters(hub_share=0.0, hub_floor=3)
-    found = spread(view, cues(1), evidence({0: 1.0}), parameters=parameters)
-    assert found.cues.tolist() == []
-    assert found.chunks.tolist() == [0]
+    activation = spread(view, cues(1), evidence({0: 1.0}), parameters=parameters)
+    assert activation.cues.tolist() == []
+    assert activation.chunks.tolist() == [0]
 
 
 def test_best_direct_evidence_is_never_outvoted() -> None:
     view = ArrayView([[0, 1], [1], []], titles=[{0}, {1}, set()])
-    found = spread(view, cues(0, 1), evidence({0: 0.9, 2: 1.0}))
-    assert found.top(1)[0].tolist() == [2]
+    activation = spread(view, cues(0, 1), evidence({0: 0.9, 2: 1.0}))
+    assert activation.top(1)[0].tolist() == [2]
 
 
 def test_excluded_chunks_neither_receive_nor_pass() -> None:
@@ -197,11 +197,11 @@ def test_excluded_chunks_neither_receive_nor_pass() -> None:
 
 def test_all_candidates_come_back_and_ties_are_kept() -> None:
     view = ArrayView([[], [], [], []])
-    found = spread(view, cues(), evidence({0: 0.5, 1: 0.5, 2: 0.5, 3: 0.1}))
-    chunks, scores = found.top(2)
+    activation = spread(view, cues(), evidence({0: 0.5, 1: 0.5, 2: 0.5, 3: 0.1}))
+    chunks, scores = activation.top(2)
     assert chunks.tolist() == [0, 1, 2]
     assert scores.tolist() == [0.5**4] * 3
-    assert found.top(9)[0].tolist() == [0, 1, 2, 3]
+    assert activation.top(9)[0].tolist() == [0, 1, 2, 3]
 
 
 def test_nothing_to_start_from() -> None:
@@ -218,9 +218,9 @@ def edge(source: int, target: int, weight: float) -> EdgeSet:
 def test_alias_edge_between_tags() -> None:
     view = ArrayView([[], [1], [0]], titles=[set(), {1}, set()])
     aliases = edge(0, 1, 0.5)
-    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, aliases=aliases)
-    assert credit(found, 1) == pytest.approx(0.4 * 0.5 * 32 * 0.05 / (32 * 0.05 + 1.0))
-    assert nodes(found, 1) == [("tag", 0), ("tag", 1), ("chunk", 1)]
+    activation = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, aliases=aliases)
+    assert credit(activation, 1) == pytest.approx(0.4 * 0.5 * 32 * 0.05 / (32 * 0.05 + 1.0))
+    assert nodes(activation, 1) == [("tag", 0), ("tag", 1), ("chunk", 1)]
 
 
 def test_tag_beam_lets_only_the_heaviest_tags_pass() -> None:

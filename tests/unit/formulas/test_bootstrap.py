@@ -8,16 +8,16 @@ from hebbgraph.formulas.bootstrap import paired_bootstrap
 
 
 def test_wins_losses_and_mean() -> None:
-    found = paired_bootstrap([1, 0, 1], [0, 0.5, 1])
-    assert found.mean == pytest.approx(0.5 / 3)
-    assert (found.wins, found.losses, found.ties) == (1, 1, 1)
-    assert found.low <= found.mean <= found.high
+    difference = paired_bootstrap([1, 0, 1], [0, 0.5, 1])
+    assert difference.mean == pytest.approx(0.5 / 3)
+    assert (difference.wins, difference.losses, difference.ties) == (1, 1, 1)
+    assert difference.low <= difference.mean <= difference.high
 
 
 def test_equal_systems_have_an_empty_interval() -> None:
-    found = paired_bootstrap([0.1 + 0.2, 1], [0.3, 1])
-    assert (found.low, found.high) == pytest.approx((0, 0))
-    assert found.ties == 2
+    difference = paired_bootstrap([0.1 + 0.2, 1], [0.3, 1])
+    assert (difference.low, difference.high) == pytest.approx((0, 0))
+    assert difference.ties == 2
 
 
 def test_same_as_drawing_questions_one_by_one() -> None:
@@ -25,8 +25,8 @@ def test_same_as_drawing_questions_one_by_one() -> None:
     ours, theirs = rng.choice([0, 0.5, 1], 80), rng.choice([0, 0.5, 1], 80)
     drawn = rng.integers(0, 80, (20_000, 80))
     low, high = np.quantile((ours - theirs)[drawn].mean(axis=1), [0.025, 0.975])
-    found = paired_bootstrap(ours, theirs, samples=20_000)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.008)
+    difference = paired_bootstrap(ours, theirs, samples=20_000)
+    assert (difference.low, difference.high) == pytest.approx((low, high), abs=0.008)
 
 
 def test_seed_fixes_the_interval() -> None:

@@ -32,7 +32,7 @@ def test_edges_without_weight_join_nothing() -> None:
     assert find_colonies(0, np.array([], int), np.array([], int), np.zeros(0)).tolist() == []
 
 
-def test_a_new_node_joins_those_that_it_is_joined_to() -> None:
+def test_a_new_node_joins_its_neighbours() -> None:
     old = two_cliques()
     graph = WeightedGraph(
         9,
@@ -45,7 +45,7 @@ def test_a_new_node_joins_those_that_it_is_joined_to() -> None:
     assert colony[8] == 8  # untouched
 
 
-def test_a_node_leaves_those_that_it_is_not_joined_to() -> None:
+def test_a_node_leaves_a_colony_without_neighbours() -> None:
     graph = two_cliques(extra=1)
     colony = np.array([0, 0, 0, 0, 0, 4, 4, 4, 8])
     assert local_moving(graph, colony, [4]).tolist() == [0, 0, 0, 0, 4, 4, 4, 4, 8]

@@ -32,28 +32,28 @@ def test_without_words_or_chunks_nothing_is_covered() -> None:
     assert cover([0], 0, 0.0) == 0.0
 
 
-def test_coverage_is_a_share_of_what_the_three_rarest_words_can_give() -> None:
+def test_coverage_is_relative_to_the_three_rarest_words() -> None:
     most = 2.2 * (idf(1, 100) + idf(2, 100) + idf(10, 100))
     assert cover([90, 2, 10, 1, 40], 100, 3.0) == pytest.approx(3.0 / most)
     assert cover([90, 2, 10, 1, 40], 100, 99.0) == 1.0  # frequent words add to it, up to all
 
 
-def test_a_word_that_nothing_holds_counts_like_one_that_a_single_chunk_holds() -> None:
+def test_an_unknown_word_counts_like_a_word_of_one_chunk() -> None:
     assert cover([5, 0], 100, 4.0) == cover([5, 1], 100, 4.0) < cover([5], 100, 4.0)
 
 
-def test_a_word_that_counts_twice_asks_for_twice_as_much() -> None:
+def test_coverage_follows_the_weights_of_words() -> None:
     assert cover([3], 50, 2.0, [2.0]) == pytest.approx(cover([3], 50, 1.0))
 
 
-def test_one_chunk_and_counts_that_are_ahead_of_it() -> None:
+def test_document_frequencies_may_exceed_the_number_of_chunks() -> None:
     idf_of_one = np.log(4 / 3)
     assert cover([1], 1, 0.2) == pytest.approx(0.2 / (2.2 * idf_of_one))
     # Deleted chunks are still counted before a compaction.
     assert cover([7], 1, 0.2) == cover([1], 1, 0.2)
 
 
-def test_a_chunk_that_holds_each_known_word_once_holds_the_whole_question() -> None:
+def test_a_chunk_with_each_known_word_holds_the_whole_question() -> None:
     """One of mean length scores the idf of each word that it holds."""
     terms = [(1.0, 3), (2.0, 10), (1.0, 0)]
     whole = idf(3, 100) + 2.0 * idf(10, 100)
@@ -96,6 +96,6 @@ def test_confidence_rises_with_both(covered: float, more: float, near: float, by
     assert 0.0 < confidence(low, near) <= confidence(high, near) <= confidence(high, near + by)
 
 
-def test_its_ends() -> None:
+def test_confidence_at_both_ends() -> None:
     assert confidence(0.0) < confidence(0.0, 0.0) + 0.05 < NOTHING_KNOWN < 0.9 < confidence(1.0)
     assert confidence(1.0, 1.0) > 0.99

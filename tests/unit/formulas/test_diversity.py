@@ -15,7 +15,7 @@ def test_relevance_alone_and_diversity() -> None:
     assert marginal_relevance(RELEVANCE[:0], TWINS[:0, :0], 2, diversity=0.5) == []
 
 
-def test_ties_fall_by_position() -> None:
+def test_ties_break_by_position() -> None:
     assert marginal_relevance(np.ones(3), np.zeros((3, 3)), 2, diversity=0.5) == [0, 1]
 
 

@@ -52,7 +52,7 @@ def test_equal_cosines_do_not_divide_by_zero() -> None:
     assert np.isfinite(evidence.values).all()
 
 
-def test_scores_of_a_search_that_knows_no_others() -> None:
+def test_scores_of_an_external_search() -> None:
     """Scores fall by 4 from rank 1 to 2, so by 12 to rank 8; others count as if at rank 3."""
     lexical = np.array([2]), np.array([3.0])
     found = np.array([0, 1]), np.array([9.0, 5.0])
@@ -67,7 +67,7 @@ def test_scores_of_a_search_that_knows_no_others() -> None:
 
 
 @pytest.mark.parametrize("found", [[4], [4, 5]])
-def test_equal_scores_are_the_best_and_others_have_none(found: list[int]) -> None:
+def test_equal_external_scores_count_as_the_best(found: list[int]) -> None:
     lexical, scores = np.array([2]), np.full(len(found), 0.2)
     evidence = fuse(lexical, np.array([3.0]), np.array(found), scores, n_chunks=9, weights=FIXED)
     assert evidence.chunks.tolist() == [2, *found]
@@ -107,7 +107,7 @@ def unit(vectors: FloatArray) -> FloatArray:
     return found
 
 
-def test_normal_cosines_are_told_from_those_that_few_words_make() -> None:
+def test_normal_cosines_differ_from_those_of_shared_words() -> None:
     """A normal distribution has a kurtosis of 3; where one pair in m is alike, it is about m."""
     rng = np.random.default_rng(1)
     normal = likeness(unit(rng.normal(size=(400, 300))))
@@ -122,7 +122,7 @@ def test_normal_cosines_are_told_from_those_that_few_words_make() -> None:
     assert not normal.repeats_words
 
 
-def test_what_few_vectors_tell_counts_for_little() -> None:
+def test_few_vectors_count_for_little() -> None:
     usual = likeness(np.zeros((0, 8)))
     assert usual.share(EvidenceWeights()) == 0.66
     for same in (np.ones((3, 1)), unit(np.ones((50, 4)))):  # too few, or no difference at all
@@ -131,7 +131,7 @@ def test_what_few_vectors_tell_counts_for_little() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_the_order_of_vectors_tells_nothing(seed: int) -> None:
+def test_the_order_of_vectors_is_irrelevant(seed: int) -> None:
     rng = np.random.default_rng(seed)
     vectors = unit(rng.normal(size=(12, 5)))
     assert likeness(vectors).tails == pytest.approx(

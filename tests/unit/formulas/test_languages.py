@@ -9,7 +9,7 @@ from hebbgraph.formulas.evidence import fuse
 from hebbgraph.formulas.languages import counterparts, language_means
 
 
-def test_a_language_of_few_texts_stays_near_the_mean_of_all() -> None:
+def test_a_language_with_few_texts_stays_near_the_overall_mean() -> None:
     vectors = np.array([[1, 0]] * 15 + [[0, 1]] * 5, np.float32)
     found = language_means(vectors, np.repeat([0, 1], [15, 5]), 3).means
     # (15 · (1, 0) + 5 · (.75, .25)) / 20, (5 · (0, 1) + 5 · (.75, .25)) / 10, the mean itself
@@ -49,7 +49,7 @@ def test_counterparts_are_mutual_nearest_and_clear(n: int, m: int, seed: int, ma
     assert list(zip(at.tolist(), to.tolist(), strict=True)) == expected
 
 
-def test_what_is_in_another_language_is_judged_by_dense_search_alone() -> None:
+def test_chunks_in_another_language_are_ranked_by_dense_search() -> None:
     # Chunk 1 has the question's words by chance, 0 is in another language and nearest.
     some = np.array([0, 1, 2])
     fused = fuse(

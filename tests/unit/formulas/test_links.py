@@ -23,7 +23,7 @@ def flows(view: ArrayView, f: list[float], sources: list[int], **more: object) -
         return np.array(f)[chunks]
 
     parameters = more.pop("parameters", LinkParameters(leak=1.0))
-    found = follow_links(
+    result = follow_links(
         view,
         np.array(sources),
         np.ones(len(sources)),
@@ -32,39 +32,39 @@ def flows(view: ArrayView, f: list[float], sources: list[int], **more: object) -
         cut=100,
         allowed=np.isin(np.arange(len(f)), more.get("barred", []), invert=True),
     )
-    if found is None:
+    if result is None:
         return {}
     total: dict[int, float] = {}
-    for target, mass in zip(found.targets.tolist(), found.mass.tolist(), strict=True):
+    for target, mass in zip(result.targets.tolist(), result.mass.tolist(), strict=True):
         total[target] = total.get(target, 0.0) + mass
     return total
 
 
-def test_a_link_leads_forwards_and_back_again() -> None:
+def test_a_link_leads_forwards_and_backwards() -> None:
     view = ArrayView([[0], [0]], titles=[set(), {0}], links={0: A})
     assert flows(view, [1.0, 0.5], [0]) == pytest.approx({1: 0.4 * 0.25 / 1.25})
     assert flows(view, [1.0, 0.5], [1]) == pytest.approx({0: 0.05 * 1.0 / 2.0})
 
 
-def test_a_page_that_many_link_to_hears_little() -> None:
+def test_a_page_with_many_links_passes_little_back() -> None:
     view = ArrayView([[0], [0], [0]], titles=[{0}, set(), set()], links={0: A})
     each = 0.05 * 0.5 / 2.0
     assert flows(view, [1.0, 1.0, 1.0], [0]) == pytest.approx({1: each, 2: each})
 
 
-def test_of_many_that_tie_none_is_left_out_for_its_place() -> None:
+def test_all_ties_are_kept() -> None:
     n = 30
     view = ArrayView([[0]] * (n + 1), titles=[{0}] + [set()] * n, links={0: A})
-    found = flows(view, [1.0] + [0.5] * n, [0])
-    assert found == pytest.approx(dict.fromkeys(range(1, n + 1), 0.05 * (0.25 / n) / 1.25))
-    found = flows(view, [1.0] + [0.5] * (n - 2) + [0.6, 0.6], [0])
-    assert found.keys() == {n - 1, n}  # two are better, and there is room for two
+    result = flows(view, [1.0] + [0.5] * n, [0])
+    assert result == pytest.approx(dict.fromkeys(range(1, n + 1), 0.05 * (0.25 / n) / 1.25))
+    result = flows(view, [1.0] + [0.5] * (n - 2) + [0.6, 0.6], [0])
+    assert result.keys() == {n - 1, n}  # two are better, and there is room for two
 
 
-def test_those_who_share_an_address_share_the_link_and_the_better_has_more() -> None:
+def test_chunks_that_share_an_address_share_the_link() -> None:
     view = ArrayView([[0], [0], [0], [0]], titles=[set(), {0}, {0}, {0}], links={0: A})
-    found = flows(view, [1.0, 0.5, 0.5, 0.1], [0])
-    assert found == pytest.approx({1: 0.4 * 0.25 / 1.5, 2: 0.4 * 0.25 / 1.5})
+    result = flows(view, [1.0, 0.5, 0.5, 0.1], [0])
+    assert result == pytest.approx({1: 0.4 * 0.25 / 1.5, 2: 0.4 * 0.25 / 1.5})
 
 
 def test_a_page_is_reached_only_if_the_anchor_is_not() -> None:
@@ -78,23 +78,23 @@ def test_a_page_is_reached_only_if_the_anchor_is_not() -> None:
     }
 
 
-def test_a_page_hears_only_of_its_own_anchor() -> None:
+def test_a_backlink_follows_the_own_anchor_only() -> None:
     # 0 is at page#a, and 1 links to page#b.
     view = ArrayView([[0, 1], [1, 2]], titles=[{0, 1}, set()], links={0: A, 1: P, 2: A})
     assert flows(view, [1, 1], [0]) == {}
 
 
-def test_an_edge_leads_to_all_that_share_it_and_not_further_than_the_hub_cut() -> None:
+def test_an_edge_leads_to_all_its_chunks_up_to_the_hub_cut() -> None:
     view = ArrayView([[0], [0], [0]], links={0: E})
     assert flows(view, [1, 1, 0], [0]) == pytest.approx({1: 0.1, 2: 0.0})
     crowd = ArrayView([[0]] * 101, links={0: E})
     assert flows(crowd, [1.0] * 101, [0]) == {}
 
 
-def test_what_the_question_still_asks_for_decides_between_two_links() -> None:
+def test_words_that_the_source_lacks_decide_between_links() -> None:
     view = ArrayView([[0, 1], [0], [1]], titles=[set(), {0}, {1}], links={0: A, 1: A})
     held = np.array([[0.6, 0.0], [0.6, 0.0], [0.0, 0.3]])
-    found = follow_links(
+    result = follow_links(
         view,
         np.array([0]),
         np.ones(1),
@@ -103,30 +103,30 @@ def test_what_the_question_still_asks_for_decides_between_two_links() -> None:
         cut=9,
         words=lambda chunks: held[chunks],
     )
-    assert found is not None
+    assert result is not None
     # Chunk 1 repeats the word that 0 has already; 2 holds another one.
-    assert dict(zip(found.targets.tolist(), found.mass.tolist(), strict=True)) == pytest.approx(
+    assert dict(zip(result.targets.tolist(), result.mass.tolist(), strict=True)) == pytest.approx(
         {1: 0.4 * 0.04 / 1.29, 2: 0.4 * 0.25 / 1.29}
     )
 
 
 def test_cycles_and_links_to_nothing_end() -> None:
     view = ArrayView([[0, 1, 2], [0, 1]], titles=[{0}, {1}], links={0: A, 1: A, 2: A})
-    found = flows(view, [1, 1], [0, 1])
-    assert found == pytest.approx({0: 0.225, 1: 0.225})  # a link and a backlink each
+    result = flows(view, [1, 1], [0, 1])
+    assert result == pytest.approx({0: 0.225, 1: 0.225})  # a link and a backlink each
 
 
-def test_a_filter_holds() -> None:
+def test_filtered_chunks_receive_nothing() -> None:
     view = ArrayView([[0], [0]], titles=[set(), {0}], links={0: A})
     assert flows(view, [1, 1], [0], barred=[1]) == {}
 
 
-def test_spreading_shows_the_way_and_counts_it_once() -> None:
+def test_spreading_follows_links_and_shows_the_path() -> None:
     view = ArrayView([[0], [0], [1]], titles=[set(), {0}, {1}], links={0: A})
     evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.4]), elsewhere=0.3)
-    found = spread(view, np.array([], np.int64), evidence)
-    assert found.top(3)[0].tolist() == [0, 1, 2]
-    assert [(node.kind, node.id) for node in found.path(1)] == [
+    result = spread(view, np.array([], np.int64), evidence)
+    assert result.top(3)[0].tolist() == [0, 1, 2]
+    assert [(node.kind, node.id) for node in result.path(1)] == [
         ("chunk", 0),
         ("tag", 0),
         ("chunk", 1),
@@ -138,7 +138,7 @@ def test_spreading_shows_the_way_and_counts_it_once() -> None:
     ]
 
 
-def test_text_does_not_travel_over_addresses() -> None:
+def test_steps_ignore_addresses() -> None:
     """A chunk with an address, and one that links to it, spread as if they had neither."""
     plain = ArrayView([[0, 1], [1, 0], [2]], titles=[{0}, {1}, {2}])
     linked = ArrayView([[0, 1, 3], [1, 0, 3], [2]], titles=[{0}, {1, 3}, {2}], links={3: A})

@@ -14,7 +14,7 @@ def graph() -> WeightedGraph:
     return WeightedGraph(5, [3, 0, 0, 1], [0, 1, 2, 3], [0.4, 0.5, 0.9, 0.8])
 
 
-def test_an_edge_is_seen_from_both_ends(graph: WeightedGraph) -> None:
+def test_an_edge_is_listed_at_both_ends(graph: WeightedGraph) -> None:
     owner, targets, weights = graph.neighbours(np.array([3, 4, 0]))
     assert owner.tolist() == [0, 0, 2, 2, 2]
     assert targets.tolist() == [0, 1, 1, 2, 3]

@@ -35,7 +35,7 @@ def test_spellings(keys: list[str], expected: list[tuple[int, int]]) -> None:
     assert spelling_pairs(keys) == expected
 
 
-def test_acronyms_need_a_chunk_in_common_where_initials_say_little() -> None:
+def test_bare_acronyms_need_a_common_chunk() -> None:
     keys = [
         "nato", "north atlantic treaty organization", "us army", "united states army",
         "university of california los angeles", "ucla", "uk army", "united kingdom army",

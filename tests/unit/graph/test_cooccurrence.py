@@ -43,9 +43,7 @@ def test_edges_are_the_bipartite_projection(rows: Rows) -> None:
 
 
 @given(_ROWS, st.sampled_from((1, 3, 4_000_000)))
-def test_degrees_are_numbers_of_neighbours_however_many_pairs_are_looked_at_once(
-    rows: Rows, at_once: int
-) -> None:
+def test_degrees_count_neighbours_for_any_block_size(rows: Rows, at_once: int) -> None:
     incidence, used = _incidence(rows, 8), np.array(sorted({t for row in rows for t in row}), int)
     pairs = np.array([sum(len(row) for row in rows if tag in row) for tag in used], float)
     with patch("hebbgraph.inspect.cooccurrence._PAIRS_AT_ONCE", at_once):

@@ -63,7 +63,7 @@ def _set(incidence: Incidence, rows: dict[int, Row], removed: Iterable[int] = ()
     return incidence.updated(8, N_TAGS + 2, gone, changed, _postings([*rows.values()]))
 
 
-def test_the_first_rows_lie_in_the_base() -> None:
+def test_the_first_rows_form_the_base() -> None:
     rows: dict[int, Row] = {4: {1: True}, 2: {0: False, 3: True}}  # not in order, none of 0
     incidence = _set(Incidence(_postings([]), 0), rows)
     _check(incidence, rows, N_TAGS + 2)
@@ -85,14 +85,14 @@ def test_by_hand() -> None:
     assert _gathered(first.tags_of(np.array([0]))) == [(0, 0, True), (0, 1, False)]
 
 
-def test_a_row_set_twice_holds_the_second() -> None:
+def test_setting_a_row_twice_keeps_the_second() -> None:
     incidence = _set(Incidence(Postings.empty(), 0), {2: {0: False, 1: True}})
     incidence = _set(incidence, {2: {1: False}})
     assert _gathered(incidence.tags_of(np.array([2]))) == [(0, 1, False)]
     assert incidence.df(np.array([0, 1])).tolist() == [0, 1]
 
 
-def test_levels_are_few_and_a_row_is_moved_few_times() -> None:
+def test_levels_stay_few() -> None:
     rows: list[Row] = [{n % 5: False} for n in range(4000)]
     incidence = Incidence(_postings(rows), N_TAGS)
     most = 0

@@ -38,7 +38,7 @@ def test_interning_numbers_each_phrase_once() -> None:
     assert (table.number("heron"), table.number("gull"), len(table)) == (2, None, 3)
 
 
-def test_one_candidate_is_no_tag_and_two_are() -> None:
+def test_two_candidates_make_a_tag() -> None:
     table = PhraseTable()
     (moss,) = table.intern(["ida moss"])
     assert table.count(_staged([moss]), _staged()) == ([], [])
@@ -58,7 +58,7 @@ def test_one_anchor_is_enough() -> None:
     assert table.count(_staged(), _staged([moss])) == ([], [moss])
 
 
-def test_a_phrase_mentioned_beyond_what_its_proposals_speak_for_is_incidental() -> None:
+def test_a_phrase_with_more_mentions_than_its_proposals_justify_is_incidental() -> None:
     table = PhraseTable()
     moss, note = table.intern(["moss", "note"])
     table.count(_staged([moss, moss]), _staged())
@@ -69,7 +69,7 @@ def test_a_phrase_mentioned_beyond_what_its_proposals_speak_for_is_incidental() 
     assert table.are_incidental(_ints(8, 3), 80).tolist() == [False, False]
 
 
-def test_what_more_than_a_quarter_of_many_chunks_mention_is_incidental() -> None:
+def test_a_phrase_of_more_than_a_quarter_of_many_chunks_is_incidental() -> None:
     table = PhraseTable()
     table.count(_staged(table.intern(["moss"]) * 30), _staged())
     assert not table.are_incidental(_ints(20), 20)
@@ -77,14 +77,14 @@ def test_what_more_than_a_quarter_of_many_chunks_mention_is_incidental() -> None
     assert table.are_incidental(_ints(31), 120)
 
 
-def test_a_step_that_changes_nothing_on_balance_says_nothing() -> None:
+def test_a_step_without_net_change_reports_nothing() -> None:
     table = PhraseTable()
     (moss,) = table.intern(["ida moss"])
     table.count(_staged([moss, moss]), _staged())
     assert table.count(_staged([moss]), _staged([moss])) == ([], [])
 
 
-def test_made_from_counts_it_knows_its_vocabulary() -> None:
+def test_a_table_from_arrays_knows_its_vocabulary() -> None:
     grown = PhraseTable()
     numbers = grown.intern(["gone", "a gull", "a tern", "an auk"])
     grown.count(_staged([*numbers[1:], numbers[2]], [numbers[3]]), _staged())
@@ -113,7 +113,7 @@ def test_order_follows_from_the_text_alone() -> None:
     ),
     st.data(),
 )
-def test_the_vocabulary_is_a_function_of_what_lives(
+def test_the_vocabulary_depends_on_live_proposals_only(
     proposals: list[tuple[str, bool]], data: st.DataObject
 ) -> None:
     """Add all proposals in groups, then take some of them back."""
@@ -156,7 +156,7 @@ def _naive_spans(known: set[str], tokens: list[str]) -> Iterator[tuple[int, int,
     st.lists(st.tuples(_KEYS, st.booleans()), max_size=12),
     st.lists(st.lists(_WORDS, max_size=12), max_size=4),
 )
-def test_matching_many_passages_at_once_is_matching_one_by_one(
+def test_matching_many_texts_equals_naive_matching(
     steps: list[tuple[str, bool]], passages: list[list[str]]
 ) -> None:
     """Phrases come, go, and are folded on the way; a naive search says what is to be found."""

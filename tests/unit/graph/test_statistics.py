@@ -38,7 +38,7 @@ def test_nothing_counts_as_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tags", "incidence"])
-def test_they_agree_with_networkx(make_index: Callable[..., HebbianIndex], kind: str) -> None:
+def test_statistics_agree_with_networkx(make_index: Callable[..., HebbianIndex], kind: str) -> None:
     index = make_index()
     index.delete(["heron"])
     stats, graph = index.stats(), index.to_networkx(kind)
@@ -54,7 +54,7 @@ def test_they_agree_with_networkx(make_index: Callable[..., HebbianIndex], kind:
         assert graph.number_of_nodes() == stats.chunks + stats.tags
 
 
-def test_of_a_large_graph_edges_and_degrees_are_estimated(
+def test_edges_and_degrees_of_a_large_graph_are_estimated(
     make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every nth tag by frequency is looked at, the most frequent one among them."""

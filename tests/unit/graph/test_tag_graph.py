@@ -83,7 +83,7 @@ def test_the_subject_of_an_untitled_chunk_entitles_it() -> None:
     assert [_tags(graph, slot) for slot in (0, 1)] == [{"ida moss": False}, {"ida moss": True}]
 
 
-def test_given_tags_hold_without_a_mention_and_are_no_titles() -> None:
+def test_given_tags_need_no_mention_and_are_not_titles() -> None:
     graph = TagGraph.empty()
     _step(graph, 1, {1: ({"given": ["ice trade"], "title": ["petrel"]}, "nothing of the kind")})
     assert _tags(graph, 0) == {"ice trade": False, "petrel": True}
@@ -132,7 +132,7 @@ def test_staged_chunks_are_not_live_before_the_commit() -> None:
     assert graph.slots_of(np.array([4, 5, 6])).tolist() == [0]
 
 
-def test_folding_changes_nothing_that_is_read() -> None:
+def test_folding_changes_no_result() -> None:
     graph = TagGraph.empty()
     _step(graph, 1, {1: TITLED, 2: MENTIONS})
     _step(graph, 2, {3: ({"title": ["petrel"]}, "the petrel sank")}, again={1: MENTIONS[1]})
@@ -164,7 +164,7 @@ def test_rows_set_one_by_one_or_all_at_once_are_the_same(
     assert graph.df(np.array([ida])).tolist() == [3]
 
 
-def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folding_is_due_when_many_chunks_are_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tag_graph, "_FOLD_MIN", 2)
     graph = TagGraph.empty()
     _step(graph, 1, dict.fromkeys(range(1, 5), TITLED))
@@ -174,7 +174,7 @@ def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatc
     assert not graph.folded().is_due_for_folding
 
 
-def test_a_noun_of_one_word_speaks_for_three_mentions_and_a_phrase_for_four() -> None:
+def test_a_noun_justifies_three_mentions_and_a_phrase_four() -> None:
     graph = TagGraph.empty()
     kinds: Proposal = {"noun": ["rope"], "term": ["hemp rope maker"]}
     rows: dict[int, tuple[Proposal, str]] = dict.fromkeys((1, 2), (kinds, "rope. hemp rope maker"))
@@ -186,7 +186,7 @@ def test_a_noun_of_one_word_speaks_for_three_mentions_and_a_phrase_for_four() ->
     assert graph.are_incidental(both).tolist() == [False, False]
 
 
-def test_an_incidental_phrase_is_a_tag_of_those_alone_whose_title_it_is() -> None:
+def test_an_incidental_phrase_is_a_tag_only_of_chunks_it_titles() -> None:
     graph = TagGraph.empty()
     rows: dict[int, tuple[Proposal, str]] = {1: ({"title": ["moss"]}, "moss")}
     rows |= {row: ({"opener": ["need"]}, "need moss") for row in (2, 3)}

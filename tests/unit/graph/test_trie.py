@@ -10,7 +10,7 @@ _HASHES = st.integers(0, 2**64 - 1)
 
 
 @given(st.sets(_HASHES), st.lists(_HASHES, max_size=90), st.data())
-def test_each_hash_is_found_where_it_stands(
+def test_find_sorted_returns_positions(
     held: set[int], others: list[int], data: st.DataObject
 ) -> None:
     table = sorted(held)

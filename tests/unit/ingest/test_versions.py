@@ -22,7 +22,7 @@ def content(index: HebbianIndex) -> list[Chunk]:
     return index.get(index.ids())
 
 
-def test_the_newest_version_bears_the_id_in_any_order() -> None:
+def test_the_newest_version_has_the_id_in_any_order() -> None:
     versions = [fare("4", "2021"), fare("5", "2023"), fare("6", "2025")]
     seen = set()
     for order in itertools.permutations(versions):
@@ -71,7 +71,7 @@ def test_undated_between_dated() -> None:
     assert (moved.text, moved.valid_from) == ("new", now)
 
 
-def test_a_document_leaves_what_it_no_longer_has() -> None:
+def test_chunks_dropped_from_a_document_end() -> None:
     with HebbianIndex.open(":memory:", settings=KEEPING) as index:
         index.put_document("d", "1", [Chunk(id="a", text="one"), Chunk(id="b", text="two")])
         report = index.put_document("d", "2", [Chunk(id="a", text="ONE")])
@@ -86,7 +86,7 @@ def test_a_document_leaves_what_it_no_longer_has() -> None:
         assert not index.ids()
 
 
-def test_nothing_is_kept_unless_asked_for() -> None:
+def test_versions_are_not_kept_by_default() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([fare("4", "2021")])
         index.add([fare("5", "2023")])
@@ -124,7 +124,7 @@ def test_ids_that_clash_with_old_versions_are_refused(id_: str) -> None:
         assert index.add([Chunk(id=id_, text="x")]).added == 1
 
 
-def test_texts_kept_elsewhere_have_no_history() -> None:
+def test_external_texts_have_no_versions() -> None:
     with pytest.raises(ParameterError, match="keep_versions takes keep_text=True"):
         Settings(keep_versions=True, keep_text=False)
 

@@ -76,7 +76,7 @@ def test_spacy_without_the_pipeline() -> None:
         ("tenacity", lambda: LLMTagger(str)),
     ],
 )
-def test_a_missing_extra_is_named(module: str, make: Any, monkeypatch: Any) -> None:
+def test_a_missing_extra_is_reported(module: str, make: Any, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     extra = {"tenacity": "llm"}.get(module, module)
     with pytest.raises(MissingExtraError, match=rf"hebbgraph\[{extra}\]"):

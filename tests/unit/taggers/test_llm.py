@@ -69,13 +69,13 @@ def test_a_passage_is_named_by_any_number(number: str, found: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", '{"tags": []}', "[1]", "{" * 5000, "x" * 300_000])
-def test_garbage_is_told(text: str) -> None:
+def test_garbage_raises(text: str) -> None:
     with pytest.raises(GarbledAnswerError):
         parse_tags(text, 2)
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_answered_no_error_but_ours(text: str) -> None:
+def test_any_answer_parses_or_raises_our_error(text: str) -> None:
     try:
         found = parse_tags(text, 3)
     except GarbledAnswerError:
@@ -110,7 +110,7 @@ def test_tags_come_from_the_text_or_the_vocabulary() -> None:
     assert "ships and law" in free.prompt([chunk])
 
 
-def test_what_is_missing_is_asked_again_and_one_spoiler_alone_fails() -> None:
+def test_missing_chunks_are_retried_and_only_the_spoiler_fails() -> None:
     asked: list[list[str]] = []
 
     def model(prompt: str) -> str:
@@ -132,7 +132,7 @@ def test_what_is_missing_is_asked_again_and_one_spoiler_alone_fails() -> None:
     assert sum("gull" in texts for texts in asked) == 1  # equal content is asked about once
 
 
-def test_an_outage_is_not_asked_through() -> None:
+def test_an_outage_stops_the_calls() -> None:
     calls = []
 
     def down(prompt: str) -> str:
@@ -185,7 +185,7 @@ def test_stalls_and_errors_and_pace() -> None:
     RateLimiter(1).wait(stop)
 
 
-def test_nobody_is_asked_once_the_caller_has_gone() -> None:
+def test_no_calls_after_the_caller_has_gone() -> None:
     asked = 0
 
     def model(prompt: str) -> str:
@@ -215,7 +215,7 @@ def test_nobody_is_asked_once_the_caller_has_gone() -> None:
     assert asked <= 2
 
 
-def test_a_store_that_fails_is_not_the_models_fault() -> None:
+def test_a_failing_store_raises() -> None:
     class Broken:
         def get(self, tagger: str, wanted: object) -> dict[int, tuple[str, ...]]:
             return {}

@@ -29,7 +29,7 @@ from hebbgraph.text.characters import fold
         ("İstanbul ısı", "istanbul isi"),
     ],
 )
-def test_spellings_of_the_same_word_meet(text, folded):
+def test_spellings_of_the_same_word_fold_alike(text, folded):
     assert fold(text) == folded
     assert fold(fold(text)) == folded
 

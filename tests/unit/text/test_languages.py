@@ -25,7 +25,7 @@ def test_the_language_of_a_text(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
-def test_of_five_scripts_the_one_with_most_letters_counts() -> None:
+def test_the_script_with_most_letters_counts() -> None:
     assert (
         language_of("Паром и почта отходят в полдень. Ferry, 渡轮, πορθμείο, معدية") == "cyrillic"
     )

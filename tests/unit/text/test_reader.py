@@ -37,12 +37,12 @@ def test_reading_gives_the_tokens_and_terms_of_each_text(
         ]
 
 
-def test_terms_are_left_out_where_nobody_asks() -> None:
+def test_terms_are_omitted_unless_requested() -> None:
     read = TextReader(_HASHER, "english").read([("Ida Moss", "")], terms=False)
     assert (read.terms, read.lengths.tolist()) == ([], [2, 0])
 
 
-def test_words_that_come_again_outlive_those_met_once() -> None:
+def test_frequent_words_outlive_words_that_occurred_once() -> None:
     reader = TextReader(_HASHER, "english", capacity=8)
     texts = [["owl moth, " + " ".join(f"w{at}x{i}" for i in range(6))] for at in range(9)]
     for text in texts:

@@ -80,7 +80,7 @@ def test_lexical_terms_are_bounded_in_bytes():
     assert len(term.encode()) == 128
 
 
-def test_unknown_language_says_what_fits():
+def test_an_unknown_language_lists_the_known_ones():
     with pytest.raises(ParameterError, match=r"'none' or one of .*english.*got 'klingon'"):
         lexical_terms(["a"], "klingon")
 

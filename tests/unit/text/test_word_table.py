@@ -49,7 +49,7 @@ def test_a_table_grows_and_forgets() -> None:
     assert table.number(split_page(["word7"])).tolist() == [0, 1]
 
 
-def test_words_too_long_for_a_key_keep_their_number_however_full_the_table_is() -> None:
+def test_words_without_a_key_keep_their_number() -> None:
     # Keys are drawn by each process; many tables, so that any slot of one is taken in some.
     for number in range(40):
         numbers = _Numbers()
