@@ -1,4 +1,4 @@
-"""Adapt any language model to one function, prompt to answer, without importing a framework."""
+"""Language models of any framework as functions from prompt to answer."""
 
 from __future__ import annotations
 
@@ -92,8 +92,9 @@ def _from_llama_index(response: Any) -> Answer:
     usage = _mapping(getattr(response, "additional_kwargs", None))
     if not _count(usage, "prompt_tokens"):
         raw = getattr(response, "raw", None)
-        held = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
-        usage = _mapping(held)
+        usage = _mapping(
+            raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+        )
     return Answer(
         _text(getattr(response, "text", response)),
         _count(usage, "prompt_tokens", "input_tokens"),
@@ -102,7 +103,7 @@ def _from_llama_index(response: Any) -> Answer:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, joining its text blocks; of a structured answer, its JSON."""
+    """Return the text of a message, its text blocks joined, or a structured answer as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping | BaseModel):

@@ -75,16 +75,15 @@ class ForgettingVerbs(Session):
 
         Afterwards recalls are as if it had never been given. Criteria combine:
         ``forget(actor="eve", since=yesterday)``. For some minutes, :meth:`undo_forget` is the way
-        back.
+        back. Unknown feedback, actors and chunks raise nothing, since forgotten twice is
+        forgotten; a warning in the log names them.
 
         Parameters
         ----------
         feedback : Feedback or its id, or several, optional
-            One that is not there counts nothing and raises nothing, as what is forgotten twice is
-            forgotten; a warning in the log names it, and so of actors and chunks.
         actor : str, optional
         unnamed : bool
-            Only what no actor is named for.
+            Only feedback without an actor.
         chunk : str, optional
             Only what was said about this chunk; the rest of each record still counts.
         since, until : float or datetime, optional
@@ -93,16 +92,16 @@ class ForgettingVerbs(Session):
             All feedback of this namespace.
         erase : bool
             Also erase every byte of it from all files: actors, questions and cues. This rewrites
-            the database, and recent recalls of this namespace are no longer found by id. Without
-            it, the next :meth:`compact` does that.
+            the database, and recent recalls of this namespace are no longer found by id. By
+            default, the next :meth:`compact` does that.
         dry_run : bool
-            Do nothing, and return a :class:`ForgetPreview`: which feedback it is, and which
+            Change nothing, and return a :class:`ForgetPreview`: which feedback it is, and which
             learned edges would go or change. Takes as long as reading the whole log.
 
         Raises
         ------
         IndexLockedError
-            With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
+            With ``erase``, as for :meth:`compact`. The feedback is forgotten nevertheless.
         """
         self._check_exists()
         selection = _selected(
@@ -117,7 +116,7 @@ class ForgettingVerbs(Session):
         if dry_run:
             return self._preview(selection, chunk)
         touched = self._forget(selection, chunk)
-        if feedback is None:  # what is taken back by its id may be judged anew
+        if feedback is None:  # a recall whose feedback is named by its id may be judged again
             self._parts.recalls.discard([feedback.recall_id for feedback in touched])
         if erase:
             self._teacher.forgotten.clear()
@@ -140,7 +139,7 @@ class ForgettingVerbs(Session):
         actor : str, optional
             Only lessons of this actor.
         unnamed : bool
-            Only lessons that no actor is named for.
+            Only lessons without an actor.
         recall : str, optional
             Only lessons of the recall with this id.
         since, until : float or datetime, optional

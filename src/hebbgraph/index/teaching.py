@@ -36,35 +36,35 @@ class TeachingVerbs(Session):
         Parameters
         ----------
         recall : Recall, or the id of a recent one
-            The Recall that this process returned, hours later if need be. A copy of it, from
-            JSON or in another process, counts as what is kept of it (:meth:`keep_recalls`).
+            The Recall that this process returned, even hours later. A copy, from JSON or in
+            another process, counts as what is kept under its id (:meth:`keep_recalls`).
         cited : iterable of str
             Chunk ids. Citing all of many shown chunks teaches nothing.
         rejected : iterable of str, optional
             Chunks that were wrong.
         rating : mapping of str to float in [-1, 1], or one float, optional
             How good chunks were, by id: above 0 they count as cited, by so much, below 0 as
-            rejected. One float is for all that are named.
+            rejected. One float is for all chunks that are named.
         reason : mapping of str to str, or one str, optional
-            Why, by chunk id or for all that are named: ``"outdated"``, ``"wrong"``, ``"never for
-            this"``, or other short words. Reasons are kept and listed.
+            Why, by chunk id or for all chunks that are named: ``"outdated"``, ``"wrong"``,
+            ``"never for this"``, or other short words. Reasons are kept and listed.
         outdated : mapping of str to str, optional
             For each chunk that no longer holds, the one that holds now: ``{"old": "new"}``. The
-            first counts as rejected, the other one as cited. If the feedback is trusted, the new
-            one supersedes the old in all recalls, until the feedback is forgotten; otherwise
-            :meth:`lessons` and ``doctor`` list it as a proposal.
+            first counts as rejected, the second as cited. If the feedback is trusted, the new
+            chunk supersedes the old one in all recalls until the feedback is forgotten; otherwise
+            :meth:`lessons` and ``doctor`` list a proposal.
         shown : iterable of str, optional
             The chunks in the prompt; by default, all hits of the recall.
         actor : str, optional
-            Who gave the feedback. How far an actor is believed depends on what the actor cited
-            so far; all feedback without a name counts as one actor's.
+            Who gave the feedback. What an actor cited so far decides how far the actor is
+            believed; all feedback without a name counts as one actor's.
         trusted : bool
-            Whether the application vouches for this feedback, such as that of an editor. It
-            then counts in full at once, with a name or without.
+            Whether the application vouches for this feedback, such as an editor's. It then counts
+            in full at once, with a name or without.
         kind : str
-            What people did, if they did not say it: ``"opened"``, ``"copied"``, ``"asked again"``
-            or other short words, whatever their case; a misspelt one is refused. Such feedback
-            weighs little, and as much as the citations for questions like it say of its kind.
+            What people did, if they did not cite: ``"opened"``, ``"copied"``, ``"asked again"``
+            or other short words, in any case; a misspelt common one is refused. Such feedback
+            weighs little: citations for similar questions say how much.
 
         Returns
         -------
@@ -76,8 +76,8 @@ class TeachingVerbs(Session):
         NotFoundError
             If only the recall's id is given, and the recall is no longer kept.
         FeedbackError
-            If the index holds no such chunk, ``shown`` names what the recall did not find,
-            nothing was cited, rejected or rated, or the recall belongs to another namespace.
+            If a chunk is not in the index, ``shown`` names one that the recall did not find,
+            nothing is cited, rejected or rated, or the recall belongs to another namespace.
         ParameterError
 
         Examples
@@ -106,14 +106,14 @@ class TeachingVerbs(Session):
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
         """Keep what links an answer to its lessons, for later verdicts and turns.
 
-        For learners (:class:`hebbgraph.citations.Learner`). Rows of the database, found by other
-        processes, bounded by ``Settings(keep_recalls)`` and
-        ``LearningSettings(query_retention_days)``.
+        Learners call this (:class:`hebbgraph.citations.Learner`). Other processes find the
+        record; ``Settings(keep_recalls)`` and ``LearningSettings(query_retention_days)`` bound how
+        many are kept.
 
         Parameters
         ----------
         record : AnswerRecord
-            With ``number``, it takes the place of the one kept before.
+            With ``number``, it replaces the one kept before.
 
         Returns
         -------
@@ -126,9 +126,9 @@ class TeachingVerbs(Session):
         return self._teacher.keep_answer(record)
 
     def find_answer(self, name: str) -> AnswerRecord | None:
-        """Return the answer that was kept of a run, a recall or a feedback, by its id, or None.
+        """Return the kept answer of a run, a recall or a feedback, by its id, or None.
 
-        Its recalls have no texts; :meth:`get` has them.
+        Its recalls have no texts; :meth:`get` returns these.
         """
         self._check_exists()
         check_str(name, "the name of an answer")
@@ -137,14 +137,14 @@ class TeachingVerbs(Session):
     def earlier_recalls(self, conversation: str) -> list[Recall]:
         """Return what the latest turns of a conversation recalled, oldest first.
 
-        As far as answers of it were kept; with the present texts, like :meth:`find_recall`.
+        As far as its answers are kept; with the present texts, like :meth:`find_recall`.
         """
         self._check_exists()
         check_str(conversation, "the name of a conversation")
         from hebbgraph.store.recalls import whole
 
-        found, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
-        return [issue(whole(recall, self._parts.truth)) for recall in found]
+        recalls, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
+        return [issue(whole(recall, self._parts.truth)) for recall in recalls]
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
@@ -154,7 +154,7 @@ class TeachingVerbs(Session):
         if found is None:
             raise NotFoundError(
                 f"no recall {recall!r} is kept: the latest of a namespace are, as the setting "
-                "keep_recalls has it, until the index is compacted or erased; ask again, or give "
+                "keep_recalls says, until the index is compacted or erased; ask again, or give "
                 "the whole recall in place of its id"
             )
         return self._parts.recalls.issue(found)

@@ -44,9 +44,9 @@ def lesson_digest(
 
 
 def spoken_of(id_: str, rating: float | None, reason: str | None, instead: str | None) -> str:
-    """Return what is said of a chunk, for :func:`lesson_digest`: other words are another lesson."""
-    word = id_ if rating is None and reason is None else f"{id_}\x1e{rating}\x1e{reason}"
-    return word if instead is None else f"{word}\x1e{instead}"
+    """Return all that is said of a chunk, for :func:`lesson_digest`."""
+    words = id_ if rating is None and reason is None else f"{id_}\x1e{rating}\x1e{reason}"
+    return words if instead is None else f"{words}\x1e{instead}"
 
 
 class ShownChunk(Record):
@@ -71,11 +71,11 @@ class Feedback(Record):
     ----------
     id, namespace, recall_id : str
     actor : str, optional
-        Who gave the feedback. What nobody is named for counts, together, as one actor's.
+        Who gave the feedback. All feedback without an actor counts as one actor's.
     trusted : bool
-        Whether the application vouches for it: it then counts in full, whoever gave it.
+        Whether the application vouches for it: it then counts in full.
     kind : str
-        ``"cited"`` if somebody said it; else what people did, such as ``"opened"``.
+        ``"cited"`` for explicit feedback; otherwise what people did, such as ``"opened"``.
     origin : str
         Where it was imported from; empty if it was given here.
     created_at : float
@@ -86,21 +86,21 @@ class Feedback(Record):
         See :class:`Recall`.
     shown : tuple of ShownChunk
     named : tuple of ShownChunk
-        Chunks that were cited or rejected, and not shown; their rank says nothing.
+        Chunks that were cited or rejected without being shown; their rank says nothing.
     cited, rejected : tuple of str
         Ids of chunks, shown or named.
     ratings : dict of str to float, in [-1, 1]
-        How good those chunks were, by id, where somebody rated them. Others count in full.
+        How good chunks were, by id, where somebody rated them. Others count in full.
     reasons : dict of str to str
-        Why, by id, as it was given.
+        Why, by id.
     outdated : dict of str to str
-        Of rejected chunks that no longer hold, the cited one that holds now.
+        For rejected chunks that no longer hold, the cited one that holds now.
     cues : tuple of Cue
         Phrase keys of the query, and their weights.
     terms : tuple of (str, float)
         Hashes of the query's words, and their weights.
     paths : tuple of tuple of PathStep
-        Paths to the cited chunks.
+        Paths to the cited chunks, in logs of earlier versions.
     vector : tuple of float, optional
         Embedding of the query in half precision, made by ``embedder``.
     query : str, optional
@@ -139,7 +139,7 @@ class Feedback(Record):
 
 
 class LessonRecord(Record):
-    """One thing that an index was taught, as people read it.
+    """One lesson of an index, for people to read.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class LessonRecord(Record):
     ratings : dict of str to float
     reasons : dict of str to str
     outdated : dict of str to str
-        What holds now in place of rejected chunks; a proposal, unless the lesson is trusted.
+        What holds now in place of rejected chunks; a proposal unless the lesson is trusted.
     trusted : bool
         Whether the application vouches for it.
     kind : str
@@ -165,11 +165,11 @@ class LessonRecord(Record):
     edges : int
         Learned edges that it shaped.
     active : int
-        How many of them recalls follow: the others are too weak, are of somebody who is not
-        believed, or lead to chunks that are gone or have changed. 0 means that the lesson has no
-        effect any more.
+        How many of them recalls follow: the others are too weak, since nobody believes the actor
+        or much came after, or lead to chunks that are gone or have changed. With 0, the lesson has
+        no effect any more.
     weight : float, in [0, 1]
-        How far whoever gave it, and its kind, are believed now, which scales all that it says.
+        How far its actor, and its kind, are believed now, which scales all that it says.
     """
 
     feedback_id: str
@@ -192,10 +192,9 @@ class LessonRecord(Record):
 
 
 class Credit(Record):
-    """What one answer teaches one recall; ``teaches`` is the id of the feedback.
+    """What one answer teaches one recall.
 
-    ``trusted`` says whether the application vouches for it, ``outdated`` what holds now in place
-    of what its opposite rejects.
+    ``outdated`` says what holds now in place of chunks, if the opposite is taught.
     """
 
     recall_id: str
@@ -206,7 +205,7 @@ class Credit(Record):
     outdated: dict[str, str] = Field(default_factory=dict)
 
     def teaches(self, *, good: bool = True) -> str:
-        """Return the id of the feedback that this gives, or of its opposite."""
+        """Return the id of the feedback that this leads to, or of its opposite."""
         new, reason = self.outdated, dict.fromkeys(self.outdated, "outdated")
         wrong = [spoken_of(id_, None, reason.get(id_), new.get(id_)) for id_ in self.cited]
         cited, rejected = (self.cited, ()) if good else (tuple(new.values()), wrong)
@@ -221,12 +220,12 @@ class AnswerRecord(Record):
     outcome : str
         ``"learned"``, or in a word why it taught nothing.
     names : tuple of str
-        What a later verdict may call it: ids of runs and of recalls.
+        Ids of runs and of recalls, by which a later verdict may name it.
     conversation : str, optional
         Later turns of it may cite what these recalls found.
     recalls : tuple of Recall
-        Those of the answer, and those that it gives credit to; without vectors of other models,
-        texts, and the question unless it may be kept.
+        Those of the answer, and those that get credit; without texts, without vectors of other
+        models, and without the question unless it may be kept.
     credits : tuple of Credit
     embedder : str, optional
         The model of the recalls' vectors.

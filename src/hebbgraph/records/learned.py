@@ -1,4 +1,4 @@
-"""What was learned, and what forgetting it would do."""
+"""Records of what was learned, and of what forgetting would change."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from hebbgraph.records.chunk import Record
 
 __all__ = ["EdgeChange", "ForgetPreview", "Forgetting", "LearnedParameter", "PruneReport"]
 
-#: Names of parameters; all others are kinds of feedback.
+#: Names that are no kinds of feedback.
 _MEMORY = {"words", "often by words", "vectors", "often by vectors", "pairs", "handicap"}
 
 
 class LearnedParameter(Record):
-    """How far memory is trusted here, where exams have moved it; see ``docs/learning.md``.
+    """A number that exams, or citations, have set for this index; see ``docs/learning.md``.
 
     Attributes
     ----------
     name : str
-        What memory goes by: how alike questions are in ``words`` or ``vectors``, how ``often``
-        such questions cited a chunk, ``pairs`` of found and cited chunks; or the ``handicap`` of
-        chunks that were taught, so that others do not sink. Else a kind of feedback, ``opened``.
+        A kind of memory: likeness of questions in ``words`` or ``vectors``, how ``often`` such
+        questions cited a chunk, or ``pairs`` of found and cited chunks; the ``handicap`` of
+        taught chunks; or a kind of feedback, such as ``opened``.
     value, default : float
-        In units of the score, and of a kind, in citations: what it is here, and without exams.
+        The number here, and without evidence; in units of the score, or of a citation.
     lessons, actors : int
-        How many lessons were exams, or are of the kind, and whose.
+        How many lessons were exams, or are of the kind, and how many actors gave them.
 
     Examples
     --------
@@ -45,14 +45,14 @@ class LearnedParameter(Record):
     actors: int
 
     def __str__(self) -> str:
-        value, default = (f"{one:.2f}".removeprefix("0") for one in (self.value, self.default))
+        value, default = (f"{x:.2f}".removeprefix("0") for x in (self.value, self.default))
         is_kind = self.name not in _MEMORY
-        said = f"{self.name!r} counts" if is_kind else f"memory by {self.name} counts"
-        said = "taught chunks lose" if self.name == "handicap" else said
-        said = said.replace("by often by", "by how often, by")
+        clause = f"{self.name!r} counts" if is_kind else f"memory by {self.name} counts"
+        clause = "taught chunks lose" if self.name == "handicap" else clause
+        clause = clause.replace("by often by", "by how often, by")
         exams = f"{self.lessons} {'lesson' if is_kind else 'exam'}{'s' * (self.lessons != 1)}"
         actors = f"{self.actors} actor{'s' * (self.actors != 1)}"
-        return f"{said} {value} here, by {exams} of {actors} (default {default})"
+        return f"{clause} {value} here, by {exams} of {actors} (default {default})"
 
 
 class PruneReport(Record):
@@ -65,13 +65,13 @@ class PruneReport(Record):
     edges : dict of str to int
         Number of learned edges, by family.
     weak : dict of str to int
-        Number of edges below the threshold, which recalls ignore.
+        Number of edges below the threshold.
     masked : dict of str to int
         Number of edges to chunks that were deleted or whose text has changed.
     feedback : int
         Number of feedbacks without effect: all their edges are weak or masked.
     erased : int
-        Number of these that were erased.
+        How many of these were erased.
     """
 
     min_weight: float
@@ -83,7 +83,7 @@ class PruneReport(Record):
 
 
 class EdgeChange(Record):
-    """A learned edge, and its weight before and after. 0 is no edge."""
+    """A learned edge, and its weight before and after; 0 is no edge."""
 
     family: Literal["question"]
     source: str
@@ -100,9 +100,9 @@ class ForgetPreview(Record):
     feedback : tuple of str
         Ids of the feedback that would be removed or changed, the oldest first.
     actors : dict of str to int
-        How much of it each actor gave; the application itself is ``""``.
+        How many of them each actor gave; ``""`` stands for no actor.
     removed, changed : int
-        Learned edges that would go, and that would get another weight.
+        Numbers of learned edges that would go, and that would get another weight.
     changes : tuple of EdgeChange
         The 100 largest changes.
     """
@@ -125,7 +125,7 @@ class Forgetting(Record):
     feedback : tuple of str
         Ids of the feedback that was removed or changed, the oldest first.
     actors : dict of str to int
-        How much of it each actor gave; the application itself is ``""``.
+        How many of them each actor gave; ``""`` stands for no actor.
     """
 
     id: str
