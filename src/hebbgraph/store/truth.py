@@ -297,9 +297,9 @@ class Truth(ChunkReader):
         return np.array([row for (row,) in rows], dtype=np.int64)
 
     def _write(self, connection: Connection, mark: int, batch: _Batch) -> WriteResult:
+        """Run a batch within its transaction."""
         # The counter comes first: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
-        writes, instead_of = batch.writes, batch.instead_of
         if batch.embedding is not None:
             self.embeddings.settle(connection, batch.embedding)
         if (standing := batch.standing) is not None:
@@ -307,20 +307,13 @@ class Truth(ChunkReader):
             rows |= self._values_where(connection, "row", "version_of", standing.ids)
             if rows != standing.rows:
                 raise OvertakenError
-        replaced = self._values_where(connection, "row", "id", [w.chunk.id for w in writes])
-        if instead_of is not None:
-            writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
-            replaced = {instead_of[write.chunk.id] for write in writes}
-        deleted = self._values_where(connection, "row", "id", batch.ids)
-        deleted |= self._values_where(connection, "row", "document_id", batch.documents)
-        whole = {*batch.ids, *self._values_where(connection, "id", "row", deleted)}
-        deleted |= self._values_where(connection, "row", "version_of", whole)
-        deleted -= replaced
-        gone = replaced | deleted
-        if gone:
-            self.tag_answers.forget(connection, gone, [write.chunk for write in writes])
+        writes, replaced = self._writes_to_do(connection, batch)
+        deleted = self._rows_to_delete(connection, batch) - replaced
+        removed = replaced | deleted
+        if removed:
+            self.tag_answers.forget(connection, removed, [write.chunk for write in writes])
         touched = self._values_where(connection, "document_id", "row", deleted)
-        self._remove(connection, gone, generation)
+        self._remove(connection, removed, generation)
         for page in pages(writes):
             written = [self._values(write, generation, batch.embedding) for write in page]
             connection.executemany(INSERT_CHUNK, written)
@@ -332,6 +325,24 @@ class Truth(ChunkReader):
             connection.rollback()
             generation -= 1
         return WriteResult(len(writes) - len(replaced), len(replaced), len(deleted), generation)
+
+    def _writes_to_do(
+        self, connection: Connection, batch: _Batch
+    ) -> tuple[Sequence[ChunkWrite], set[int]]:
+        """Return the writes that are not to be skipped, and the rows that they replace."""
+        ids = [write.chunk.id for write in batch.writes]
+        replaced = self._values_where(connection, "row", "id", ids)
+        if (rows := batch.instead_of) is None:
+            return batch.writes, replaced
+        writes = [write for write in batch.writes if rows[write.chunk.id] in replaced]
+        return writes, {rows[write.chunk.id] for write in writes}
+
+    def _rows_to_delete(self, connection: Connection, batch: _Batch) -> set[int]:
+        """Return the rows of a batch's ids and documents, and of their old versions."""
+        rows = self._values_where(connection, "row", "id", batch.ids)
+        rows |= self._values_where(connection, "row", "document_id", batch.documents)
+        ids = {*batch.ids, *self._values_where(connection, "id", "row", rows)}
+        return rows | self._values_where(connection, "row", "version_of", ids)
 
     def _is_applied(self, batch: _Batch) -> bool:
         """Return whether the truth is in the state that a batch leads to."""
