@@ -1,6 +1,6 @@
 """An agent with the retriever as a tool; its answer teaches the index.
 
-Run it: ``python agent.py`` (``pip install langchain``). It needs no network and no key.
+Run it: ``python agent.py`` (``pip install langchain``). It needs neither network nor API key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ agent = create_agent(
 
 def main() -> None:
     lessons = []
-    learner = CitationLearner(on_lesson=lessons.append).install()  # for the whole application
+    learner = CitationLearner(on_lesson=lessons.append).install()  # listens to all runs
     question = HumanMessage("Who drew the plans of the lighthouse?")
     state = agent.invoke({"messages": [question]})
     answer = state["messages"][-1]
@@ -32,7 +32,7 @@ def main() -> None:
     learner.flush()
     print("learned:", [feedback.cited for feedback in lessons])
 
-    # Later, from a button under the answer:
+    # Later, when the user clicks a thumb:
     learner.feedback(answer.id, good=False)
     print("taken back:", [feedback.rejected for feedback in lessons[1:]])
     learner.uninstall()

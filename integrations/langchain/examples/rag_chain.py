@@ -1,6 +1,6 @@
 """A RAG chain that learns from the citations in its own answers.
 
-Run it: ``python rag_chain.py``. It needs no network and no key.
+Run it: ``python rag_chain.py``. It needs neither network nor API key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from langchain_hebbgraph import (
 # With a real model: llm = init_chat_model("anthropic:claude-sonnet-4-5")
 llm = ScriptedChat()
 
-# On disk: location="memory.hebb". With embeddings: embedder=OpenAIEmbeddings()
+# On disk: location="memory.hebb". With embeddings: embedding=OpenAIEmbeddings()
 retriever = HebbianRetriever.from_documents(documents(), k=10)
 learner = CitationLearner()
 
@@ -32,9 +32,9 @@ chain = (
 
 
 def rank(question: str, title: str) -> int:
-    """Where a passage stands among those retrieved."""
-    found = [document.metadata["title"] for document in retriever.invoke(question, k=12)]
-    return found.index(title) + 1
+    """Return the rank of a passage."""
+    titles = [document.metadata["title"] for document in retriever.invoke(question, k=12)]
+    return titles.index(title) + 1
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
 
     config = {"callbacks": [learner], "metadata": {"user_id": "ann"}}
     print("answer:", chain.invoke(question, config))
-    learner.flush()  # only so that the next lines see it
+    learner.flush()  # learning happens in the background
 
     for text in (question, reworded):
         print(f"after:  {text!r} finds the ledger at rank {rank(text, 'Ledger of 1871')}")

@@ -1,7 +1,6 @@
-"""A chat model that needs no network, and the little library that it is asked about.
+"""A chat model that needs no network, and a small library.
 
-It behaves as an obedient model would: it answers only if a source in its prompt supports
-the answer, and puts that source's key behind it.
+The model answers only if a source in its prompt supports the answer, and cites its key.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ ANSWERS = [  # words of a question, the passage that answers it, the answer
 
 
 def documents() -> list[Document]:
-    """The library, as a loader would return it."""
+    """Return the library, as a loader would."""
     return [
         Document(text, id=title.lower().replace(" ", "-"), metadata={"title": title})
         for title, text in LIBRARY.items()
@@ -48,7 +47,7 @@ def documents() -> list[Document]:
 
 
 class ScriptedChat(BaseChatModel):
-    """Answers from its prompt, by a script. With ``tools`` bound, it searches first."""
+    """Answers from its prompt by a script; searches first if tools are bound."""
 
     def _generate(
         self,
@@ -92,7 +91,7 @@ def _reply(messages: list[BaseMessage], search_tool: str | None = None, **_: Any
     prompt = "\n\n".join(str(one.text) for one in messages)
     words = set(re.findall(r"\w+", question.lower()))
     for needed, title, answer in ANSWERS:
-        found = re.search(rf"^(\[\w+\])[^\n]*\n{re.escape(LIBRARY[title])}", prompt, re.MULTILINE)
-        if needed <= words and found is not None:
-            return AIMessage(f"{answer} {found.group(1)}.")
+        match = re.search(rf"^(\[\w+\])[^\n]*\n{re.escape(LIBRARY[title])}", prompt, re.MULTILINE)
+        if needed <= words and match is not None:
+            return AIMessage(f"{answer} {match.group(1)}.")
     return AIMessage("I do not know.")

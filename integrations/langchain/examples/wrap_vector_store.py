@@ -1,6 +1,6 @@
-"""A graph on top of a vector store that you have: nothing is embedded or kept twice.
+"""A graph on top of your own vector store: nothing is embedded or stored twice.
 
-Run it: ``python wrap_vector_store.py``. It needs no network and no key.
+Run it: ``python wrap_vector_store.py``. It needs neither network nor API key.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from langchain_hebbgraph import (
     format_documents,
 )
 
-# Yours: Chroma, PGVector, Qdrant ... with real embeddings.
+# In place of your own store: Chroma, PGVector, Qdrant ... with real embeddings.
 store = InMemoryVectorStore(DeterministicFakeEmbedding(size=64))
 store.add_documents(documents())
 
 # The store finds seeds; the graph spreads from them, ranks, and learns. Without
-# documents=..., the graph grows by what searches bring up. Texts stay in the store.
+# documents=..., the graph grows by the documents that searches find. Texts stay in the store.
 retriever = HebbianRetriever.from_vectorstore(store, documents=documents(), keep_text=False, k=5)
 
 chain = (

@@ -123,16 +123,13 @@ class KnownAnswers:
         name = answer.names[0] if answer.names else ""
         if not name or _RANDOM_ID.search(name):
             return None
-        with self._lock:
-            earlier = [
-                one.names
-                for one in self._answers.get(name, ())
-                if one.lessons and _same_place(answer, one)
-            ]
-        if not earlier:
-            records = (read_kept(index.find_answer, name) for index in answer.indexes)
-            earlier = [record.names for record in records if record is not None and record.credits]
-        others = [other for names in earlier if names != answer.names for other in names]
+        records = (read_kept(index.find_answer, name) for index in answer.indexes)
+        others = [
+            other
+            for record in records
+            if record is not None and record.credits and record.names != answer.names
+            for other in record.names
+        ]
         return next((other for other in others if other not in answer.names), None)
 
     def of_request(self, request: object, names: Iterable[str]) -> Answer | None:
