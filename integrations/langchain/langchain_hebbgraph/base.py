@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from uuid import UUID
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError, Recall
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
-from hebbgraph.arguments import agreed_namespace, check_names
+from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, Steps, astep, step
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.filters import joined
@@ -101,6 +101,8 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
     options: SkipValidation[SearchOptions] = Field(default_factory=SearchOptions, exclude=True)
     """Rare options: strategy, a wrapped store, a pool."""
 
+    naming_hint: ClassVar[str] = f'pass config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
+
     _owns_index: bool = PrivateAttr(default=False)
     #: The wrapped store, its ``seed_vectors``, and what reads its vectors.
     _vectors: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
@@ -127,27 +129,11 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         """The namespace that it searches if a request names none."""
         return self.options.namespace if self.pool is not None else self.index.namespace
 
-    def _whose(self, namespace: str | None) -> str | None:
-        if self.pool is None:
-            return self.index.namespace
-        return agreed_namespace(namespace, current_namespace()) or self.options.namespace
+    def _home(self) -> tuple[HebbianIndex, IndexPool | None, str | None]:
+        return self.index, self.pool, self.options.namespace
 
-    def _index_of(self, namespace: str | None) -> HebbianIndex:
-        """Return the index of the namespace that a request names."""
-        requested = agreed_namespace(namespace, current_namespace()) or self.options.namespace
-        if self.pool is not None:
-            if requested is None:
-                raise ParameterError(
-                    "the request names no namespace; pass "
-                    f'config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
-                )
-            return self.pool[requested]
-        if requested not in (None, self.index.namespace):
-            raise ParameterError(
-                f"the request is about namespace {requested!r}, and this retriever searches "
-                f"{self.index.namespace!r} alone; make it by from_pool(IndexPool(location))"
-            )
-        return self.index
+    def _requested_namespace(self) -> str | None:
+        return current_namespace()
 
     # -- searching --------------------------------------------------------------------
 

@@ -6,5 +6,6 @@
 ``diversity``         hits whose words differ
 ``latest_recalls``    which recall a result came from, for ``retriever.why``
 ``stored_hits``       recalls only what a wrapped store still has
+``tenants``           which index a request is for, over a pool
 ====================  ==================================================================
 """

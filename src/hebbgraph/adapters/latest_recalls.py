@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from hebbgraph.adapters.tenants import MultiTenant
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Recall
@@ -128,7 +129,7 @@ class LatestRecalls(Generic[_Index]):
         )
 
 
-class Explaining(ABC):
+class Explaining(MultiTenant):
     """Base of retrievers that explain why something came back: :meth:`why`."""
 
     _latest: LatestRecalls[Any]
@@ -139,14 +140,6 @@ class Explaining(ABC):
 
         Raises ParameterError for anything else.
         """
-
-    @abstractmethod
-    def _whose(self, namespace: str | None) -> str | None:
-        """Return the namespace that a request is about, if anything names it."""
-
-    @abstractmethod
-    def _index_of(self, namespace: str | None) -> Any:
-        """Return the index of a namespace."""
 
     def why(self, result: Any, *, namespace: str | None = None) -> Explanation:
         """Explain why something came back: evidence, path, and what learning changed.

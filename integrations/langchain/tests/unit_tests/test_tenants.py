@@ -106,7 +106,7 @@ def test_a_copy_that_names_a_recall_that_is_kept_is_explained_by_any_retriever(
         for one in (retriever, again):
             assert one.why(document.model_copy(deep=True)) == retriever.why(document)
     alone = HebbianRetriever.from_index(pool["anna"])
-    with pytest.raises(ParameterError, match="searches 'anna' alone"):
+    with pytest.raises(ParameterError, match="searches only 'anna'"):
         alone.why(kept["bert"])
     pool.close()
 

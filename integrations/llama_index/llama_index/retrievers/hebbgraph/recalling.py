@@ -22,7 +22,7 @@ from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError, Recall
 from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.adapters.stored_hits import recall_stored
-from hebbgraph.arguments import agreed_namespace, check_k
+from hebbgraph.arguments import check_k
 from hebbgraph.calling import Steps, astep, in_thread, step
 from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
@@ -75,6 +75,10 @@ class _Question:
 
 class RecallingRetriever(Explaining, BaseRetriever):
     """The part of a :class:`HebbianRetriever` that answers questions."""
+
+    naming_hint = (
+        f'ask within instrument_tags({{"{NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
+    )
 
     def __init__(
         self,
@@ -145,30 +149,19 @@ class RecallingRetriever(Explaining, BaseRetriever):
     @property
     def index(self) -> HebbianIndex:
         """The index; over a pool, that of the namespace that the current request names."""
-        return self._index_of(None)
+        index: HebbianIndex = self._index_of(None)
+        return index
 
     @property
     def pool(self) -> IndexPool | None:
         """The pool of a retriever made by ``from_pool``."""
         return self._pool
 
-    def _index_of(self, namespace: str | None) -> HebbianIndex:
-        """Return the index of the namespace that a call or its request names."""
-        namespace = agreed_namespace(namespace, requested_namespace())
-        if self._index is not None:
-            if namespace not in (None, self._index.namespace):
-                raise ParameterError(
-                    f"the request names namespace {namespace!r}, but this retriever searches "
-                    f"only {self._index.namespace!r}; make it by from_pool"
-                )
-            return self._index
-        assert self._pool is not None
-        if (namespace := namespace or self.namespace) is None:
-            raise ParameterError(
-                "the request names no namespace; ask within "
-                f'instrument_tags({{"{NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
-            )
-        return self._pool[namespace]
+    def _home(self) -> tuple[HebbianIndex | None, IndexPool | None, str | None]:
+        return self._index, self._pool, self.namespace
+
+    def _requested_namespace(self) -> str | None:
+        return requested_namespace()
 
     # -- why (hebbgraph.adapters.latest_recalls.Explaining) ---------------------------------------
 
@@ -179,11 +172,6 @@ class RecallingRetriever(Explaining, BaseRetriever):
         if not isinstance(node, BaseNode):
             raise ParameterError(f"why takes a retrieved node or its id, got {node!r:.80}")
         return node.node_id, node, node.metadata.get(TRAIL_KEY) or {}
-
-    def _whose(self, namespace: str | None) -> str | None:
-        if self._index is not None:
-            return self._index.namespace
-        return agreed_namespace(namespace, requested_namespace()) or self.namespace
 
     # -- asking -------------------------------------------------------------------------
 

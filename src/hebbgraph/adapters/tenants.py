@@ -1,0 +1,55 @@
+"""Retrievers over one index, or over a pool of which each request names a namespace."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from hebbgraph.arguments import agreed_namespace
+from hebbgraph.errors import ParameterError
+
+__all__ = ["MultiTenant"]
+
+
+class MultiTenant(ABC):
+    """Finds the index of a request, and refuses one that names no namespace or another one."""
+
+    #: How a request names its namespace, for error messages.
+    naming_hint: ClassVar[str]
+
+    @abstractmethod
+    def _home(self) -> tuple[Any, Any, str | None]:
+        """Return the index, the pool, if any, and the namespace of requests that name none."""
+
+    @abstractmethod
+    def _requested_namespace(self) -> str | None:
+        """Return the namespace that the current request names."""
+
+    def _whose(self, namespace: str | None) -> str | None:
+        """Return the namespace of a call or its request, if anything names it."""
+        index, pool, default = self._home()
+        if pool is None:
+            return str(index.namespace)
+        return agreed_namespace(namespace, self._requested_namespace()) or default
+
+    def _index_of(self, namespace: str | None) -> Any:
+        """Return the index of the namespace that a call or its request names.
+
+        Raises
+        ------
+        ParameterError
+            If a pool is searched and nothing names a namespace, or if another namespace is named
+            than that of the index.
+        """
+        index, pool, default = self._home()
+        named = agreed_namespace(namespace, self._requested_namespace()) or default
+        if pool is not None:
+            if named is None:
+                raise ParameterError(f"the request names no namespace; {self.naming_hint}")
+            return pool[named]
+        if named not in (None, index.namespace):
+            raise ParameterError(
+                f"the request names namespace {named!r}, but this retriever searches only "
+                f"{index.namespace!r}; make it by from_pool(IndexPool(location))"
+            )
+        return index
