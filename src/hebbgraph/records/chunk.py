@@ -1,4 +1,4 @@
-"""The unit that is indexed and retrieved, and what any record keeps to."""
+"""The chunk, which is the unit of retrieval, and the base class of all records."""
 
 from __future__ import annotations
 
@@ -40,20 +40,17 @@ __all__ = ["Chunk", "Record", "readable_links", "searched", "storable", "text_ha
 
 
 class Record(BaseModel):
-    """A frozen model that refuses fields it does not know."""
+    """A frozen model that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 _FLATTEN = "flatten it, or keep it elsewhere and its key here"
-_PARTS_SHOWN = 6
-
-
-# Control characters other than tab and line ends, and lone surrogates.
+#: Keys of a path that a message shows.
+_MAX_KEYS = 6
+#: Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
-
-
-# What a page means by them that was written in Windows-1252 and read as Latin-1, as HTML has it.
+#: Windows-1252 text that was read as Latin-1 means these characters, as in HTML.
 _MEANT = {
     chr(code): bytes([code]).decode("cp1252", "replace").replace("\ufffd", " ")
     for code in range(0x80, 0xA0)
@@ -62,40 +59,39 @@ _MEANT = {
 
 def unstorable(text: str) -> str | None:
     """Describe the first character that some databases cannot store, if any."""
-    found = _UNSTORABLE.search(text)
-    if found is None:
+    match = _UNSTORABLE.search(text)
+    if match is None:
         return None
-    kind = "lone surrogate" if found[0] >= "\ud800" else "control character"
-    return f"{kind} U+{ord(found[0]):04X} at position {found.start()}"
+    kind = "lone surrogate" if match[0] >= "\ud800" else "control character"
+    return f"{kind} U+{ord(match[0]):04X} at position {match.start()}"
 
 
 def storable(text: str) -> str:
-    r"""Replace each character that some databases cannot store by one that they can.
+    r"""Replace each character that some databases cannot store, keeping all positions.
 
-    Those that stand for a Windows-1252 character become that, all others a space; so positions
-    in the text stay.
+    It becomes the Windows-1252 character that it stands for, or a space.
 
     >>> storable("ice\x00trade"), storable("It\x92s 5 \x80")
     ('ice trade', 'It’s 5 €')
     """
-    return _UNSTORABLE.sub(lambda found: _MEANT.get(found[0], " "), text)
+    return _UNSTORABLE.sub(lambda match: _MEANT.get(match[0], " "), text)
 
 
 def readable_links(values: object, most: int) -> tuple[str, ...]:
-    """Return what of foreign metadata can be addresses or references: a str, or some of a list.
+    """Return the addresses or references in a value of metadata: a str, or strs of a list.
 
     Examples
     --------
     >>> readable_links(["a.md", None, " ", "b.md#x"], 9), readable_links("a.md", 9)
     (('a.md', 'b.md#x'), ('a.md',))
     """
-    held = [values] if isinstance(values, str) else values if isinstance(values, list) else []
-    links = (storable(one).strip() for one in held if isinstance(one, str))
-    return tuple(one for one in dict.fromkeys(links) if 0 < len(one) <= MAX_ADDRESS)[:most]
+    items = [values] if isinstance(values, str) else values if isinstance(values, list) else []
+    links = (storable(item).strip() for item in items if isinstance(item, str))
+    return tuple(link for link in dict.fromkeys(links) if 0 < len(link) <= MAX_ADDRESS)[:most]
 
 
 def text_hash(title: str, text: str) -> str:
-    """Return a hash of title and text, 16 hex digits, that identifies what was cited.
+    """Return a hash of title and text as 16 hex digits; it identifies a cited text.
 
     >>> text_hash("Owl", "Owls hunt at night.")
     '0810f9ff18fd5a7a'
@@ -104,7 +100,7 @@ def text_hash(title: str, text: str) -> str:
 
 
 def searched(text: str, context: str | None) -> str:
-    """Return the text that is searched: that which is shown, then the context."""
+    """Return the searched text: the shown text, then the context."""
     return f"{text}\n\n{context}" if context else text
 
 
@@ -118,37 +114,37 @@ class Chunk(Record):
     id : str, optional
         At most 512 characters, unique in its namespace; adding an existing id replaces
         that chunk. By default the SHA-256 of document id, title and text (32 hex digits),
-        so that adding the same text twice keeps one chunk.
+        so adding the same text twice keeps one chunk.
     title : str
         Title or heading. It becomes a tag of every chunk that mentions it.
     metadata : dict
-        Dates, enums, numbers of NumPy and the like are kept as JSON can say them, and NaN is
-        left out; see :mod:`hebbgraph.plain_values`.
-        Any JSON object that nests at most 128 deep; what filters look at.
+        A JSON object that nests at most 128 levels deep; filters compare its values. Dates, enums,
+        NumPy numbers and the like are converted to JSON values, and NaN is left out; see
+        :mod:`hebbgraph.plain_values`.
     document_id : str, optional
         The document that the chunk comes from; ``HebbianIndex.delete(document_id=...)``
         removes all chunks of a document.
     context : str, optional
-        Text that is searched with the chunk, by words, vectors and tags, and not shown: the
+        Text that is searched with the chunk, by words, vectors and tags, but not shown: the
         headings above it, the subject of its thread, a summary. At most 10,000 characters. By
-        default what metadata says (``Settings.search_metadata``); an empty str is none.
+        default from metadata (``Settings.search_metadata``); an empty str means none.
     tags : tuple of str
-        Tags given by the caller, in addition to those the tagger finds.
+        Tags given by the caller, in addition to those that the tagger finds.
     addresses : tuple of str
-        Where others find this chunk: its path, URL (with an anchor or without), message id,
+        Where this chunk can be found: its path, URL (with or without an anchor), message id,
         DOI, ``[[wiki name]]``, or the symbols that it defines. Several chunks may share one.
     references : tuple of str
         Addresses that this chunk links to, replies to, imports or uses. Recalls follow them,
-        whether the chunk that has the address is added before or after. A reference to
+        whether the chunk with the address is added before or after. A reference to
         ``page#anchor`` also leads to ``page``. Relative links must be resolved first
         (:mod:`hebbgraph_documents` does).
     valid_from, valid_until : datetime, date or str, optional
-        When the text holds: from an instant on, and before another. A str is ISO 8601; a date is
+        The text is valid from one instant until before another. A str is ISO 8601; a date is
         its first instant, and a time without a zone is in UTC. See ``docs/time.md``.
     supersedes : tuple of str
-        Ids or addresses of chunks that this one takes the place of, from ``valid_from`` on.
+        Ids or addresses of chunks that this one replaces, from ``valid_from`` on.
     version_of : str, optional
-        Set by the index on old versions that it keeps: the id of the chunk.
+        Set by the index on old versions: the id of the chunk.
 
     Examples
     --------
@@ -183,7 +179,7 @@ class Chunk(Record):
 
     @property
     def searched(self) -> str:
-        """The text that is searched: that which is shown, then the context."""
+        """The searched text: the shown text, then the context."""
         return searched(self.text, self.context)
 
     @field_validator("text", "title", "context")
@@ -191,12 +187,12 @@ class Chunk(Record):
     def _text_is_storable(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        if (found := unstorable(value)) is not None:
+        if (problem := unstorable(value)) is not None:
             raise ValueError(
-                f"{found}; remove it, or let add() replace it (in a str or dict, unless strict)"
+                f"{problem}; remove it, or let add() replace it (in a str or dict, unless strict)"
             )
-        if (found := too_long(value)) is not None:  # max_length would hide what is unstorable
-            raise ValueError(f"{found}; split the text")
+        if (problem := too_long(value)) is not None:  # max_length would hide unstorable characters
+            raise ValueError(f"{problem}; split the text")
         return value
 
     @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"
@@ -204,8 +200,8 @@ class Chunk(Record):
     def _metadata_is_shallow(cls, value: object) -> object:
         if not value or not isinstance(value, dict):
             return value
-        if (found := _too_deep(value)) is not None:
-            raise ValueError(f"{found}; {_FLATTEN}")
+        if (problem := _too_deep(value)) is not None:
+            raise ValueError(f"{problem}; {_FLATTEN}")
         return plain(value)
 
     @field_validator("metadata")
@@ -222,7 +218,7 @@ class Chunk(Record):
 
     @field_validator("tags", "addresses", "references", "supersedes", mode="before")
     @classmethod
-    def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
+    def _is_no_str(cls, value: object, info: ValidationInfo) -> object:
         if isinstance(value, str):
             raise ValueError(
                 f"a list of str, got {value!r:.80}; put it in a list: "
@@ -286,9 +282,9 @@ class Chunk(Record):
             With the reason, and the id if there is one.
         """
         if isinstance(value, Chunk):
-            # Looked at again: a dict can be changed, and a copy is made without a look.
-            if value.metadata and (found := _too_deep(value.metadata)) is not None:
-                raise InvalidChunkError(f"chunk {value.id!r}: metadata: {found}; {_FLATTEN}")
+            # Check again, since the dict may have been changed, and copies are not validated.
+            if value.metadata and (problem := _too_deep(value.metadata)) is not None:
+                raise InvalidChunkError(f"chunk {value.id!r}: metadata: {problem}; {_FLATTEN}")
             return value
         if isinstance(value, str):
             value = {"text": value}
@@ -311,12 +307,9 @@ class Chunk(Record):
 
 
 def _too_deep(metadata: object) -> str | None:
-    """Return where metadata is nested too deep; None if it is not.
+    """Return where metadata nests too deep; None if it does not.
 
-    Parameters
-    ----------
-    metadata : dict
-        Of anything. Each object is visited once per level, so cycles are found, too.
+    Each object is visited once per level, so cycles are detected too.
 
     Examples
     --------
@@ -339,7 +332,7 @@ def _too_deep(metadata: object) -> str | None:
         if not level:
             return None
     path, _ = next(iter(level.values()))
-    shown = ".".join(f"{part!s:.80}" for part in path[:_PARTS_SHOWN])
+    shown = ".".join(f"{part!s:.80}" for part in path[:_MAX_KEYS])
     return f"{shown}…: lists and objects nest deeper than {MAX_METADATA_DEPTH} levels"
 
 

@@ -22,9 +22,9 @@ __all__ = [
 class LearnedEffect(Record):
     """The effect of one feedback on the score of one chunk.
 
-    ``family`` says by what it was recalled (``words``, ``vectors`` or ``pairs``), ``source`` the
-    recall that taught it, or for pairs the chunk that led there, and ``effect`` its share of the
-    change in score.
+    ``family`` is how memory recognised the question (``words``, ``vectors`` or ``pairs``),
+    ``source`` the recall that taught it, or for pairs the chunk that led there, and ``effect`` the
+    feedback's share of the change in score.
     """
 
     feedback_id: str
@@ -36,20 +36,20 @@ class LearnedEffect(Record):
 
 
 class Causes(Record):
-    """What a score is made of; the parts add up to it.
+    """The parts of a score; they add up to it.
 
     Attributes
     ----------
     lexical, dense : float
-        Words in common, and nearness of embeddings.
+        From common words, and from the similarity of embeddings.
     graph : float
-        Activation that arrived over what the texts say.
+        From activation over the graph.
     learned : float
-        What past lessons on this chunk changed: above 0 what cited it, below 0 what rejected it,
-        or cited it for other questions alone. 0 for what no lesson names.
+        From past lessons on this chunk: positive if they cited it, negative if they rejected it or
+        cited it only for other questions. 0 for a chunk that no lesson names.
     other : float
-        In an explanation of a hit, what its score owes to what a replay does not know: ``seeds=``,
-        a reranker, a filter of your own, earlier versions, changes since the recall. 0 if nothing.
+        In an explanation of a hit, the part that a replay cannot reproduce: ``seeds=``, a reranker,
+        a callable filter, earlier versions, changes since the recall.
     """
 
     lexical: float = 0.0
@@ -68,22 +68,22 @@ class Explanation(Record):
     rank : int, optional
         Rank in the recall; None if the chunk was not among its hits.
     score, direct, activation : float, in [0, 1]
-        The current score, its direct evidence, and what arrived over the graph; all of them
-        before a reranker.
+        The current score, its direct evidence, and the activation that arrived over the graph;
+        all before a reranker.
     reranked : float, optional
-        What the reranker said in the recall, in its own scale.
+        The reranker's score in the recall, on its own scale.
     excluded : bool
-        Whether the filter of the recall excludes the chunk. If that was a callable, all chunks
-        are taken for excluded but the hits and those on their paths.
+        Whether the filter of the recall excludes the chunk. If the filter was a callable, all
+        chunks except the hits and those on their paths count as excluded.
     confidence : float, in [0, 1]
         Of the recall; ``direct`` and ``activation`` are combined, then multiplied by it.
     lexical, dense : float, in [0, 1], optional
-        What direct evidence was fused from; None for a chunk that no search returned, and for
-        a search that was not made.
+        The parts of direct evidence; None for a chunk that search did not return, and for a search
+        that did not run.
     dense_share : float, in [0, 1]
         The share of ``dense`` for this question.
     causes : Causes
-        What ``score`` is made of.
+        The parts of ``score``.
     path : tuple of PathStep
         The strongest path to the chunk.
     cues : tuple of Cue
@@ -128,10 +128,10 @@ class TraceEvent(Record):
     Attributes
     ----------
     step : int
-        0 from the question; then each step from chunks over tags to chunks; the last one may
-        follow links.
+        0 from the question; then one for each step from chunks over tags to chunks. The last one
+        may follow links.
     over : {"question", "tag", "link"}
-        Whether it starts activation, follows the graph, or an explicit link.
+        Whether it starts activation, follows a tag, or follows an explicit link.
     source, target : int
         Positions in :attr:`Trace.nodes`.
     mass : float
@@ -160,8 +160,8 @@ class TraceCut(Record):
 class TraceHit(Record):
     """A chunk of the replayed ranking.
 
-    ``rank`` and ``score`` are those of now, ``causes`` add up to the score. ``unlearned_rank`` is
-    the rank without any feedback; None if nothing but feedback leads there.
+    ``rank`` and ``score`` are the current ones, and ``causes`` add up to the score.
+    ``unlearned_rank`` is the rank without any feedback; None if only feedback leads there.
     """
 
     chunk_id: str
@@ -179,14 +179,14 @@ class Trace(Record):
     ----------
     recall_id, query : str
     generation : int
-        State of the index that it was replayed on.
+        State of the index that was replayed.
     confidence : float
         Scores are shares of it.
     nodes : tuple of TraceNode
         The question first.
     events : tuple of TraceEvent
-        In order: by step, within it from the question or chunks to tags, then to chunks, the
-        strongest first.
+        Ordered by step; within a step, first those to tags, then those to chunks, the strongest
+        first.
     more : int
         Events left out, the weakest.
     cuts : tuple of TraceCut

@@ -1,4 +1,4 @@
-"""Whether learning helped."""
+"""The report on whether learning helped."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Verdict: TypeAlias = Literal[
 
 
 class MeanChange(Record):
-    """How a figure changed, on average over questions.
+    """The mean change of a figure over questions.
 
     Attributes
     ----------
     mean, low, high : float
         The mean change, and the ends of its 95 % interval (paired bootstrap).
     better, worse : int
-        Questions of which the figure rose, and fell.
+        Questions whose figure rose, and fell.
 
     Examples
     --------
@@ -38,29 +38,29 @@ class MeanChange(Record):
 
     def __str__(self) -> str:
         mean, low, high = (
-            f"{one:+.3f}".replace("+0.", "+.").replace("-0.", "-.")
-            for one in (self.mean, self.low, self.high)
+            f"{value:+.3f}".replace("+0.", "+.").replace("-0.", "-.")
+            for value in (self.mean, self.low, self.high)
         )
         return f"{mean} [{low}, {high}], {self.better} better, {self.worse} worse"
 
 
 class LessonPoint(Record):
-    """What the questions of a report found after some lessons.
+    """The figures of a report's questions after some lessons.
 
     Attributes
     ----------
     lessons : int
-        The first of the log. 0 is the index that was never taught.
+        Number of lessons, from the start of the log; 0 is the untaught index.
     recall : float, in [0, 1]
         The mean share of cited chunks among the best k.
     mrr : float, in [0, 1]
-        The mean of one over the rank of the first cited chunk; 0 beyond the tenth.
+        The mean reciprocal rank of the first cited chunk; 0 beyond the tenth.
     recall_change, mrr_change : MeanChange
-        Against the index that was never taught.
+        Compared with the untaught index.
     asked_next : int
         Questions that came next in the log, asked with these lessons, before their own.
     next_recall, next_mrr : MeanChange
-        What these lessons changed for them: the gain while it was learned.
+        How these lessons changed the figures of the next questions.
     """
 
     lessons: int
@@ -74,9 +74,9 @@ class LessonPoint(Record):
 
 
 class MovedQuestion(Record):
-    """A question, and the rank of its first cited chunk before any lesson and after them.
+    """A question, and the rank of its first cited chunk without lessons and with all.
 
-    None is a rank beyond those that were looked at.
+    None means that the chunk is not among the hits that were checked.
     """
 
     question: str
@@ -90,28 +90,28 @@ class LessonReport(Record):
     Attributes
     ----------
     verdict : {"helped", "harmed", "mixed", "unclear", "too_few", "no_questions", "no_lessons"}
-        ``helped`` if the interval of one figure lies above 0 and that of none below it,
-        ``harmed`` the other way round, ``mixed`` if there is one of either, ``unclear`` if
-        neither. Below ten questions it is ``too_few``; without any, one of the last two.
+        ``helped`` if the interval of one figure lies above 0 and none lies below,
+        ``harmed`` if it is the other way round, ``mixed`` if both occur, ``unclear`` if
+        neither does. With fewer than ten questions ``too_few``; without any, one of the last two.
     advice : str
         What is missing for a verdict, and what to do; empty if nothing is.
     lessons : int
-        All that the log holds.
+        All lessons of the log.
     kept : int
-        Questions whose text is kept, and of whose cited chunks some still exist.
+        Questions whose text is kept and that have cited chunks which still exist.
     taught : int
-        Lessons that were learned before the first of the later questions.
+        Lessons before the first held-out question.
     asked : int
-        Later questions that were asked.
+        Held-out questions that were asked.
     repeated : int
-        Those of them that were asked before, in the same words.
+        Held-out questions that were asked before in the same words.
     k : int
     points : tuple of LessonPoint
         From no lesson to all that were taught.
     new_recall, new_mrr : MeanChange, optional
-        After all lessons, of the questions that were not asked before.
+        After all lessons, for questions that were not asked before.
     moved : tuple of MovedQuestion
-        The 20 whose first cited chunk changed its rank most, by one over the rank.
+        The 20 questions whose reciprocal rank changed most.
     """
 
     verdict: Verdict

@@ -8,7 +8,7 @@ __all__ = ["Neighborhood", "TagChunk", "TagCount", "TagEdge", "TagNode"]
 
 
 class TagCount(Record):
-    """A tag, the number of chunks that hold it, and of those whose title it is."""
+    """A tag, the number of its chunks, and the number of chunks with this title."""
 
     tag: str
     chunks: int
@@ -18,8 +18,8 @@ class TagCount(Record):
 class TagNode(Record):
     """A tag in a neighbourhood.
 
-    ``weight`` is the number of chunks that it shares with the tag asked for, ``chunks`` the
-    number of all that hold it. ``colony`` is that of most shared chunks, if colonies were found.
+    ``weight`` is the number of chunks that it shares with the central tag, ``chunks`` the number
+    of all its chunks. ``colony`` is the colony of most shared chunks, if colonies were computed.
     """
 
     tag: str
@@ -29,7 +29,7 @@ class TagNode(Record):
 
 
 class TagEdge(Record):
-    """Two tags, by position in :attr:`Neighborhood.nodes`, and how many chunks hold both."""
+    """Two tags, by position in :attr:`Neighborhood.nodes`, and the number of common chunks."""
 
     source: int
     target: int
@@ -53,17 +53,17 @@ class Neighborhood(Record):
     nodes : tuple of TagNode
         The tag itself, then its neighbours, the strongest first.
     edges : tuple of TagEdge
-        Between nodes, over chunks that hold the tag; the strongest, at most four for each node.
+        Between nodes, over chunks with the tag; at most four per node, the strongest.
     more : int
         Neighbours left out.
     hubs : tuple of TagNode
-        Neighbours so frequent that recalls cut them: not among the nodes. The strongest 20.
+        The 20 strongest neighbours that are so frequent that recalls cut them; no ``nodes``.
     n_hubs : int
     chunks : tuple of TagChunk
-        Chunks that hold the tag, those entitled by it first.
+        Chunks with the tag, those titled by it first.
     more_chunks : int
     sampled : bool
-        Whether the tag has so many chunks that weights were estimated from a part of them.
+        Whether weights are estimates, because the tag has too many chunks to read all.
     """
 
     tag: str

@@ -1,14 +1,11 @@
-"""What a question returns: hits with scores and paths."""
+"""The result of a question: hits with scores and paths."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Literal
 
-from pydantic import (
-    Field,
-    JsonValue,
-)
+from pydantic import Field, JsonValue
 
 from hebbgraph.records.chunk import Chunk, Record, text_hash
 
@@ -18,8 +15,8 @@ __all__ = ["Cue", "Hit", "PathStep", "Recall", "Stale", "Turn"]
 class Cue(Record):
     """A known tag that the query names.
 
-    ``weight`` is ``log(1 + N / df)``: rare tags weigh more. One that an earlier turn of the
-    conversation names instead (``from_history``) weighs as much less as the turn does.
+    ``weight`` is ``log(1 + N / df)``, so rare tags weigh more. If only an earlier turn of the
+    conversation names the tag (``from_history``), the weight is multiplied by that of the turn.
     """
 
     tag: str
@@ -28,7 +25,7 @@ class Cue(Record):
 
 
 class Turn(Record):
-    """What was asked or said earlier in a conversation, and how much it counted, up to .5."""
+    """An earlier turn of a conversation, and how much it counted, at most .5."""
 
     text: str
     weight: float
@@ -49,9 +46,9 @@ class PathStep(Record):
 
 
 class Stale(Record):
-    """Why a hit is stale: since when it no longer holds, if that is known, and what replaces it.
+    """Since when a hit is no longer valid, if known, and the ids of the chunks that replace it.
 
-    ``replaced_by`` holds ids of chunks; it is empty for one that only expired.
+    ``replaced_by`` is empty for a chunk that only expired.
     """
 
     since: datetime | None = None
@@ -61,14 +58,14 @@ class Stale(Record):
 class Hit(Record):
     """A retrieved chunk with its score, rank (from 1) and strongest path.
 
-    ``stale`` says that it was superseded or has expired, and by what; None if it holds.
+    ``stale`` is set if the chunk was superseded or has expired.
 
-    With an external text store, ``text_hash`` identifies the indexed text, whether
-    ``chunk.text`` holds it or not. ``reranked`` is what a reranker said, in its own scale.
-    ``evidence`` is how well the chunk answers by itself, without graph and learning; None by
-    strategies that do not search. ``lexical`` and ``dense`` are what it was fused from; None
-    for a chunk that is no candidate of search, and for a search that was not made.
-    ``unlearned`` is what the score would be, before confidence, without what was taught.
+    With an external text store, ``text_hash`` identifies the indexed text, even if
+    ``chunk.text`` is empty or differs. ``reranked`` is the score of a reranker, on its own scale.
+    ``evidence`` is how well the chunk answers by itself, without graph and learning; None for
+    strategies that do not search. It was fused from ``lexical`` and ``dense``, which are None
+    for a chunk that search did not return, and for a search that did not run.
+    ``unlearned`` is the score without learning, before it is multiplied by the confidence.
     """
 
     chunk: Chunk
@@ -97,7 +94,7 @@ class Hit(Record):
 
     @property
     def stale_mark(self) -> dict[str, JsonValue]:
-        """Of a stale hit, ``{"stale": {"since": ..., "replaced_by": [...]}}``; else empty."""
+        """``{"stale": {"since": ..., "replaced_by": [...]}}`` for a stale hit; else empty."""
         return {} if self.stale is None else {"stale": self.stale.model_dump(mode="json")}
 
     @property
@@ -111,9 +108,9 @@ class Hit(Record):
         >>> Hit(chunk=Chunk(id="c-7", text="…"), score=0.6, rank=1, path=path).path_text
         'question → «ida moss» → Tessel Bay'
         """
-        named = {"query": "question", "episode": "an earlier question"}
+        labels = {"query": "question", "episode": "an earlier question"}
         return " → ".join(
-            named.get(step.kind)
+            labels.get(step.kind)
             or (f"«{step.value}»" if step.kind == "tag" else step.title or step.value)
             for step in self.path
         )
@@ -132,13 +129,12 @@ class Recall(Record):
     notes : tuple of str
         Remarks for the reader, e.g. ``"no known tag in the query"``.
     confidence : float, in [0, 1], optional
-        How sure it is that the index speaks of the question at all, comparable between
-        questions and indexes. The scores of hits are shares of it. None by strategies that
-        cannot tell.
+        How sure it is that the index answers the question at all, comparable between questions
+        and indexes. Scores of hits are shares of it. None for strategies without it.
     nothing_known : bool
         Whether ``confidence`` is so low that the question is likely about something else.
     dense_share, dense_shift : float, optional
-        The share of dense search in direct evidence, and what citations had added to
+        The share of dense search in direct evidence, and how much citations had added to
         :attr:`EvidenceWeights.dense` by then. None without dense search.
     judged : tuple of str
         Ids of the candidates that a judge named as needed; see ``docs/asking.md``.
@@ -147,15 +143,15 @@ class Recall(Record):
     created_at : float
         Seconds since the epoch (UTC).
     vector : tuple of float, optional
-        Embedding of the query, if there was an embedder; with earlier turns, mixed with theirs.
+        Embedding of the query, mixed with those of earlier turns; None without an embedder.
     history : tuple of Turn
         Earlier turns that counted, oldest first.
     where : dict or "callable", optional
-        The filter. What it excludes takes no part in explanations either.
+        The filter. Chunks that it excludes take no part in explanations either.
     terms : tuple of (str, float), optional
         Hashes of the question's words and their weights, if the question itself was not kept.
     as_of : datetime, optional
-        The moment that it was asked for.
+        The ``as_of`` of the recall.
     """
 
     id: str
@@ -183,14 +179,14 @@ class Recall(Record):
         return next((hit for hit in self.hits if hit.chunk.id == chunk_id), None)
 
     def trail(self, chunk_id: str) -> dict[str, JsonValue]:
-        """Return how a hit was found, as plain data: what adapters write with ``include_path``.
+        """Return how a hit was found as plain data, which adapters add with ``include_path``.
 
         Returns
         -------
         dict
             ``recall_id``, ``namespace``, ``rank``, ``path`` (:attr:`Hit.path_text`), the ``cues``
-            of the question, the ``tags`` on the path, and of a stale hit ``stale``. Empty if it is
-            no hit.
+            of the question, the ``tags`` on the path, and ``stale`` for a stale hit. Empty if the
+            chunk is no hit.
 
         Examples
         --------

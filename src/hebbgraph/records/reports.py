@@ -1,12 +1,10 @@
-"""What writing, tagging and correcting did."""
+"""Reports of writing, tagging, checking and correcting."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from hebbgraph.records.chunk import Record
 
@@ -68,7 +66,7 @@ class DoctorReport(Record):
     findings : tuple of Finding
         Problems; empty if there are none.
     notes : tuple of str
-        Advice, though nothing is wrong.
+        Advice that needs no repair.
     """
 
     generation: int
@@ -79,7 +77,7 @@ class DoctorReport(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether there are no problems, or all have been repaired."""
+        """Whether all problems, if any, have been repaired."""
         return all(finding.repaired for finding in self.findings)
 
 
@@ -91,7 +89,7 @@ class TaggingReport(Record):
     tagged : int
         Chunks with an answer, new or stored.
     cached : int
-        Chunks among them whose answer was stored and cost nothing.
+        Tagged chunks whose answer was already stored and cost nothing.
     calls : int
         Calls of a language model, including failed ones.
     input_tokens, output_tokens : int
@@ -115,7 +113,7 @@ class TaggingReport(Record):
 
 
 class FailedChunk(Record):
-    """A chunk that ``add(on_error="skip")`` left out: its position in the call, its id, and why."""
+    """A chunk that ``add(on_error="skip")`` left out: its position in the call, id, and reason."""
 
     position: int
     id: str | None = None
@@ -127,8 +125,8 @@ class AddReport(Record):
 
     ``unchanged`` counts chunks that already existed, equal in every field; they cost
     nothing and keep their learned weights. ``deleted`` counts chunks that a refreshed
-    document no longer has. ``cleaned`` counts chunks of which characters were replaced that
-    cannot be kept, ``failed`` lists those that were skipped. ``tagging`` is None without a tagger.
+    document no longer has. ``cleaned`` counts chunks with replaced characters, ``failed`` lists
+    skipped chunks. ``tagging`` is None without a tagger.
     """
 
     added: int = 0
@@ -145,7 +143,7 @@ class AddReport(Record):
     def __add__(self, other: AddReport) -> AddReport:
         """Add up two reports."""
         counts = ("added", "replaced", "unchanged", "deleted", "cleaned", "batches", "seconds")
-        tagging = [one.tagging for one in (self, other) if one.tagging is not None]
+        tagging = [part.tagging for part in (self, other) if part.tagging is not None]
         return AddReport(
             **{name: getattr(self, name) + getattr(other, name) for name in counts},
             failed=self.failed + other.failed,
@@ -166,9 +164,9 @@ class TagCorrection(Record):
         For ``index.tags.undo``.
     kind : {"merge", "rename", "mute", "split"}
     tags : tuple of str
-        The tags it is about, in normal form.
+        The corrected tags, in normal form.
     into : str, optional
-        The tag that stands in their place; None for ``mute``.
+        The tag that replaces them; None for ``mute``.
     chunks : tuple of str
         For ``split``: the chunks that get ``into`` instead.
     actor : str, optional
