@@ -57,7 +57,7 @@ class _OnError(StrEnum):
 
 
 class _Sources(NamedTuple):
-    """What the arguments name: partitions of chunks, and files that are in none."""
+    """Partitions of chunks, and files left out."""
 
     partitions: list[Partition]
     unreadable: list[tuple[str, str]]
@@ -83,7 +83,7 @@ def build(
         str | None, typer.Option(help="Of a Ray cluster. \\[default: Ray on this machine]")
     ] = None,
     gpus: Annotated[
-        int | None, typer.Option(help="Of a Ray cluster, that embed. \\[default: all]", min=0)
+        int | None, typer.Option(help="GPUs of a Ray cluster that embed. \\[default: all]", min=0)
     ] = None,
     embedder: EmbedderName = None,
     work: Annotated[
@@ -93,22 +93,22 @@ def build(
     base: Base = None,
     max_tokens: MaxTokens = None,
     on_error: Annotated[
-        _OnError, typer.Option(help="What happens to a chunk that cannot be taken.")
+        _OnError, typer.Option(help="What to do with an invalid chunk.")
     ] = _OnError.stop,
     publish_to: Annotated[
         str | None,
         typer.Option(
-            "--publish", help="URL or folder: publish a snapshot in the end, for replicas."
+            "--publish", help="URL or folder: publish a snapshot at the end, for replicas."
         ),
     ] = None,
     cache_dir: Cache = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build an index with many workers. Run it again after a kill, and it goes on.
+    """Build an index with many workers. If interrupted, run it again to continue.
 
     If files or chunks fail, they are listed at the end and the exit code is 3.
     """
-    named = _sources(sources, base, max_tokens)
+    selected = _sources(sources, base, max_tokens)
     if gpus is not None and embedder is None:
         raise ParameterError("--gpus is for embedding, and there is no --embedder")
     with (
@@ -119,11 +119,12 @@ def build(
             raise ParameterError(
                 f"{db} keeps its texts in another store; build with the program that writes to it"
             )
-        report = _built(index, named.partitions, running, work, embedder, on_error)
+        report = _built(index, selected.partitions, running, work, embedder, on_error)
         if publish_to is not None:
             _publish(index, publish_to)
-    failed = [*named.unreadable, *report.files_failed]
-    _tell(report, named.ignored, failed, as_json=as_json)
+    failed = (*selected.unreadable, *report.files_failed)
+    files = {"files_failed": failed, "files_ignored": selected.ignored}
+    _report(report.model_copy(update=files), as_json=as_json)
     if failed or report.added.failed:
         raise typer.Exit(_SOME_FAILED)
 
@@ -136,16 +137,6 @@ def _publish(index: HebbianIndex, url: str) -> None:
     )
 
 
-def _tell(
-    report: BuildReport, ignored: dict[str, int], failed: list[tuple[str, str]], *, as_json: bool
-) -> None:
-    if as_json:
-        files = {"files_failed": tuple(failed), "files_ignored": ignored}
-        print_json(report.model_copy(update=files).model_dump())
-    else:
-        _print(report, ignored, failed)
-
-
 def scale(
     action: Annotated[_Scale, typer.Argument(help="serve: replicas by Ray Serve.")],
     config: Annotated[Path, typer.Argument(help="TOML or YAML: database, cache_dir, snapshots, …")],
@@ -153,18 +144,17 @@ def scale(
         str | None, typer.Option(help="Of a Ray cluster. \\[default: Ray on this machine]")
     ] = None,
 ) -> None:
-    """Serve an index by replicas: a page at /, an API under /v1, MCP at /mcp."""
+    """Serve an index with replicas: a page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph_scale.serving import read_config, run
 
-    read = read_config(config)
-    err.print(
-        f"serving on http://{harmless(read.host)}:{read.port}; Ctrl-C ends it", soft_wrap=True
-    )
-    run(read, address=address)
+    settings = read_config(config)
+    where = f"http://{harmless(settings.host)}:{settings.port}"
+    err.print(f"serving on {where}; Ctrl-C ends it", soft_wrap=True)
+    run(settings, address=address)
 
 
 def _sources(sources: list[str], base: Path | None, max_tokens: int | None) -> _Sources:
-    """Divide what the arguments name into partitions."""
+    """Divide files and folders into partitions."""
     partitions: list[Partition] = [*partitions_of([path for path in sources if is_table(path)])]
     documents = [path for path in sources if not is_table(path)]
     if not documents:
@@ -178,8 +168,8 @@ def _sources(sources: list[str], base: Path | None, max_tokens: int | None) -> _
 
     from hebbgraph_scale.build.documents import batches_of
 
-    found = batches_of(documents, base=base, settings=chunk_settings(max_tokens))
-    return _Sources([*partitions, *found.batches], found.failed, found.ignored)
+    batches = batches_of(documents, base=base, settings=chunk_settings(max_tokens))
+    return _Sources([*partitions, *batches.batches], batches.failed, batches.ignored)
 
 
 def _built(
@@ -190,7 +180,7 @@ def _built(
     embedder: str | None,
     on_error: _OnError,
 ) -> BuildReport:
-    """Build under a progress bar."""
+    """Build with a progress bar."""
     model = None if embedder is None else functools.partial(SentenceTransformerEmbedder, embedder)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
     with Progress(*columns, console=err, transient=True) as bar:
@@ -212,9 +202,11 @@ def _built(
         )
 
 
-def _print(report: BuildReport, ignored: dict[str, int], failed: list[tuple[str, str]]) -> None:
-    """Print what was added, and whatever was not."""
-    added = report.added
+def _report(report: BuildReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report.model_dump())
+        return
+    added, ignored = report.added, report.files_ignored
     speed = report.megabytes / max(added.seconds, 1e-9)
     out.print(
         f"{counted(added.added, 'chunk')} added, {added.replaced:,} replaced, "
@@ -222,12 +214,12 @@ def _print(report: BuildReport, ignored: dict[str, int], failed: list[tuple[str,
         f"with {counted(report.workers, 'worker')} ({speed:.2f} MB a second)"
     )
     if report.reused:
-        out.print(f"{report.reused:,} results of an earlier build were whole and used again")
+        out.print(f"{report.reused:,} results of an earlier build were reused")
     if ignored:
         kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in ignored.items())
         hint = "; name a file of chunks itself" if any(map(is_table, ignored)) else ""
         err.print(f"ignored in folders, by suffix: {harmless(kinds)}{hint}")
-    for path, reason in failed:
+    for path, reason in report.files_failed:
         err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
     for chunk in added.failed:
         err.print(f"[red]skipped[/red] {harmless(chunk.reason)}")

@@ -1,13 +1,12 @@
 r"""Approximate nearest neighbours from inverted lists, by faiss (``pip install "hebbgraph[ivf]"``).
 
-Vectors are divided among :math:`\sqrt n` lists around a centre each, and a search reads the
-lists whose centres are nearest [1]_. They hold eight-bit codes of the leading components
-after a rotation onto the principal directions, enough for nine tenths of the squared length.
-Products of codes name a few hundred candidates. So a search reads about as many codes
-however many vectors there are.
+Vectors are divided into :math:`\sqrt n` lists around centres, and a search reads the lists with
+the nearest centres [1]_. Lists hold eight-bit codes of the leading components after a rotation
+onto the principal directions, which cover nine tenths of the squared length. Products of codes
+select a few hundred candidates. A search reads about the same number of codes at any size.
 
-Only the choice of candidates is approximate. Vectors that a filter excludes never take the
-place of a candidate, and the fewer it allows, the more lists are read.
+Only the choice of candidates is approximate. Filters apply before candidates are selected, and
+the fewer vectors a filter allows, the more lists are read.
 
 References
 ----------
@@ -39,13 +38,13 @@ logger = logging.getLogger(__name__)
 
 _FILE = "vectors.ivf"
 _MANIFEST, _VERSION = "vectors.ivf.manifest.json", 1
-#: The share of the squared length that codes keep; components come in multiples of the unit.
+#: The share of the squared length that codes cover; components come in multiples of the unit.
 _KEPT = 0.9
 _UNIT = 32
 #: Vectors per list that centres are fitted to.
 _FITTED = 40
 #: Codes read in a search without a filter, approximately.
-_LOOKED_AT = 50_000
+_CODES = 50_000
 #: Candidates per wanted vector.
 _CANDIDATES = 3
 #: Up to this many allowed vectors, all are candidates.
@@ -59,11 +58,11 @@ class InvertedListSearch:
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, dimension)
-        Rotation and centres are fitted to these, and kept for all that follow.
+        Rotation and centres are fitted to these, and stay for later vectors.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        #: The mask of the last search, how many it allows, and what tells faiss which.
+        #: The mask of the last search, the number that it allows, and its faiss selector.
         self._last_allowed: tuple[BoolArray, int, Any] | None = None
         self._index = self._fitted(vectors)
         self.extend(vectors)
@@ -72,20 +71,21 @@ class InvertedListSearch:
         dimension = vectors.shape[1]
         shares, directions = principal_directions(vectors)
         enough = int(np.searchsorted(np.cumsum(shares), _KEPT)) + 1
-        kept = min(-(-enough // _UNIT) * _UNIT, dimension)
-        turn = faiss.LinearTransform(dimension, kept, False)
-        faiss.copy_array_to_vector(np.ascontiguousarray(directions[:, :kept].T).ravel(), turn.A)
-        turn.is_trained = True
+        size = min(-(-enough // _UNIT) * _UNIT, dimension)
+        rotation = faiss.LinearTransform(dimension, size, False)
+        leading = np.ascontiguousarray(directions[:, :size].T)
+        faiss.copy_array_to_vector(leading.ravel(), rotation.A)
+        rotation.is_trained = True
         n_lists = max(math.isqrt(len(vectors)), 1)
         lists = faiss.IndexIVFScalarQuantizer(
-            faiss.IndexFlatIP(kept),
-            kept,
+            faiss.IndexFlatIP(size),
+            size,
             n_lists,
             faiss.ScalarQuantizer.QT_8bit,
             faiss.METRIC_INNER_PRODUCT,
         )
-        lists.cp.min_points_per_centroid = 1  # or it prints a warning
-        index = faiss.IndexPreTransform(turn, lists)
+        lists.cp.min_points_per_centroid = 1  # avoids a printed warning
+        index = faiss.IndexPreTransform(rotation, lists)
         sample = vectors[:: max(1, len(vectors) // (_FITTED * n_lists))]
         with _one_thread():
             index.train(np.ascontiguousarray(sample))
@@ -97,7 +97,7 @@ class InvertedListSearch:
 
     @property
     def n_fitted(self) -> int:
-        """About how many vectors the lists were fitted to."""
+        """The number of vectors that the lists were fitted to, approximately."""
         return int(self._lists.nlist) ** 2
 
     def __len__(self) -> int:
@@ -117,7 +117,7 @@ class InvertedListSearch:
         allowed: BoolArray,
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
-        """Return positions that include nearly all of the nearest allowed ones."""
+        """Return positions that include nearly all of the nearest allowed vectors."""
         size, n_lists = len(self), self._lists.nlist
         wanted = _CANDIDATES * limit
         n_allowed, selector = self._selected(allowed)
@@ -126,27 +126,27 @@ class InvertedListSearch:
         parameters = faiss.SearchParametersIVF()
         if selector is not None:
             parameters.sel = selector
-        # A filter leaves fewer in each list, and the nearest of them lie farther away.
-        looked_at = _LOOKED_AT / math.cbrt(n_allowed / size)
-        n_probes = math.ceil(looked_at * n_lists / size)
+        # With a filter, lists hold fewer candidates, and the nearest lie farther away.
+        n_codes = _CODES / math.cbrt(n_allowed / size)
+        n_probes = math.ceil(n_codes * n_lists / size)
         while True:
             parameters.nprobe = min(n_probes, n_lists)
             with _one_thread():
-                _, named = self._index.search(
+                _, positions = self._index.search(
                     query[None, :],
                     wanted,
                     params=faiss.SearchParametersPreTransform(index_params=parameters),
                 )
-            found: NDArray[np.int64] = named[0][named[0] >= 0]
-            if len(found) >= limit or n_probes >= n_lists:
-                return np.sort(found)
+            candidates: NDArray[np.int64] = positions[0][positions[0] >= 0]
+            if len(candidates) >= limit or n_probes >= n_lists:
+                return np.sort(candidates)
             n_probes *= 4
 
     def _selected(self, allowed: BoolArray) -> tuple[int, Any]:
-        """Return how many are allowed, and what tells faiss which; None if it is all."""
-        held = self._last_allowed
-        if held is not None and held[0] is allowed and not allowed.flags.writeable:
-            return held[1:]
+        """Return the number allowed, and the faiss selector; None if all are allowed."""
+        last = self._last_allowed
+        if last is not None and last[0] is allowed and not allowed.flags.writeable:
+            return last[1:]
         n_allowed, selector = int(np.count_nonzero(allowed)), None
         if n_allowed < len(self):
             selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
@@ -156,7 +156,7 @@ class InvertedListSearch:
     # -- on disk --------------------------------------------------------------------
 
     def save(self, directory: Path, facts: dict[str, Any], rows: IntArray) -> None:
-        """Write the lists, which hold the vectors of the first of ``rows``."""
+        """Write the lists; they hold the vectors of the first of ``rows``."""
         facts = facts | {"n": len(self), "rows": _checksum(rows[: len(self)])}
         remove(directory / _MANIFEST)
         replace_file(directory / _FILE, self._write)
@@ -165,7 +165,7 @@ class InvertedListSearch:
     def _write(self, path: Path) -> None:
         try:
             faiss.write_index(self._index, str(path))
-        except RuntimeError as error:  # a full disk, say
+        except RuntimeError as error:  # such as a full disk
             raise OSError(f"{path} could not be written: {error}") from error
 
     @classmethod
@@ -176,9 +176,9 @@ class InvertedListSearch:
         fits: Callable[[dict[str, Any]], bool],
         rows: IntArray,
     ) -> Self | None:
-        """Read what :meth:`save` wrote; None unless it holds the vectors of the first ``rows``.
+        """Read the file of :meth:`save`; None unless it holds the vectors of the first ``rows``.
 
-        ``fits`` judges the rest of the facts. Vectors added since are missing.
+        ``fits`` checks the other facts. The file lacks vectors added later.
         """
         try:
             manifest = Manifest.read(directory / _MANIFEST, _VERSION)
@@ -207,8 +207,8 @@ def _checksum(rows: IntArray) -> int:
 def _one_thread() -> Iterator[None]:
     """Keep OpenMP from starting threads.
 
-    A process forked later would wait for them forever; and they spin while they wait for each
-    other, which on a busy machine costs more than they save.
+    A process forked later would wait for them forever, and they spin while waiting, which costs
+    more than they save on a busy machine.
     """
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

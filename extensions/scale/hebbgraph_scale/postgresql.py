@@ -1,9 +1,9 @@
-"""PostgreSQL as the database of an index: one view per reader, lost connections, errors.
+"""PostgreSQL as the database of an index: connections, transactions and errors.
 
-The statements are those of SQLite (:mod:`hebbgraph.store`). The first one of every write locks
-the row of its namespace, so writers of one namespace take turns, while different namespaces are
-written in parallel. Rows, sequence numbers and generations, which a writer draws afterwards,
-therefore follow commit order.
+It runs the statements of SQLite (:mod:`hebbgraph.store`). Every write first locks the row of its
+namespace, so writers of one namespace take turns, and different namespaces are written in
+parallel. A writer draws rows, sequence numbers and generations afterwards, so these follow commit
+order.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ logger = logging.getLogger(__name__)
 
 #: Locked while tables or a namespace are created; any constant.
 _ADVISORY_KEY = 0x6865_6262
-#: Connections that a process has open at once, and how many wait to be used again.
+#: The most connections that a process opens, and that it keeps idle.
 _MOST, _KEPT = 32, 16
 _POOL_SECONDS = 30.0
 _DEFAULTS = {
-    # A vanished peer is noticed in a minute instead of two hours.
+    # Notice a vanished peer after a minute, not two hours.
     "keepalives": "1",
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -54,7 +54,7 @@ _LOCK_NOT_AVAILABLE = ("55P03", "40P01", "40001")
 _DISK_FULL = ("53100",)
 _READ_ONLY = ("25006",)
 _LOST = ("08", "57P", "53300")
-#: FATAL, and yet it passes.
+#: FATAL errors that pass.
 _PASSES = (
     "the database system is",
     "terminating connection",
@@ -66,7 +66,7 @@ _NO_ADDRESS = ("failed to resolve host", "could not translate host name")
 
 
 class PostgresConnection:
-    """A connection that takes the same statements as SQLite: ``?`` marks a parameter."""
+    """A connection that takes SQLite's parameter marks ``?``."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
@@ -92,20 +92,20 @@ def _placed(sql: str) -> Any:
 
 
 class _Connections:
-    """The connections of this process to one database: all its open namespaces share them."""
+    """The connections of this process to one database, shared by its open namespaces."""
 
     def __init__(self) -> None:
         self.idle: list[PostgresConnection] = []
         self.room = threading.BoundedSemaphore(_MOST)
-        #: Drivers that are open; when none is left, nothing waits to be used again.
+        #: Open drivers; without any, no connection is kept idle.
         self.users: weakref.WeakSet[PostgresDriver] = weakref.WeakSet()
 
 
-_of_process: weakref.WeakValueDictionary[str, _Connections] = weakref.WeakValueDictionary()
-_finding = threading.Lock()
+_connections: weakref.WeakValueDictionary[str, _Connections] = weakref.WeakValueDictionary()
+_connections_lock = threading.Lock()
 
-if hasattr(os, "register_at_fork"):  # what a thread of the parent had in use is not the child's
-    os.register_at_fork(after_in_child=_of_process.clear)
+if hasattr(os, "register_at_fork"):  # a child may not use connections of its parent
+    os.register_at_fork(after_in_child=_connections.clear)
 
 
 class PostgresDriver:
@@ -117,7 +117,7 @@ class PostgresDriver:
     place : str
         Its name in messages.
     wait_seconds : float
-        How long a writer waits for another one.
+        How long a writer waits for another writer.
     """
 
     name = "postgresql"
@@ -150,13 +150,13 @@ class PostgresDriver:
         try:
             self._conninfo = make_conninfo(**{**_DEFAULTS, **named, **url.query})
         except psycopg.ProgrammingError:
-            # Without its text: it quotes what it was given.
+            # Without its text, which quotes the URL.
             raise ParameterError(
                 f"{place}: the driver refuses this URL; write "
                 "postgresql+psycopg://user@host:5432/database"
             ) from None
-        with _finding:
-            self._shared = _of_process.setdefault(self._conninfo, _Connections())
+        with _connections_lock:
+            self._shared = _connections.setdefault(self._conninfo, _Connections())
             self._shared.users.add(self)
 
     # -- connections ----------------------------------------------------------------
@@ -213,7 +213,7 @@ class PostgresDriver:
             self._shared.idle.pop().raw.close()
 
     def dispose(self) -> None:
-        """Close every connection that no other driver needs, those in use when given back."""
+        """Close connections unless another driver uses them; those in use close when returned."""
         self._shared.users.discard(self)
         if not self._shared.users:
             self.disconnect()
@@ -223,7 +223,7 @@ class PostgresDriver:
     def transaction(
         self, *, writing: bool
     ) -> contextlib.AbstractContextManager[PostgresConnection]:
-        """Begin a transaction; unless it was committed, it is rolled back in the end.
+        """Begin a transaction; without a commit, it is rolled back at the end.
 
         All statements of a reader see one state. A writer waits for others for a limited time.
         """
@@ -236,11 +236,11 @@ class PostgresDriver:
         )
 
     def commit(self, connection: PostgresConnection) -> None:
-        """Commit, unless it was rolled back."""
+        """Commit the transaction, unless it was rolled back."""
         connection.raw.commit()
 
     def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """Return all rows of one query: one statement sees one state without a transaction."""
+        """Return all rows of a query; a single statement needs no transaction."""
         with self._lent(sql, values) as (_, cursor):
             return cursor.fetchall()
 
@@ -250,7 +250,7 @@ class PostgresDriver:
 
     @contextlib.contextmanager
     def alone(self, work: str) -> Iterator[bool]:
-        """Yield whether no other session does such work; that of a dead process is over."""
+        """Yield whether no other session does this work; locks of dead processes are released."""
         key = int.from_bytes(hashlib.blake2b(work.encode(), digest_size=8).digest(), signed=True)
         with self._connection("SELECT 1") as connection:
             row = connection.execute("SELECT pg_try_advisory_lock(?)", (key,)).fetchone()
@@ -260,16 +260,16 @@ class PostgresDriver:
                 connection.execute("SELECT pg_advisory_unlock(?)", (key,))
 
     def check_place(self, *, written: bool = False) -> None:
-        """Do nothing: a server holds its files, and checks them (``initdb --data-checksums``)."""
+        """Do nothing: the server checks its files (``initdb --data-checksums``)."""
 
     def vacuum(self, tables: Sequence[str]) -> None:
-        """Have the server remove deleted rows if it permits; otherwise autovacuum does later.
+        """Remove deleted rows if the server permits it; otherwise autovacuum does later.
 
-        Rows that an open transaction may still see remain; so does what the server keeps in
-        its write-ahead log and replicas.
+        Rows that an open transaction may still see remain, and so do the server's write-ahead
+        log and replicas.
         """
         try:
-            # Outside a transaction; it takes no lock that blocks readers or writers.
+            # Outside a transaction; its lock blocks neither readers nor writers.
             with self._connection("SELECT 1") as connection:
                 connection.execute(f"VACUUM {', '.join(tables)}")
         except psycopg.Error as error:
@@ -277,18 +277,18 @@ class PostgresDriver:
 
     @staticmethod
     def problems(connection: PostgresConnection) -> list[str]:
-        """Return nothing: checking pages is up to the server (pg_amcheck)."""
+        """Return nothing: the server checks its pages (pg_amcheck)."""
         return []
 
     # -- errors ---------------------------------------------------------------------
 
     def translate(self, error: Exception) -> StorageError | None:
-        """Return our error for it, if there is one."""
+        """Return the corresponding error of hebbgraph, if there is one."""
         state = getattr(error, "sqlstate", None) or ""
         message = str(error).strip()
         if state in _LOCK_NOT_AVAILABLE:
             return IndexLockedError(
-                f"{self.place}: another writer held the namespace for more than "
+                f"{self.place}: another writer locked the namespace for more than "
                 f"{self.wait_seconds:g} s; try again, or raise write_wait_seconds"
             )
         if state in _DISK_FULL:
@@ -303,10 +303,10 @@ class PostgresDriver:
         return None
 
     def is_refused(self, error: ConnectionLostError) -> bool:
-        """Return whether the server answered, and does not want us: waiting will not help.
+        """Return whether the server refuses the connection for good, so that waiting will not help.
 
-        A connection that is not made has no SQLSTATE, so what the server says is read. While
-        it starts or stops, or has no slot left, it says FATAL too.
+        Failed connections have no SQLSTATE, so this reads the message. Servers that start, stop,
+        or lack a slot report FATAL, too.
         """
         message = str(error)
         will_pass = any(text in message for text in _PASSES)

@@ -1,16 +1,16 @@
 r"""Exact nearest neighbours from an eighth of the bytes (``pip install "hebbgraph[quantized]"``).
 
-Vectors are rotated onto their principal directions; about half of the components then hold
-nine tenths of the squared length. Each component is kept in eight bits. A product of codes
+Vectors are rotated onto their principal directions; then about half of the components cover
+nine tenths of the squared length. Each component is stored in eight bits. A product of codes
 bounds the cosine from above, by Cauchy-Schwarz: with :math:`x = \hat x + e` and
 :math:`q = \hat q + d` over the components of a block,
 
 .. math:: q \cdot x \le \hat q \cdot \hat x + |d|\,(|x| + |e|) + |q|\,|e|
 
-and over a block that is not read, :math:`q \cdot x \le |q|\,|x|`. The leading block is read
-first; vectors whose bound is still high enough go on to the other block, and those that
-remain are candidates. So the result equals that of exact search. How many remain depends on
-the vectors: of 200,000 like those of all-MiniLM-L6-v2 about 3 %, then a few hundred.
+and over a block that is not read, :math:`q \cdot x \le |q|\,|x|`. The search reads the leading
+block first, then the other block of vectors whose bound is high enough; those that remain are
+candidates. So the result equals that of exact search. Of 200,000 vectors like those of
+all-MiniLM-L6-v2, about 3 % remain after the first block, a few hundred after the second.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hebbgraph_scale.directions import principal_directions
 __all__ = ["QuantizedSearch"]
 
 _SAMPLE = 10_000
-#: The share of the squared length that the later components hold.
+#: The share of the squared length that the later components cover.
 _LATER = 0.1
 _LEAST_LEADING = 32
 _BATCH = 10_000
-#: Up to this share of all vectors, the codes of the allowed ones are gathered first.
+#: Up to this share of allowed vectors, their codes are gathered first.
 _FEW = 0.25
 _ROUNDING = 1e-5  # of cosines in single precision
 
@@ -84,14 +84,14 @@ class QuantizedSearch:
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, dimension)
-        The rotation is fitted to these, and kept for all that follow.
+        The rotation is fitted to these, and stays for later vectors.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        shares, self._turn = principal_directions(vectors)
+        shares, self._rotation = principal_directions(vectors)
         leading = int(np.searchsorted(np.cumsum(shares), 1.0 - _LATER)) + 1
         self._n_leading = min(max(leading, _LEAST_LEADING), vectors.shape[1])
-        turned = vectors[:: max(1, len(vectors) // _SAMPLE)] @ self._turn
+        turned = vectors[:: max(1, len(vectors) // _SAMPLE)] @ self._rotation
         self._leading = _Block(turned[:, : self._n_leading])
         self._later = _Block(turned[:, self._n_leading :])
         self.extend(vectors)
@@ -102,7 +102,7 @@ class QuantizedSearch:
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
         for start in range(0, len(vectors), _BATCH):
-            turned = vectors[start : start + _BATCH] @ self._turn
+            turned = vectors[start : start + _BATCH] @ self._rotation
             self._leading.extend(turned[:, : self._n_leading])
             self._later.extend(turned[:, self._n_leading :])
 
@@ -113,13 +113,13 @@ class QuantizedSearch:
         allowed: BoolArray,
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
-        """Return positions that include all of the nearest allowed ones, exactly."""
+        """Return positions that include all of the nearest allowed vectors."""
         n_allowed = int(np.count_nonzero(allowed))
         if n_allowed <= 2 * limit:
             return np.flatnonzero(allowed)
         few = np.flatnonzero(allowed) if n_allowed < _FEW * len(self) else None
         every: slice | IntArray = slice(0, len(self)) if few is None else few
-        turned = query @ self._turn
+        turned = query @ self._rotation
         leading = _Query(self._leading, turned[: self._n_leading])
         later = _Query(self._later, turned[self._n_leading :])
         about = leading.products(every)
@@ -127,7 +127,7 @@ class QuantizedSearch:
             about[~allowed] = -np.inf
         best = np.argpartition(about, len(about) - 2 * limit)[-2 * limit :]
         known = cosines(best if few is None else few[best])
-        # At least ``limit`` vectors are this near; what cannot be nearer is left out.
+        # At least ``limit`` vectors are this near; others whose bound is lower are out.
         reached = np.float32(np.partition(known, limit)[limit] - _ROUNDING)
         bound = about + leading.slack(every)
         bound += later.length * self._later.length.view[every]

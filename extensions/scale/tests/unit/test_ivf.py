@@ -27,7 +27,7 @@ def _unused(at: NDArray[np.integer]) -> NDArray[np.float32]:  # type: ignore[typ
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_FEW", 50)
-    monkeypatch.setattr(module, "_LOOKED_AT", 1000)
+    monkeypatch.setattr(module, "_CODES", 1000)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6, 0.1])
@@ -61,7 +61,7 @@ def test_few_that_are_allowed_are_all_named() -> None:
 
 def test_more_lists_are_looked_into_until_enough_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those allowed lie on the other side of the sphere, in the last lists of all."""
-    monkeypatch.setattr(module, "_LOOKED_AT", 1)
+    monkeypatch.setattr(module, "_CODES", 1)
     rng = np.random.default_rng(7)
     near = _unit(rng, 900, 32) * 0.1 + np.eye(32, dtype=np.float32)[0]
     far = _unit(rng, 100, 32) * 0.1 - np.eye(32, dtype=np.float32)[0]
