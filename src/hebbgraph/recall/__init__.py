@@ -9,7 +9,6 @@ The files, in the order in which a question meets them; read ``recaller`` first:
 ``conversation``   what earlier turns add to a question
 ``question``       a query read with one graph's vocabulary: terms, cues, memory
 ``masks``          a filter to the chunks that pass it
-``misfits``        why no chunk passes a filter
 ``search``         direct evidence: lexical and dense search
 ``elsewhere``      vectors that another store keeps
 ``strategies``     ways to rank: what they read, what they return, one file each

@@ -32,12 +32,12 @@ __all__ = ["Judging", "as_judge", "certainty", "fused_scores"]
 _MAX_STALLED = 4
 
 
-def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatArray:
+def fused_scores(scores: FloatArray, reranked: FloatArray, weight: float) -> FloatArray:
     """Fuse a recall's scores with those of a reranker.
 
     Parameters
     ----------
-    own : ndarray of float, shape (n,), descending
+    scores : ndarray of float, shape (n,), descending
     reranked : ndarray of float, shape (n,)
         On any scale, higher is better. Ties keep the recall's order.
     weight : float, in [0, 1]
@@ -45,13 +45,13 @@ def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatA
 
     Examples
     --------
-    >>> own = np.array([0.75, 0.5, 0.25])
-    >>> fused_scores(own, np.array([-3.0, 7.0, 0.5]), 0.5).tolist()
+    >>> scores = np.array([0.75, 0.5, 0.25])
+    >>> fused_scores(scores, np.array([-3.0, 7.0, 0.5]), 0.5).tolist()
     [0.5, 0.625, 0.375]
     """
-    by_rank = np.empty_like(own)
-    by_rank[np.argsort(-reranked, kind="stable")] = own
-    fused: FloatArray = (1.0 - weight) * own + weight * by_rank
+    by_rank = np.empty_like(scores)
+    by_rank[np.argsort(-reranked, kind="stable")] = scores
+    fused: FloatArray = (1.0 - weight) * scores + weight * by_rank
     return fused
 
 

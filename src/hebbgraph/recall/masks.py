@@ -1,4 +1,4 @@
-"""Filters as masks over the slots of a graph."""
+"""Filters as masks over the slots of a graph, and why no chunk passes one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray
 from hebbgraph.derived.metadata import MetadataFields
-from hebbgraph.filters import Cover, parse_filter
+from hebbgraph.filter_operators import elements
+from hebbgraph.filters import (
+    MISSING,
+    SPECIAL_FIELDS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Cover,
+    FieldReader,
+    Filter,
+    parse_filter,
+)
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.misfits import misfit
 from hebbgraph.records import Chunk
 from hebbgraph.store.truth import Truth
 
@@ -24,6 +34,9 @@ __all__ = ["Masks", "Passing", "Where"]
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 
 _CACHE_SIZE = 32
+_NULL = "null"
+#: Operators that match only values of the type of their operand.
+_TYPED = frozenset({"$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$any", "$all"})
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +94,7 @@ class Masks:
         mask.flags.writeable = False
         passing = Passing(mask, condition.cover(self._columns))
         if graph.n_chunks and not mask.any():
-            passing = passing._replace(misfit=misfit(condition, self._columns))
+            passing = passing._replace(misfit=_misfit(condition, self._columns))
             if passing.misfit is not None:
                 logger.warning("no chunk passes a filter: %s", passing.misfit)
         if key is not None:
@@ -89,3 +102,39 @@ class Masks:
             if len(self._masks) > _CACHE_SIZE:
                 self._masks.popitem(last=False)
         return passing
+
+
+def _misfit(where: Filter, reader: FieldReader) -> str | None:
+    """Say that a field is missing everywhere, or has only values of another type."""
+    if isinstance(where, AllOf | AnyOf):
+        return next(filter(None, (_misfit(part, reader) for part in where.parts)), None)
+    if not isinstance(where, Condition) or where.field in SPECIAL_FIELDS:
+        return None
+    stored: set[str] = set()
+
+    def note(value: Any) -> bool:
+        stored.update(map(_json_type, elements(value)))
+        return False
+
+    reader.where(where.field, note)
+    stored -= {_NULL}
+    if not stored:
+        return None if where.predicate(MISSING) else f"no chunk has a field {where.field!r}"
+    compared = set(map(_json_type, elements(where.operand))) - {_NULL}
+    if where.operator not in _TYPED or not compared or compared & stored:
+        return None
+    return (
+        f"{where.field!r} is compared with a value of type {' or '.join(sorted(compared))}, but "
+        f"its values are of type {' or '.join(sorted(stored))}"
+    )
+
+
+def _json_type(value: Any) -> str:
+    """Return what JSON calls the type of a value."""
+    if value is MISSING or value is None:
+        return _NULL
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "object" if isinstance(value, Mapping) else "string"
