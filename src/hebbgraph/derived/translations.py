@@ -26,7 +26,7 @@ from hebbgraph.text.languages import language_of
 from hebbgraph.text.stopwords import STOP_WORDS
 from hebbgraph.text.tokens import phrase_key, tokenize
 
-__all__ = ["SaidNames", "Translations", "possible_names"]
+__all__ = ["QuestionNames", "Translations", "possible_names"]
 
 #: The least cosine of names without their languages. Three in four names found in questions are
 #: right; a wrong one is one cue among others. Of 31 edges between titles, 28 are right; with .4 as
@@ -41,7 +41,7 @@ _MOST_NAMES = 32
 _LANGUAGE_OF_SCRIPT = {"cyrillic": "russian", "devanagari": "hindi"}
 
 
-class SaidNames(NamedTuple):
+class QuestionNames(NamedTuple):
     """Names that a question may contain, and their unit vectors, shape (n, dimension)."""
 
     language: str
@@ -78,14 +78,14 @@ class Translations:
         self._source: tuple[TagGraph, int] | None = None
         self._titles: _Titles | None = None
 
-    def said(self, question: str) -> SaidNames | None:
+    def names_in(self, question: str) -> QuestionNames | None:
         """Embed the names in a question; None if there are none. The caller holds no lock."""
         language = language_of(question)
         names = possible_names(question, language) if language else []
         vectors = self._embed(names) if names else None
-        return None if vectors is None else SaidNames(language, names, vectors)
+        return None if vectors is None else QuestionNames(language, names, vectors)
 
-    def cues(self, graph: TagGraph, said: SaidNames) -> list[int]:
+    def cues(self, graph: TagGraph, names: QuestionNames) -> list[int]:
         """Return the titles in other languages that a question names.
 
         The caller holds the graph.
@@ -93,9 +93,9 @@ class Translations:
         titles = self._titles_of(graph)
         if titles is None:
             return []
-        languages = np.full(len(said.names), self._languages.number(said.language))
+        languages = np.full(len(names.names), self._languages.number(names.language))
         _, to = counterparts(
-            titles.means.without(said.vectors, languages),
+            titles.means.without(names.vectors, languages),
             languages,
             titles.neutral,
             titles.languages,

@@ -19,7 +19,7 @@ from hebbgraph.records import Turn
 from hebbgraph.store.truth import Truth
 
 if TYPE_CHECKING:
-    from hebbgraph.derived.translations import SaidNames
+    from hebbgraph.derived.translations import QuestionNames
     from hebbgraph.protocols import VectorSource
 
 __all__ = ["Query", "ask_models", "in_short"]
@@ -42,7 +42,7 @@ class Query:
         Concepts that the cue model named.
     turns : tuple of Turn
         Earlier turns that count.
-    names : SaidNames, optional
+    names : QuestionNames, optional
         What it may name in another language.
     notes : tuple of str
         For :attr:`Recall.notes`.
@@ -54,7 +54,7 @@ class Query:
     elsewhere: VectorsElsewhere | None = None
     phrases: Sequence[str] = ()
     turns: tuple[Turn, ...] = ()
-    names: SaidNames | None = None
+    names: QuestionNames | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -102,7 +102,7 @@ def ask_models(
         elsewhere,
         phrases,
         turns,
-        None if translations is None else translations.said(text),
+        None if translations is None else translations.names_in(text),
         notes,
     )
 
