@@ -17,7 +17,8 @@
 ``succession``           which chunk replaces which, without circles
 ``association``          memory: cues of questions, summed by the chunks that they cited
 ``trust``                how far memory is trusted, by exams
-``credibility``          how far the citations of an actor are believed
+``agreement``            how far a citation agrees with search
+``credibility``          how far actors are believed, and which side of a dispute counts
 ``parameters``           range checks for the dataclasses of parameters
 ``bootstrap``            confidence interval of the difference between two systems
 ``colony_parameters``    the constants of colonies

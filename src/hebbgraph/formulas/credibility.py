@@ -4,7 +4,8 @@ No log says what is right, but two things in it tell. Independent people who rea
 cite the same where search left the answer open; nobody but the like-minded agrees with a lie. This
 is truth discovery [1]_. :func:`judge` takes five steps:
 
-1. *Record*: how far an actor's citations agree with search (:func:`agreement`, :func:`records`).
+1. *Record*: how far an actor's citations agree with search (:mod:`hebbgraph.formulas.agreement`,
+   :func:`records`).
 2. *Vouching*: how often other actors cite the same where search left it open and few dispute it.
    Being vouched for makes up for disagreeing with search.
 3. *Belief*: a logistic function of the record. New names share a record (:func:`beliefs`).
@@ -22,8 +23,6 @@ References
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,12 +30,8 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, sum_by, unique_inverse
 
-__all__ = ["Credibility", "Votes", "agreement", "allowances", "beliefs", "judge", "records"]
+__all__ = ["Credibility", "Votes", "allowances", "beliefs", "judge", "records"]
 
-#: A reader cites by ``evidence ** 12``, and in one case of five at random.
-_SHARPNESS, _AT_RANDOM = 12.0, 0.2
-#: Scale of agreement, since it is multiplied by a power of how telling it is.
-_TELLING = 2.0
 #: Bounds of a record, in log-odds; lessons that say as much as 24 full ones halve older ones.
 SATURATION, _HALF_LIFE = 8.0, 24.0
 #: Readers agree with search by this much where it serves. A lack of agreement among all others
@@ -57,64 +52,6 @@ _REJECTION, _SEARCH = 0.7, 1.0
 _SPARED, _UNDISPUTED = 0.95, 0.99
 
 
-def agreement(
-    evidence: Sequence[float] | FloatArray, cited: Sequence[int], *, telling: bool = True
-) -> tuple[float, float]:
-    """Return how much more likely a reader cites these chunks than a random pick does.
-
-    A log-likelihood ratio, averaged over the cited chunks; and how far direct evidence left it
-    open that they are cited, in [0, 1]. The model is Plackett–Luce [1]_: each citation is drawn
-    from the chunks not drawn yet, by a reader mostly in proportion to ``evidence ** 12``.
-
-    Parameters
-    ----------
-    evidence : sequence of float, in [0, 1]
-        Direct evidence of all chunks that were found.
-    cited : sequence of int
-        Positions of the cited ones.
-    telling : bool
-        Multiply what speaks for a reader by how open it was, to the fourth power, so that
-        questions with one obvious answer earn no belief. Multiply what speaks against by the
-        highest probability, to the fourth power: honest readers contradict search where it is
-        unsure, liars where it is sure.
-
-    References
-    ----------
-    .. [1] Plackett (1975), The analysis of permutations.
-
-    Examples
-    --------
-    >>> evidence = [1.0, 0.9, 0.6, 0.6]
-    >>> [round(agreement(evidence, [at])[0], 2) for at in range(4)]
-    [0.0, -0.04, -0.64, -0.64]
-    >>> agreement([1.0], [0])
-    (0.0, 0.0)
-    """
-    n = len(evidence)
-    best = float(max(evidence, default=0.0))
-    if not cited or best <= 0.0:
-        return 0.0, 0.0
-    # A few numbers for each lesson of a log: arrays would take three times as long.
-    powers = [(float(value) / best) ** _SHARPNESS for value in evidence]
-    total_power = sum(powers)
-    by_evidence = [power / total_power for power in powers]
-    weights = [(1.0 - _AT_RANDOM) * chance + _AT_RANDOM / n for chance in by_evidence]
-    surest = max(weights)
-    weight_left, chance_left, n_left = 1.0, 1.0, n
-    agrees = openness = 0.0
-    for at in sorted(cited, key=lambda at: -weights[at]):
-        if n_left > 1:
-            ratio = math.log(n_left * weights[at] / weight_left)
-            is_open = max(1.0 - by_evidence[at] / chance_left, 0.0)
-            factor = _TELLING * (is_open if ratio > 0 else surest) ** 4 if telling else 1.0
-            agrees += factor * ratio
-            openness += is_open
-        n_left -= 1
-        weight_left = max(weight_left - weights[at], 1e-9)
-        chance_left = max(chance_left - by_evidence[at], 1e-9)
-    return agrees / len(cited), openness / len(cited)
-
-
 class Votes(NamedTuple):
     """What lessons say of chunks for needs: columns of votes, then columns of lessons.
 
@@ -126,7 +63,7 @@ class Votes(NamedTuple):
     actor : ndarray of int, shape (n_lessons,)
         0 is the trusted one.
     agrees, openness : ndarray of float, shape (n_lessons,)
-        See :func:`agreement`.
+        See :func:`hebbgraph.formulas.agreement.agreement`.
     """
 
     need: IntArray

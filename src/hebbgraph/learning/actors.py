@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from hebbgraph.arrays import FloatArray, unique_inverse
-from hebbgraph.formulas.credibility import Credibility, Votes, agreement, judge
+from hebbgraph.formulas.agreement import agreement
+from hebbgraph.formulas.credibility import Credibility, Votes, judge
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings

@@ -73,18 +73,16 @@ def _shares(
 
 def _similarities(memory: Recollection, owner: IntArray, family: str) -> FloatArray:
     """Return how similar the questions of some lessons are to this one."""
-    query, statistics = memory.query, memory.associations.statistics
+    query, associations = memory.query, memory.associations
     if family == "pairs":
         return np.ones(len(owner))
     similar = np.zeros(len(owner))
     if family == "words":
         asked = dict(zip(query.keys.tolist(), query.weights.tolist(), strict=True))
         for at, lesson in enumerate(owner.tolist()):
-            keys, weights = memory.lessons.cues(lesson)
-            weighed = statistics.weigh(keys, weights)
-            length = float(np.sqrt(weighed @ weighed)) or 1.0
-            common = (asked.get(key, 0.0) for key in keys.tolist())
-            similar[at] = np.fromiter(common, np.float64, len(keys)) @ weighed / length
+            other = associations.query(memory.lessons.cues(lesson), None, "")
+            common = [asked.get(key, 0.0) for key in other.keys.tolist()]
+            similar[at] = np.array(common) @ other.weights
         return similar
     vectors = memory.lessons.vectors.get(query.embedder)
     if vectors is None or query.vector is None or not len(vectors.lesson):
@@ -93,7 +91,9 @@ def _similarities(memory: Recollection, owner: IntArray, family: str) -> FloatAr
     places = np.minimum(lesson_at.searchsorted(owner), len(lesson_at) - 1)
     known = lesson_at[places] == owner
     rows = vectors.rows.view[places[known]].astype(np.float32)
-    similar[known] = np.maximum(statistics.center(rows, query.embedder) @ query.vector, 0.0)
+    similar[known] = np.maximum(
+        associations.statistics.center(rows, query.embedder) @ query.vector, 0.0
+    )
     return similar
 
 
