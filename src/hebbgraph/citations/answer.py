@@ -46,7 +46,7 @@ class Answer:
         self.names = tuple(names)
         self.conversation = conversation
         self.request = request
-        self._own_recalls = tuple(recalls)
+        self._made = tuple(recalls)
         self._verdict: bool | None = None
         self._taught: list[tuple[TeachableIndex, Feedback]] = []
         self._row_numbers: dict[int, int | None] = {}  # by the identity of the index
@@ -56,9 +56,12 @@ class Answer:
     @property
     def recalls(self) -> list[Recalled]:
         """Its recalls and those of earlier turns that it credits, oldest first."""
-        own = {recalled.recall.id: recalled for recalled in self._own_recalls}
-        credited = {lesson.recalled.recall.id: lesson.recalled for lesson in self.lessons}
-        return list(({id_: credited[id_] for id_ in credited if id_ not in own} | own).values())
+        made = {recalled.recall.id: recalled for recalled in self._made}
+        earlier = [
+            lesson.recalled for lesson in self.lessons if lesson.recalled.recall.id not in made
+        ]
+        by_id = {recalled.recall.id: recalled for recalled in earlier}
+        return [*by_id.values(), *made.values()]
 
     @property
     def indexes(self) -> list[TeachableIndex]:
@@ -78,7 +81,7 @@ class Answer:
             known = {recalled.recall.id: recalled for recalled in (*self.recalls, *recalls)}
             self.lessons += tuple(lessons)
             self.names = tuple(dict.fromkeys((*self.names, *names)))
-            self._own_recalls = tuple(known.values())
+            self._made = tuple(known.values())
 
     # -- teaching ----------------------------------------------------------------------
 

@@ -231,26 +231,23 @@ class Exchange:
         replies = [reply.text for reply in self.replies]
         queries = (recalled.recall.query.strip() for recalled in self.recalls)
         # A model may have rewritten a question.
-        own = (query for query in queries if not any(query in text for text in replies))
-        return "\n".join(own)
+        return "\n".join(query for query in queries if not any(query in text for text in replies))
 
     def _readings(self, beside: Mapping[str, Recalled]) -> Iterator[_Reading]:
         """Read the replies to prompts that show sources."""
-        own = sources_of([*self.recalls, *reversed(self.earlier)])
-        own_texts = {source.id: source.text for source in own}
+        recalled = sources_of([*self.recalls, *reversed(self.earlier)])
+        texts = {source.id: source.text for source in recalled}
         teachable = {*beside, *self._recalled_ids()}
         others = [
             source if source.id in teachable else replace(source, id="")
             for source in self.foreign
-            if source.id not in own_texts
+            if source.id not in texts
         ]
         rewritten = [
-            source
-            for source in self.foreign
-            if own_texts.get(source.id, source.text) != source.text
+            source for source in self.foreign if texts.get(source.id, source.text) != source.text
         ]
         for reply in self.replies:
-            rendered = reply.rendered or _rendered_for(reply, [*own, *others], rewritten)
+            rendered = reply.rendered or _rendered_for(reply, [*recalled, *others], rewritten)
             reading = self._read(reply, rendered)
             if rendered.ids or reading.marked.foreign:
                 yield reading

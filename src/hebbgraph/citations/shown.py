@@ -176,12 +176,15 @@ def shown_in(prompt: str, sources: Rendered | Iterable[SourceLike]) -> list[str]
 
 def _places(prompt: str, source: Source, at: int) -> list[_Place]:
     text = source.text.strip()
-    return _verbatim(prompt, text, at) or _verbatim(prompt, defused(text), at)
+    for variant in dict.fromkeys((text, defused(text))):
+        if places := _verbatim(prompt, variant, at):
+            return places
+    return []
 
 
 def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
     """Find extracts from texts, by one sentence of each."""
-    found: dict[int, list[_Place]] = {}
+    places: dict[int, list[_Place]] = {}
     limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(prompt) + 1))
     for at, source in sources.items():
         text = source.text.strip()
@@ -190,9 +193,9 @@ def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_
                 # A passage may begin in the middle of the sentence before.
                 first = start - _common_before(prompt, start, text, text.find(sentence))
                 stop = start + len(sentence)
-                found[at] = [_Place(first, stop, at, key_before(prompt, first))]
+                places[at] = [_Place(first, stop, at, key_before(prompt, first))]
                 break
-    return found
+    return places
 
 
 def _common_before(prompt: str, start: int, text: str, at: int) -> int:
@@ -254,7 +257,7 @@ def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Pl
     words = list(re.finditer(r"\S+", prompt))
     flat = " ".join(match.group() for match in words)
     starts = list(accumulate((len(match.group()) + 1 for match in words), initial=0))
-    found: dict[int, list[_Place]] = {}
+    places: dict[int, list[_Place]] = {}
     for at, source in sources.items():
         text = " ".join(source.text.split())
         start = flat.find(text[: max(PREFIX, _SHORT)]) if len(text) >= _SHORT else -1
@@ -263,9 +266,9 @@ def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Pl
         stop = start + _common(flat, start, text)
         first = bisect_right(starts, start) - 1
         last = min(max(first, bisect_right(starts, stop - 1) - 1), len(words) - 1)
-        place = words[first].start() + start - starts[first]
-        found[at] = [_Place(place, words[last].end(), at, key_before(prompt, place))]
-    return found
+        begin = words[first].start() + start - starts[first]
+        places[at] = [_Place(begin, words[last].end(), at, key_before(prompt, begin))]
+    return places
 
 
 def _outermost(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
@@ -273,24 +276,24 @@ def _outermost(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
 
     The key of another retriever's text, such as a parent document, stands for our sources in it.
     """
-    kept: list[_Place] = []
+    outermost: list[_Place] = []
     by_length = sorted(places, key=lambda place: (place.start - place.stop, place.source))
     for place in by_length:
         around = [
             number
-            for number, other in enumerate(kept)
+            for number, other in enumerate(outermost)
             if other.start <= place.start
             and place.stop <= other.stop
             and (other.start, other.stop) != (place.start, place.stop)
             and other.source != place.source
         ]
         if not around:
-            kept.append(place)
-        elif kept[around[0]].source in foreign and place.source not in foreign:
-            outer = kept[around[0]]
+            outermost.append(place)
+        elif outermost[around[0]].source in foreign and place.source not in foreign:
+            outer = outermost[around[0]]
             inside = tuple(sorted({*outer.inside, place.source}))
-            kept[around[0]] = replace(outer, inside=inside)
-    return sorted(kept, key=lambda place: (place.start, place.source))
+            outermost[around[0]] = replace(outer, inside=inside)
+    return sorted(outermost, key=lambda place: (place.start, place.source))
 
 
 def _one_source_each(
