@@ -110,9 +110,9 @@ def pop_front_matter(text: str) -> tuple[str, str]:
 
 
 def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
-    r"""Take from a Markdown text the lines that no reader of the page sees.
+    r"""Remove the lines of a Markdown text that its readers do not see.
 
-    These are HTML comments that stand by themselves, and the definitions of links.
+    These are HTML comments on lines of their own, and link definitions.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
     str
         The text without these lines.
     dict
-        The definitions, as markdown-it keeps them: links in the text refer to them.
+        The link definitions, in markdown-it's form.
 
     Examples
     --------

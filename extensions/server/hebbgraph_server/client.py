@@ -56,7 +56,7 @@ _PAGE_CHARACTERS = 250_000
 class HebbianClient(HebbianIndex):
     """An index that ``hebbgraph serve`` serves; it can replace a HebbianIndex, also in adapters.
 
-    Methods have the same arguments, return values and errors. Whatever needs the index in this
+    Methods have the same arguments, return values and errors. All that needs the index in this
     process raises ParameterError: ``backup``, ``to_networkx``, ``parts``, a custom filter,
     strategy, tagger or embedder.
 

@@ -22,7 +22,7 @@ from hebbgraph_server.problems import Problem, problem_of
 __all__ = ["PREFER", "Task", "Tasks", "TasksFound"]
 
 PREFER = "respond-async"
-#: Limits for each token, so that none blocks another or pushes its tasks out of the list.
+#: Limits for each token: none can block another, or push its tasks out of the list.
 _MOST_KEPT = 100
 _MOST_RUNNING = 20
 

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra server is not installed")
 
 from hebbgraph import HebbianIndex
+from hebbgraph.errors import ParameterError
 from mcp import Client, MCPError, StdioServerParameters
 
 from hebbgraph_server.client import HebbianClient
@@ -182,6 +183,21 @@ async def test_reading_on_teaches_where_that_is_asked_for(connect: Connect, lear
         lessons = await asyncio.to_thread(served.lessons)
         told = [(one.kind, one.cited) for one in lessons if one.recall_id == found["recall_id"]]
     assert told == [("read on", (last,))] * learns
+
+
+async def test_a_warning_names_no_chunk(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(index: HebbianIndex, *args: Any, **kwargs: Any) -> None:
+        raise ParameterError("there is no chunk 'a-secret-id'")
+
+    with connect(learn_from_use=True) as served:
+        async with Client(f"{served._http.url}/mcp") as client:
+            passages = (await call(client, "recall", query=QUESTION, k=1))["passages"]
+            monkeypatch.setattr(HebbianIndex, "reinforce", refuse)
+            await client.read_resource(f"hebbgraph://chunks/{passages[0]['id']}")
+    assert "reading on taught nothing: ParameterError" in caplog.text
+    assert "a-secret-id" not in caplog.text
 
 
 async def test_a_reader_sees_only_what_it_may_use(connect: Connect) -> None:

@@ -65,7 +65,7 @@ async function answered(path, body, more = {}) {
 }
 
 const ROLES = ["read", "teach", "write"];
-let role = "write"; // until the server has told
+let role = "write"; // until the server has answered
 let answers = false;
 let folder = false;
 let learns = false;
@@ -73,7 +73,7 @@ let own = null;
 let learning = null;
 /** Learn what the token may do; the page offers nothing else. */
 export function learnRole() {
-  learning = get("access").then((told) => { ({ role, answers, folder, learns, actor: own } = told); })
+  learning = get("access").then((access) => { ({ role, answers, folder, learns, actor: own } = access); })
     .catch(() => {}); // the view shows the error
 }
 /** Wait until that is known. */
@@ -109,7 +109,7 @@ export async function work(path, body = {}, tell = () => {}) {
   for (let wait = 100; ; wait = Math.min(2 * wait, 2000)) {
     await pause(wait);
     const { tasks } = await get("tasks");
-    const task = tasks.find((one) => one.id === begun.id);
+    const task = tasks.find((each) => each.id === begun.id);
     if (!task) throw new Problem("The server was restarted; begin again.", 0);
     if (task.status === "done") return task.answer;
     if (task.status === "failed") throw new Problem(task.problem?.detail ?? "The server stopped it.", task.problem?.status ?? 0);
@@ -134,9 +134,9 @@ export async function upload(path, body, tell) {
     tellOffline();
     throw new Problem("The server does not answer. It may be stopped or restarting.", 0);
   }
-  const told = JSON.parse(request.responseText);
-  if (request.status !== 200) throw new Problem(told.detail || told.title, request.status);
-  return told;
+  const answer = JSON.parse(request.responseText);
+  if (request.status !== 200) throw new Problem(answer.detail || answer.title, request.status);
+  return answer;
 }
 
 /** POST, and read the lines of the answer as they come. */

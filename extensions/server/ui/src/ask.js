@@ -76,9 +76,9 @@ async function welcome(results) {
   const { tags } = await post("tags", { limit: 100 }).catch(() => ({ tags: [] }));
   const named = tags.filter((tag) => tag.titles > 0);
   if (named.length) {
-    const [one, other, third] = named;
-    const questions = [`What is known about ${one.tag}?`,
-      other && `What connects ${one.tag} and ${other.tag}?`, third && `Who or what is ${third.tag}?`].filter(Boolean);
+    const [first, second, third] = named;
+    const questions = [`What is known about ${first.tag}?`,
+      second && `What connects ${first.tag} and ${second.tag}?`, third && `Who or what is ${third.tag}?`].filter(Boolean);
     put(tries, questions.map((query) => h("li", h("a", {
       href: `#/ask?${new URLSearchParams({ q: query })}`,
       dir: "auto",
@@ -96,11 +96,11 @@ async function answer(column, query, main, before = null, message = null, earlie
   column.setAttribute("aria-busy", "true");
   if (!before) put(column, h("p.quiet", "Asking …"));
   let recall;
-  let told;
+  let traced;
   try {
     const filter = asked.where ? { where: asked.where } : {};
     recall = await post("recall", { query, k: asked.k, ...filter });
-    told = await trace(recall, asked.where);
+    traced = await trace(recall, asked.where);
     await roleKnown();
   } catch (problem) {
     put(column, h("p.refused", { role: "alert" }, problem.message));
@@ -109,7 +109,7 @@ async function answer(column, query, main, before = null, message = null, earlie
     column.removeAttribute("aria-busy");
   }
   if (main) asked.recall = recall;
-  const causes = new Map(told.hits.map((hit) => [hit.chunk_id, hit]));
+  const causes = new Map(traced.hits.map((hit) => [hit.chunk_id, hit]));
   const known = recall.hits.filter((hit) => causes.has(hit.chunk.id));
   const longest = longestOf(known, (hit) => causes.get(hit.chunk.id));
   const marker = markerOf(query, recall.hits);
@@ -148,7 +148,7 @@ function keys(cards, teach) {
   };
 }
 
-function card(hit, told, longest, marker, teach, before) {
+function card(hit, traced, longest, marker, teach, before) {
   const { chunk } = hit;
   const did = (kind) => teach?.did(chunk.id, kind);
   const body = h("div", { oncopy: () => did("copied") }, snippet(chunk, marker));
@@ -160,7 +160,7 @@ function card(hit, told, longest, marker, teach, before) {
     "data-mark": kind,
     onclick: (event) => {
       const kept = teach.mark(chunk.id, kind);
-      for (const one of event.target.parentElement.children) one.setAttribute("aria-pressed", String(kept === one.dataset.mark));
+      for (const button of event.target.parentElement.children) button.setAttribute("aria-pressed", String(kept === button.dataset.mark));
     },
   }, label);
   return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1" },
@@ -172,8 +172,8 @@ function card(hit, told, longest, marker, teach, before) {
       teach && h("span.marks", mark("cited", "Cited"), mark("wrong", "Wrong"))),
     body,
     h("div.row",
-      told && h("details.why", h("summary", `Why: ${shares(hit, told)}`),
-        h("p.quiet", "Score ", h("span.score", score(hit.score))), causesBar(hit, told, longest)),
+      traced && h("details.why", h("summary", `Why: ${shares(hit, traced)}`),
+        h("p.quiet", "Score ", h("span.score", score(hit.score))), causesBar(hit, traced, longest)),
       long && h("button.link", {
         type: "button",
         "aria-expanded": "false",
@@ -206,17 +206,17 @@ export function pathLine(path) {
 }
 
 /** The bar with the marks, the button and its result, which stays in view. */
-function teaching(column, query, main, recall, told) {
+function teaching(column, query, main, recall, message) {
   const marks = new Map();
   const done = new Set();
   let shown = null; // all hits, unless a model was shown fewer
   const actor = h("input", { type: "text", autocomplete: "username", maxlength: 512,
     value: localStorage.getItem("hebbgraph-actor") || "", placeholder: "name" });
-  const status = h(told ? "span" : "span.hint", { role: "status" });
+  const status = h(message ? "span" : "span.hint", { role: "status" });
   const button = h("button.primary", { type: "button", disabled: true, onclick: teach }, "Teach");
   const bar = h("div.teach", { role: "group", "aria-label": "Teach" }, status, h("label.inline", "as ", actor), button);
   const of = (kind) => [...marks].filter(([, mark]) => mark === kind).map(([id]) => id);
-  put(status, told || "Mark what answers the question and what does not. Unmarked passages lose nothing.");
+  put(status, message || "Mark what answers the question and what does not. Unmarked passages lose nothing.");
   actor.addEventListener("input", settled(200, () =>
     localStorage.setItem("hebbgraph-actor", actor.value.trim())));
 
@@ -230,10 +230,10 @@ function teaching(column, query, main, recall, told) {
   }
 
   /** Teach the citations of a model's answer. */
-  function accept(told) {
+  function accept(modelAnswer) {
     marks.clear();
-    for (const id of told.cited) marks.set(id, "cited");
-    ({ shown } = told);
+    for (const id of modelAnswer.cited) marks.set(id, "cited");
+    ({ shown } = modelAnswer);
     return teach();
   }
 
@@ -267,7 +267,7 @@ function teaching(column, query, main, recall, told) {
     undo.remove();
     try {
       await post("forget", { feedback, dry_run: false });
-      const now = new Map([...column.querySelectorAll(".hit")].map((one, at) => [one.dataset.chunk, at + 1]));
+      const now = new Map([...column.querySelectorAll(".hit")].map((hit, at) => [hit.dataset.chunk, at + 1]));
       await answer(column, query, main, now, "Taken back: the answer is as it was.", column.querySelector(".reply"));
     } catch (problem) {
       column.querySelector(".teach [role=status]").textContent = problem.message;

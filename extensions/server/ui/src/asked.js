@@ -13,6 +13,6 @@ export function addressed(parameters) {
 /** The address of a view for the last question. */
 export function address(view) {
   const more = { q: asked.query, and: asked.other, where: asked.where_, k: asked.k === 10 ? "" : asked.k };
-  const told = Object.entries(more).filter(([, value]) => value);
-  return `#/${view}${told.length ? "?" : ""}${new URLSearchParams(told)}`;
+  const parameters = Object.entries(more).filter(([, value]) => value);
+  return `#/${view}${parameters.length ? "?" : ""}${new URLSearchParams(parameters)}`;
 }

@@ -9,29 +9,29 @@ export const CAUSES = [
   ["other", "other"], // what a replay does not know, such as a reranker
 ];
 
-function partsOf(hit, told) {
-  const causes = { ...told.causes, other: hit.score - told.score };
+function partsOf(hit, traced) {
+  const causes = { ...traced.causes, other: hit.score - traced.score };
   return CAUSES.map(([name, label]) => ({ name, label, value: causes[name] }))
     .filter(({ value }) => Math.abs(value) >= 0.0005);
 }
 
-/** How long the longest bar is, so that none leaves its card. */
+/** The length of the longest bar, which fills its card. */
 export const longestOf = (hits, toldOf) => Math.max(...hits.map((hit) =>
   partsOf(hit, toldOf(hit)).reduce((sum, { value }) => sum + Math.abs(value), 0)), 1e-9);
 
 /** The parts of a score as shares, the largest first: "graph 70%, words 30%". */
-export function shares(hit, told) {
-  const parts = partsOf(hit, told);
+export function shares(hit, traced) {
+  const parts = partsOf(hit, traced);
   const all = parts.reduce((sum, { value }) => sum + Math.abs(value), 0) || 1;
-  return parts.sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+  return parts.sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     .map(({ label, value }) => `${label} ${value < 0 ? "−" : ""}${Math.round((100 * Math.abs(value)) / all)}%`).join(", ");
 }
 
 /** The parts of a hit's score, from its replay: a bar, what lowers it hatched, and the numbers. */
-export function causesBar(hit, told, longest) {
-  const parts = partsOf(hit, told);
+export function causesBar(hit, traced, longest) {
+  const parts = partsOf(hit, traced);
   return h("div.causes",
-    h("div.bar", { "aria-hidden": "true" }, parts.sort((one, other) => other.value - one.value).map(({ name, value }) =>
+    h("div.bar", { "aria-hidden": "true" }, parts.sort((a, b) => b.value - a.value).map(({ name, value }) =>
       h(`i.${name}${value < 0 ? ".minus" : ""}`, { style: { width: `${(100 * Math.abs(value)) / longest}%` } }))),
     h("dl", parts.map(({ name, label, value }) => h("div", h("dt", h(`i.${name}`, { "aria-hidden": "true" }), label),
       h("dd", { "data-cause": name }, name === "learned" || name === "other" || value < 0 ? signed(value) : score(value))))));

@@ -60,7 +60,7 @@ export async function openChunk(id, did = () => {}) {
       long && h("p.quiet", "This is the beginning; the text goes on."),
       facts.length > 0 && h("dl.facts", facts.map(([name, value]) => [
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
-      tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((one) => [tagLink(one.tag), " "]))),
+      tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((tagged) => [tagLink(tagged.tag), " "]))),
       why,
       h("div.row.end", close));
   } catch (problem) {

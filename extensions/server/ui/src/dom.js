@@ -19,11 +19,11 @@ export function svg(name, ...rest) {
 }
 
 function fill(element, rest) {
-  for (const one of rest.flat(Infinity)) {
-    if (one === null || one === undefined || one === false) continue;
-    if (one instanceof Node) element.append(one);
-    else if (typeof one === "object") set(element, one);
-    else element.append(String(one));
+  for (const child of rest.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    if (child instanceof Node) element.append(child);
+    else if (typeof child === "object") set(element, child);
+    else element.append(String(child));
   }
   return element;
 }

@@ -3,10 +3,10 @@ import { file, hasToken, namespace } from "./api.js";
 import { h } from "./dom.js";
 
 /** Links to a table of the server, with the arguments that are not empty. */
-export function formats(name, given = {}) {
-  const told = Object.entries(given).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+export function formats(name, filters = {}) {
+  const parameters = Object.entries(filters).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   return h("p.formats", ["JSON", "CSV"].map((form) => {
-    const path = `tables/${name}.${form.toLowerCase()}?${new URLSearchParams(told)}`;
+    const path = `tables/${name}.${form.toLowerCase()}?${new URLSearchParams(parameters)}`;
     return [h("a", {
       href: `/v1/${path}&${new URLSearchParams({ namespace: namespace() })}`,
       download: `${name}.${form.toLowerCase()}`,

@@ -45,9 +45,9 @@ export function showLearning(view) {
         post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
       const newest = known.slice(-MOST).reverse();
       const open = proposals(known);
-      const titles = await headings([...open.flatMap((one) => [one.old, one.new]),
-        ...newest.flatMap((one) => [...one.cited, ...one.rejected]), ...preview.changes.map((one) => one.target)]);
-      put(proposed, proposalList(open.filter((one) => titles.has(one.old) && titles.has(one.new)), titles, list));
+      const titles = await headings([...open.flatMap((pair) => [pair.old, pair.new]),
+        ...newest.flatMap((item) => [...item.cited, ...item.rejected]), ...preview.changes.map((item) => item.target)]);
+      put(proposed, proposalList(open.filter((pair) => titles.has(pair.old) && titles.has(pair.new)), titles, list));
       put(lessons, overview(known, newest, titles, (criteria) => showPreview(forgetting, criteria, list)));
       put(edges, parameters(learned), learned.length > 0 && formats("parameters"),
         changes(preview, "Nothing was learned yet.", titles), formats("edges", { everything: true }));
@@ -67,8 +67,8 @@ function overview(known, newest, titles, takeBack) {
   }
   const counts = new Map();
   for (const { actor } of known) counts.set(actor, (counts.get(actor) || 0) + 1);
-  const actors = [...counts].sort(([, one], [, other]) => other - one);
-  const idle = known.filter((one) => !one.active).length;
+  const actors = [...counts].sort(([, a], [, b]) => b - a);
+  const idle = known.filter((lesson) => !lesson.active).length;
   return [
     h("p.summary", { "data-lessons": known.length },
       h("b", some(known.length, "lesson")), ` by ${some(actors.length, "actor")}. `,
@@ -85,7 +85,7 @@ function overview(known, newest, titles, takeBack) {
             onclick: () => takeBack({ actor: name }),
           }, "Take back"))))))),
       h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Lessons, the newest first" },
-        h("ol.log", newest.map((one) => lesson(one, titles, takeBack))),
+        h("ol.log", newest.map((lesson) => lessonItem(lesson, titles, takeBack))),
         known.length > newest.length && h("p.quiet", `${count(known.length - newest.length)} older ones`))),
     formats("lessons"),
   ];
@@ -95,11 +95,11 @@ function overview(known, newest, titles, takeBack) {
 
 /** Replacements that nobody has vouched for, each with the lessons that propose it. */
 function proposals(known) {
-  const pairs = (one) => Object.entries(one.outdated).map(([old, now]) => `${old}\n${now}`);
-  const accepted = new Set(known.filter((one) => one.trusted).flatMap(pairs));
+  const pairs = (lesson) => Object.entries(lesson.outdated).map(([old, now]) => `${old}\n${now}`);
+  const accepted = new Set(known.filter((lesson) => lesson.trusted).flatMap(pairs));
   const by = new Map();
-  for (const one of known) {
-    for (const pair of one.trusted ? [] : pairs(one)) if (!accepted.has(pair)) by.set(pair, [...(by.get(pair) || []), one]);
+  for (const lesson of known) {
+    for (const pair of lesson.trusted ? [] : pairs(lesson)) if (!accepted.has(pair)) by.set(pair, [...(by.get(pair) || []), lesson]);
   }
   return [...by].map(([pair, lessons]) => ({ old: pair.split("\n")[0], new: pair.split("\n")[1], lessons }));
 }
@@ -124,22 +124,22 @@ function proposalList(open, titles, done) {
   return h("section", { "data-proposals": open.length }, h("h2", "Proposals"),
     h("p.quiet", "People say that a passage is outdated. Accept this, and the newer one replaces it in all answers; "
       + "dismiss it, and their feedback is taken back."),
-    h("ul.plain", open.map((one) => {
-      const [old, now] = [titles.get(one.old), titles.get(one.new)];
-      const names = [...new Set(one.lessons.map((lesson) => lesson.actor || "no name"))];
-      return h("li.row", { "data-old": one.old, "data-new": one.new },
-        h("span", chunkLink(one.old, old), " replaced by ", chunkLink(one.new, now),
+    h("ul.plain", open.map((pair) => {
+      const [old, now] = [titles.get(pair.old), titles.get(pair.new)];
+      const names = [...new Set(pair.lessons.map((each) => each.actor || "no name"))];
+      return h("li.row", { "data-old": pair.old, "data-new": pair.new },
+        h("span", chunkLink(pair.old, old), " replaced by ", chunkLink(pair.new, now),
           h("span.quiet", ", says ", h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"))),
-        mayVouch() && doing(`Accept: ${now} in place of ${old}`, () => accept(one, old)),
+        mayVouch() && doing(`Accept: ${now} in place of ${old}`, () => accept(pair, old)),
         doing(`Dismiss: ${now} in place of ${old}`, () => post("forget", {
-          feedback: one.lessons.map((lesson) => lesson.feedback_id), dry_run: false })));
+          feedback: pair.lessons.map((each) => each.feedback_id), dry_run: false })));
     })), problem);
 }
 
 /** Vouch for a proposal, for its question or else for the title of the outdated passage. */
-async function accept(one, title) {
-  const recall = await post("recall", { query: one.lessons[0].question || title }); // a lesson of its own
-  return reinforce(recall, { outdated: { [one.old]: one.new }, trusted: true });
+async function accept(pair, title) {
+  const recall = await post("recall", { query: pair.lessons[0].question || title }); // a lesson of its own
+  return reinforce(recall, { outdated: { [pair.old]: pair.new }, trusted: true });
 }
 
 /** A plot of the number of lessons of each actor over time. */
@@ -149,7 +149,7 @@ function growth(known, actors) {
   const day = (seconds) => new Date(seconds * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
   const series = actors.map(([name], place) => {
     let sum = 0;
-    const sums = known.map((one) => { sum += one.actor === name ? 1 : 0; return sum; });
+    const sums = known.map((lesson) => { sum += lesson.actor === name ? 1 : 0; return sum; });
     return { label: name || "no name", values: at.map((number) => sums[number]), colour: `colony-${place}` };
   });
   const days = at.map((number) => day(known[number].created_at));
@@ -157,20 +157,20 @@ function growth(known, actors) {
   return lines("Lessons of each actor over time", names, series);
 }
 
-function lesson(one, titles, takeBack) {
+function lessonItem(lesson, titles, takeBack) {
   const named = (id) => [" ", titles.has(id) ? chunkLink(id, titles.get(id)) : h("code.chunk", id.slice(0, 12))];
-  return h("li", { "data-feedback": one.feedback_id },
-    h("div", one.question && h("p", { dir: "auto" }, one.question),
-      one.cited.length > 0 && h("p", h("small", "cited"), one.cited.map(named)),
-      one.rejected.length > 0 && h("p", h("small", "wrong"), one.rejected.map(named)),
-      h("p.quiet", `${moment(one.created_at)}, `, h("span", { dir: "auto" }, one.actor || "no name"),
-        one.kind !== "cited" && `, ${one.kind}`,
-        Object.keys(one.outdated).length > 0 && ", on what is outdated", one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
-        `; ${count(one.active)} of ${some(one.edges, "edge")} active`)),
+  return h("li", { "data-feedback": lesson.feedback_id },
+    h("div", lesson.question && h("p", { dir: "auto" }, lesson.question),
+      lesson.cited.length > 0 && h("p", h("small", "cited"), lesson.cited.map(named)),
+      lesson.rejected.length > 0 && h("p", h("small", "wrong"), lesson.rejected.map(named)),
+      h("p.quiet", `${moment(lesson.created_at)}, `, h("span", { dir: "auto" }, lesson.actor || "no name"),
+        lesson.kind !== "cited" && `, ${lesson.kind}`,
+        Object.keys(lesson.outdated).length > 0 && ", on what is outdated", lesson.origin && [", from ", h("span", { dir: "auto" }, lesson.origin)],
+        `; ${count(lesson.active)} of ${some(lesson.edges, "edge")} active`)),
     h("button", {
       type: "button",
-      "aria-label": `Take back lesson ${one.feedback_id.slice(0, 8)}`,
-      onclick: () => takeBack({ feedback: one.feedback_id }),
+      "aria-label": `Take back lesson ${lesson.feedback_id.slice(0, 8)}`,
+      onclick: () => takeBack({ feedback: lesson.feedback_id }),
     }, "Take back"));
 }
 
@@ -192,20 +192,20 @@ function parameters(learned) {
   if (!learned.length) return null;
   return h("table.parameters", h("thead", h("tr", h("th", { scope: "col" }, "weight of"), h("th.number", { scope: "col" }, "default"),
     h("th.number", { scope: "col" }, "here"), h("th.number", { scope: "col" }, "by"))),
-  h("tbody", learned.map((one) => h("tr", { "data-parameter": one.name }, h("td", PARAMETERS[one.name] ?? one.name),
-    h("td.number", one.default.toFixed(2)), h("td.number", h("b.learned", one.value.toFixed(2))),
-    h("td.number", `${some(one.lessons, "lesson")}, ${some(one.actors, "actor")}`)))));
+  h("tbody", learned.map((parameter) => h("tr", { "data-parameter": parameter.name }, h("td", PARAMETERS[parameter.name] ?? parameter.name),
+    h("td.number", parameter.default.toFixed(2)), h("td.number", h("b.learned", parameter.value.toFixed(2))),
+    h("td.number", `${some(parameter.lessons, "lesson")}, ${some(parameter.actors, "actor")}`)))));
 }
 
 function changes(preview, none, titles = new Map()) {
   if (!preview.changes.length) return h("p.quiet", none);
-  const most = Math.max(...preview.changes.map((one) => Math.abs(one.before - one.after)));
+  const most = Math.max(...preview.changes.map((change) => Math.abs(change.before - change.after)));
   return [h("p.quiet", `${some(preview.removed, "link")} from questions to passages; the strongest:`),
     h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Learned edges" }, h("table",
       h("thead", h("tr", h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "weight"))),
-      h("tbody", preview.changes.map((one) => h("tr", h("td", chunkLink(one.target, titles.get(one.target) ?? one.target.slice(0, 8))),
-        h("td.number", h("i.weight", { "aria-hidden": "true", style: { width: `${(40 * Math.abs(one.before - one.after)) / most}px` } }),
-          one.after === 0 ? score(one.before) : `${score(one.before)} → ${score(one.after)}`))))))];
+      h("tbody", preview.changes.map((change) => h("tr", h("td", chunkLink(change.target, titles.get(change.target) ?? change.target.slice(0, 8))),
+        h("td.number", h("i.weight", { "aria-hidden": "true", style: { width: `${(40 * Math.abs(change.before - change.after)) / most}px` } }),
+          change.after === 0 ? score(change.before) : `${score(change.before)} → ${score(change.after)}`))))))];
 }
 
 function forget(place, done) {
@@ -257,14 +257,14 @@ async function showPreview(place, criteria, done) {
 /** Recent forgettings, with buttons to undo them. */
 async function undoable(place, done) {
   const { forgotten } = await get("forgotten").catch(() => ({ forgotten: [] })); // not for every role
-  put(place, forgotten.length > 0 && [h("h3", "Recently taken back"), h("ul.plain", forgotten.map((one) => {
+  put(place, forgotten.length > 0 && [h("h3", "Recently taken back"), h("ul.plain", forgotten.map((forgetting) => {
     const button = h("button", {
       type: "button",
-      "aria-label": `Put back what was taken at ${moment(one.created_at)}`,
+      "aria-label": `Put back what was taken at ${moment(forgetting.created_at)}`,
       onclick: async () => {
         button.disabled = true;
         try {
-          const { undone } = await post("undo_forget", { forgetting: one.id });
+          const { undone } = await post("undo_forget", { forgetting: forgetting.id });
           await done();
           place.prepend(h("p.note", { role: "status", "data-undone": undone }, `${some(undone, "lesson")} put back.`));
         } catch (problem) {
@@ -272,10 +272,10 @@ async function undoable(place, done) {
         }
       },
     }, "Put back");
-    const names = Object.entries(one.actors).map(([name, n]) => `${name || "no name"} (${count(n)})`);
-    return h("li.row", { "data-forgetting": one.id }, h("span", `${some(one.feedback.length, "lesson")} by `,
+    const names = Object.entries(forgetting.actors).map(([name, n]) => `${name || "no name"} (${count(n)})`);
+    return h("li.row", { "data-forgetting": forgetting.id }, h("span", `${some(forgetting.feedback.length, "lesson")} by `,
       h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"),
-      h("span.quiet", `, until ${moment(one.until)}`)), button);
+      h("span.quiet", `, until ${moment(forgetting.until)}`)), button);
   }))]);
 }
 
@@ -310,22 +310,22 @@ function report() {
     + "earlier ones. Passages that were cited then count as right. It changes nothing."), h("div.row", button), place);
 }
 
-function curve(told) {
-  const figures = [["recall", `Recall@${told.k}`, "graph"], ["mrr", "Reciprocal rank", "learned"]];
-  return [h("p.note", { "data-verdict": told.verdict }, h("b", VERDICTS[told.verdict]), " ", told.advice),
-    told.points.length > 0 && [
-      lines("Recall and reciprocal rank by number of lessons", told.points.map((one) => count(one.lessons)),
-        figures.map(([name, label, colour]) => ({ label, colour, values: told.points.map((one) => one[name]) }))),
-      h("table", h("caption.quiet", `${some(told.asked, "later question")}; ${count(told.repeated)} repeat an earlier one word for word. `
+function curve(result) {
+  const figures = [["recall", `Recall@${result.k}`, "graph"], ["mrr", "Reciprocal rank", "learned"]];
+  return [h("p.note", { "data-verdict": result.verdict }, h("b", VERDICTS[result.verdict]), " ", result.advice),
+    result.points.length > 0 && [
+      lines("Recall and reciprocal rank by number of lessons", result.points.map((point) => count(point.lessons)),
+        figures.map(([name, label, colour]) => ({ label, colour, values: result.points.map((point) => point[name]) }))),
+      h("table", h("caption.quiet", `${some(result.asked, "later question")}; ${count(result.repeated)} repeat an earlier one word for word. `
         + "Brackets hold the change with its 95% interval."),
       h("thead", h("tr", h("th.number", { scope: "col" }, "lessons"),
         figures.map(([, label, colour]) => h("th.number", { scope: "col" }, h(`i.swatch.${colour}`, { "aria-hidden": "true" }), label)))),
-      h("tbody", told.points.map((one) => h("tr", { "data-point": one.lessons }, h("td.number", count(one.lessons)),
-        figures.map(([name]) => h("td.number", { [`data-${name}`]: one[name] }, score(one[name]), " ",
-          one.lessons > 0 && h("small.quiet", between(one[`${name}_change`])))))))),
+      h("tbody", result.points.map((point) => h("tr", { "data-point": point.lessons }, h("td.number", count(point.lessons)),
+        figures.map(([name]) => h("td.number", { [`data-${name}`]: point[name] }, score(point[name]), " ",
+          point.lessons > 0 && h("small.quiet", between(point[`${name}_change`])))))))),
       formats("gain"),
-      told.moved.length > 0 && h("details", h("summary", "Questions with the largest changes"), h("ul.plain", told.moved.map((one) => h("li",
-        h("span", { dir: "auto" }, one.question), h("span.quiet", ` ${rank(one.before)} → ${rank(one.after)}`))))),
+      result.moved.length > 0 && h("details", h("summary", "Questions with the largest changes"), h("ul.plain", result.moved.map((question) => h("li",
+        h("span", { dir: "auto" }, question.question), h("span.quiet", ` ${rank(question.before)} → ${rank(question.after)}`))))),
     ]];
 }
 
@@ -341,9 +341,9 @@ function comparison() {
     put(place, h("p.quiet", "Asking twice …"));
     try {
       const recall = await post("recall", { query: input.value.trim(), k: 10 });
-      const told = await trace(recall, null);
-      const titles = await headings(told.hits.map((hit) => hit.chunk_id));
-      put(place, told.hits.length ? [slopes(told.hits, titles), formats("ranks", { recall: recall.id })] : h("p.quiet", "No passage was found."));
+      const result = await trace(recall, null);
+      const titles = await headings(result.hits.map((hit) => hit.chunk_id));
+      put(place, result.hits.length ? [slopes(result.hits, titles), formats("ranks", { recall: recall.id })] : h("p.quiet", "No passage was found."));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message));
     }

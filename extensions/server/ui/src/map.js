@@ -26,7 +26,7 @@ export function showMap(view, parameters) {
   }, h("div.question", field("Tag", input), h("button.primary", "Show")), names), body);
   input.addEventListener("input", settled(180, async () => {
     const { tags } = await post("tags", { containing: input.value.trim(), limit: 20 }).catch(() => ({ tags: [] }));
-    put(names, tags.map((one) => h("option", { value: one.tag }, some(one.chunks, "passage"))));
+    put(names, tags.map((match) => h("option", { value: match.tag }, some(match.chunks, "passage"))));
   }));
   return (tag ? around(body, tag) : start(body)).catch((problem) => put(body, h("p.refused", { role: "alert" }, problem.message)));
 }
@@ -38,69 +38,69 @@ async function start(body) {
     h("h2", "Choose a tag"),
     h("p", "A tag is a name in passages. Two tags are neighbours if a passage holds both; the more "
       + "passages do, the nearer they are."),
-    h("p.cloud", tags.map((one) => [h("span", tagLink(one.tag), h("small", count(one.chunks))), " "])))
+    h("p.cloud", tags.map((tag) => [h("span", tagLink(tag.tag), h("small", count(tag.chunks))), " "])))
     : empty("No tags yet", h("p", "The index is empty. ", h("a", { href: "#/operations" }, "Add a document"), " first.")));
 }
 
 async function around(body, tag) {
   put(body, h("p.quiet", "Reading …"));
   const most = body.clientWidth < 600 ? FEWER : NODES;
-  const found = await post("neighborhood", { tag, limit: most - 1 });
+  const neighborhood = await post("neighborhood", { tag, limit: most - 1 });
   const picture = h("div.picture");
   const beside = h("aside", { "aria-label": "Chosen tag" });
   put(body, h("p.quiet", "Click a tag to see more around it; drag it to move it."), h("div.map", picture, beside));
-  const about = async (told) => {
-    const titles = await headings(told.chunks.slice(0, 8).map((chunk) => chunk.chunk_id));
-    put(beside, aboutTag(told, told.tag === found.tag, titles));
+  const about = async (expanded) => {
+    const titles = await headings(expanded.chunks.slice(0, 8).map((chunk) => chunk.chunk_id));
+    put(beside, aboutTag(expanded, expanded.tag === neighborhood.tag, titles));
   };
-  await about(found);
-  draw(picture, found, async (name) => {
-    const told = await post("neighborhood", { tag: name, limit: NODES - 1 });
-    await about(told);
-    return told;
+  await about(neighborhood);
+  draw(picture, neighborhood, async (name) => {
+    const expanded = await post("neighborhood", { tag: name, limit: NODES - 1 });
+    await about(expanded);
+    return expanded;
   });
 }
 
 /** A tag's passages, neighbours and hubs. */
-function aboutTag(found, isCentre, titles) {
-  const [{ chunks }, ...others] = found.nodes;
+function aboutTag(neighborhood, isCentre, titles) {
+  const [{ chunks }, ...others] = neighborhood.nodes;
   return [
-    h("h2", { dir: "auto" }, found.tag),
-    h("p.summary", { "data-nodes": found.nodes.length, "data-edges": found.edges.length },
-      `In ${some(chunks, "passage")}, beside ${some(others.length + found.more, "other tag")}. `,
-      found.sampled && "Counted from a sample of its passages. ",
-      !isCentre && [h("a", { href: `#/map?tag=${encodeURIComponent(found.tag)}` }, "Centre here"), " · "],
-      h("a", { href: `#/ask?${new URLSearchParams({ q: `What is known about ${found.tag}?` })}` }, "Ask about it"), " · ",
-      h("a", { href: `#/tags?tag=${encodeURIComponent(found.tag)}` }, "Correct it")),
-    h("section", h("h3", "Passages"), h("ul.plain", found.chunks.slice(0, 8).map((chunk) =>
+    h("h2", { dir: "auto" }, neighborhood.tag),
+    h("p.summary", { "data-nodes": neighborhood.nodes.length, "data-edges": neighborhood.edges.length },
+      `In ${some(chunks, "passage")}, beside ${some(others.length + neighborhood.more, "other tag")}. `,
+      neighborhood.sampled && "Counted from a sample of its passages. ",
+      !isCentre && [h("a", { href: `#/map?tag=${encodeURIComponent(neighborhood.tag)}` }, "Centre here"), " · "],
+      h("a", { href: `#/ask?${new URLSearchParams({ q: `What is known about ${neighborhood.tag}?` })}` }, "Ask about it"), " · ",
+      h("a", { href: `#/tags?tag=${encodeURIComponent(neighborhood.tag)}` }, "Correct it")),
+    h("section", h("h3", "Passages"), h("ul.plain", neighborhood.chunks.slice(0, 8).map((chunk) =>
       h("li", chunkLink(chunk.chunk_id, titles.get(chunk.chunk_id) ?? chunk.title), chunk.is_title && h("span.badge", "its title")))),
-    found.more_chunks + found.chunks.length > 8 && h("p.quiet", `${count(found.more_chunks + found.chunks.length - 8)} more`)),
+    neighborhood.more_chunks + neighborhood.chunks.length > 8 && h("p.quiet", `${count(neighborhood.more_chunks + neighborhood.chunks.length - 8)} more`)),
     h("section", h("h3", "Neighbours"), others.length ? h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Neighbours" },
       h("table", h("thead", h("tr", h("th", { scope: "col" }, "tag"),
         h("th.number", { scope: "col" }, "shared"), h("th.number", { scope: "col" }, "all"))),
       h("tbody", others.map((node) => h("tr",
         h("td", tagLink(node.tag)), h("td.number", count(node.weight)), h("td.number", count(node.chunks)))))))
-      : h("p.quiet", "Its passages hold no other tag."), others.length > 0 && formats("neighbours", { tag: found.tag })),
-    found.n_hubs > 0 && h("details", h("summary", `${some(found.n_hubs, "hub")}, folded`),
+      : h("p.quiet", "Its passages hold no other tag."), others.length > 0 && formats("neighbours", { tag: neighborhood.tag })),
+    neighborhood.n_hubs > 0 && h("details", h("summary", `${some(neighborhood.n_hubs, "hub")}, folded`),
       h("p.quiet", "Tags of too many passages. Recalls ignore them."),
-      h("p", found.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]))),
+      h("p", neighborhood.hubs.map((hub) => [tagLink(hub.tag), h("small", count(hub.chunks)), " "]))),
   ];
 }
 
-function draw(picture, found, expand) {
-  const nodes = found.nodes.map((node) => ({ ...node }));
+function draw(picture, neighborhood, expand) {
+  const nodes = neighborhood.nodes.map((node) => ({ ...node }));
   const edges = [];
   const known = new Map(nodes.map((node, at) => [node.tag, at]));
-  const join = (told) => {
-    for (const { source, target, weight } of told.edges) {
-      const [a, b] = [known.get(told.nodes[source].tag), known.get(told.nodes[target].tag)];
+  const join = (expanded) => {
+    for (const { source, target, weight } of expanded.edges) {
+      const [a, b] = [known.get(expanded.nodes[source].tag), known.get(expanded.nodes[target].tag)];
       if (a !== undefined && b !== undefined && !edges.some((edge) => edge.a === a && edge.b === b)) edges.push({ a, b, weight });
     }
   };
-  join(found);
+  join(neighborhood);
   places(nodes, edges, picture.clientWidth, picture.clientHeight);
   const [threads, dots] = [svg("g"), svg("g")];
-  const root = svg("svg", { role: "group", "aria-label": `Tags around ${found.tag}` }, threads, dots);
+  const root = svg("svg", { role: "group", "aria-label": `Tags around ${neighborhood.tag}` }, threads, dots);
   put(picture, root);
   const redraw = () => {
     const strongest = Math.max(...edges.map((edge) => edge.weight), 1);
@@ -127,11 +127,11 @@ function draw(picture, found, expand) {
     return element;
   };
   async function grow(node) {
-    const told = await expand(node.tag).catch(() => null); // the tag may have gone
-    if (!told) return;
-    const fresh = told.nodes.filter((one) => !known.has(one.tag)).slice(0, MORE).map((one) => ({ ...one }));
-    for (const one of fresh) known.set(one.tag, nodes.push(one) - 1);
-    join(told);
+    const expanded = await expand(node.tag).catch(() => null); // the tag may have gone
+    if (!expanded) return;
+    const fresh = expanded.nodes.filter((node) => !known.has(node.tag)).slice(0, MORE).map((node) => ({ ...node }));
+    for (const node of fresh) known.set(node.tag, nodes.push(node) - 1);
+    join(expanded);
     settle(nodes, node, fresh);
     redraw();
     fit();

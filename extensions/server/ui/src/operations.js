@@ -61,95 +61,95 @@ async function examine() {
   const report = await task("doctor");
   return [h("p", { "data-findings": report.findings.length }, report.findings.length
     ? `${some(report.findings.length, "problem")}:` : `All is well: ${some(report.chunks, "passage")}, ${some(report.feedbacks, "lesson")}.`),
-  h("ul", report.findings.map((one) => h("li", h("b", one.part), " ", one.problem))),
+  h("ul", report.findings.map((finding) => h("li", h("b", finding.part), " ", finding.problem))),
   report.notes.map((note) => said("p.note", note))];
 }
 
 async function findColonies() {
   const { colonies } = await task("colonies");
   return [h("p", `${some(colonies.length, "colony", "colonies")}:`),
-    h("ul.plain", colonies.slice(0, 12).map((one) => h("li", said("span", one.name), " ", h("small", some(one.chunks, "passage"))))), formats("colonies")];
+    h("ul.plain", colonies.slice(0, 12).map((colony) => h("li", said("span", colony.name), " ", h("small", some(colony.chunks, "passage"))))), formats("colonies")];
 }
 
 // -- documents ------------------------------------------------------------------------
 
 function documents(open, changed, refresh) {
   const find = h("input", { type: "search", maxlength: 512, value: open ? nameOf(open) : "" });
-  const told = h("p", { role: "status" });
+  const status = h("p", { role: "status" });
   const table = h("div");
   const list = async () => {
     try {
-      const { documents: found, total } = await post("documents", { containing: find.value.trim(), limit: 100 });
-      put(table, found.length ? h("div.scroll.list.documents", { tabindex: "0", role: "region", "aria-label": "Documents" },
+      const { documents: entries, total } = await post("documents", { containing: find.value.trim(), limit: 100 });
+      put(table, entries.length ? h("div.scroll.list.documents", { tabindex: "0", role: "region", "aria-label": "Documents" },
         h("table", h("thead", h("tr", h("th", { scope: "col" }, "document"), h("th", { scope: "col" }, "title"),
           h("th.number", { scope: "col" }, "passages"), h("th", { scope: "col" }, "indexed"), h("th", { scope: "col" }, h("span.hidden", "actions")))),
-        h("tbody", found.map((one) => row(one, one.id === open, told, changed)))))
+        h("tbody", entries.map((each) => row(each, each.id === open, status, changed)))))
         : total || find.value ? h("p.quiet", "No document name contains this.")
           : empty("No documents yet", h("p", "Add a file below, or run ", h("code", "hebbgraph index FOLDER --db DIR"), ".")),
-      total > found.length && h("p.quiet", `${count(total - found.length)} more; find them by name.`),
-      found.length > 0 && formats("documents", { containing: find.value.trim(), limit: 10000 }));
+      total > entries.length && h("p.quiet", `${count(total - entries.length)} more; find them by name.`),
+      entries.length > 0 && formats("documents", { containing: find.value.trim(), limit: 10000 }));
     } catch (problem) {
       put(table, h("p.refused", { role: "alert" }, problem.message));
     }
   };
   const again = may("write") && hasFolder() && h("button", { type: "button", onclick: async () => {
     again.disabled = true;
-    await doing(told, changed, async () => {
-      const report = await task("read_folder", {}, (done, total) => put(told, `${count(done)} of ${some(total, "file")}`));
+    await doing(status, changed, async () => {
+      const report = await task("read_folder", {}, (done, total) => put(status, `${count(done)} of ${some(total, "file")}`));
       return [`The folder was read: ${some(report.indexed, "document")} indexed, ${count(report.unchanged)} as before, ${count(report.removed)} removed.`,
-        report.failed.map((one) => [h("br"), h("span.refused", { dir: "auto" }, one)])];
+        report.failed.map((failure) => [h("br"), h("span.refused", { dir: "auto" }, failure)])];
     });
     again.disabled = false;
   } }, "Read the folder again");
   find.addEventListener("input", settled(180, list));
   refresh.push(list);
-  return [h("div.question", field("Find", find), again), h("p.quiet", "Most recently indexed first."), told, table];
+  return [h("div.question", field("Find", find), again), h("p.quiet", "Most recently indexed first."), status, table];
 }
 
-function row(one, isOpen, told, changed) {
-  const name = nameOf(one.id);
+function row(entry, isOpen, status, changed) {
+  const name = nameOf(entry.id);
   const passages = h("ol.plain");
   const inside = h("details", { ontoggle: async () => {
-    if (inside.open && !passages.children.length) put(passages, await passagesOf(one.id));
+    if (inside.open && !passages.children.length) put(passages, await passagesOf(entry.id));
   } }, h("summary", { dir: "auto" }, name), passages);
   inside.open = isOpen;
-  const suffix = /\.[a-z]+$/i.exec(one.id)?.[0];
+  const suffix = /\.[a-z]+$/i.exec(entry.id)?.[0];
   const file = h("input", { type: "file", hidden: true, accept: suffix || KINDS, "aria-label": `New version of ${name}`,
-    onchange: () => doing(told, changed, async () => {
-      await sendFile(one.id, file.files[0], (share) => put(told, `Sending ${name}: ${percent(share)}`));
+    onchange: () => doing(status, changed, async () => {
+      await sendFile(entry.id, file.files[0], (share) => put(status, `Sending ${name}: ${percent(share)}`));
       return `${name} was replaced.`;
     }) });
   const remove = h("button.danger", { type: "button", "aria-label": `Delete ${name}`, onclick: () => {
     if (remove.dataset.sure) {
-      doing(told, changed, async () => {
-        await post("delete", { document_id: one.id });
+      doing(status, changed, async () => {
+        await post("delete", { document_id: entry.id });
         return `${name} was deleted.`;
       });
       return;
     }
     remove.dataset.sure = "yes";
-    put(remove, `Delete ${some(one.passages, "passage")}?`);
+    put(remove, `Delete ${some(entry.passages, "passage")}?`);
   } }, "Delete");
-  return h("tr", { "data-document": one.id }, h("td", inside), h("td", { dir: "auto" }, one.title),
-    h("td.number", count(one.passages), h("span.unit", one.passages === 1 ? " passage" : " passages")),
-    h("td.quiet", one.indexed_at ? moment(one.indexed_at) : ""),
+  return h("tr", { "data-document": entry.id }, h("td", inside), h("td", { dir: "auto" }, entry.title),
+    h("td.number", count(entry.passages), h("span.unit", entry.passages === 1 ? " passage" : " passages")),
+    h("td.quiet", entry.indexed_at ? moment(entry.indexed_at) : ""),
     h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));
 }
 
-async function doing(told, changed, action) {
-  put(told, "Working …");
+async function doing(status, changed, action) {
+  put(status, "Working …");
   try {
-    put(told, await action());
+    put(status, await action());
     changed();
   } catch (problem) {
-    put(told, h("span.refused", problem.message));
+    put(status, h("span.refused", problem.message));
   }
 }
 
 async function passagesOf(document_id) {
   const { ids } = await post("ids", { where: { $document_id: document_id } });
   const { chunks } = await post("get", { ids: ids.slice(0, 200) });
-  chunks.sort((one, other) => (one.metadata.position ?? 0) - (other.metadata.position ?? 0));
+  chunks.sort((a, b) => (a.metadata.position ?? 0) - (b.metadata.position ?? 0));
   const names = namesOf(chunks);
   return [chunks.map((chunk) => h("li", chunkLink(chunk.id, names.get(chunk.id)))),
     ids.length > 200 && h("li.quiet", `${count(ids.length - 200)} more`)];
@@ -166,7 +166,7 @@ function adding(done) {
   const text = h("textarea", { rows: 3, required: true });
   const file = h("input", { type: "file", multiple: true, accept: `.jsonl,.json,${KINDS}` });
   const meter = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Adding" });
-  const told = h("p", { role: "status" });
+  const status = h("p", { role: "status" });
   const button = h("button.primary", "Add");
   file.addEventListener("change", () => { text.required = !file.files.length; });
   return h("form", {
@@ -176,14 +176,14 @@ function adding(done) {
       try {
         await add();
       } catch (problem) {
-        put(told, h("span.refused", problem.message));
+        put(status, h("span.refused", problem.message));
       }
       meter.hidden = true;
       button.disabled = false;
     },
   }, h("div.fields", field("Files", file,
     "PDF, Word, HTML, Markdown or text; a file replaces the document of its name. Or chunks as JSON lines."),
-  h("div", field("Or a title", title), field("and its text", text))), h("div.row", button), meter, told);
+  h("div", field("Or a title", title), field("and its text", text))), h("div.row", button), meter, status);
 
   async function add() {
     meter.hidden = false;
@@ -192,19 +192,19 @@ function adding(done) {
     const refused = [];
     if (!file.files.length) reports.push(await addChunks([{ title: title.value.trim(), text: text.value }]));
     for (const [at, each] of [...file.files].entries()) {
-      put(told, `Sending ${each.name} …`);
+      put(status, `Sending ${each.name} …`);
       try {
         reports.push(/\.jsonl?$/i.test(each.name) ? await addChunks(await chunksOf(each))
           : await sendFile(each.name, each, (share) => {
             meter.value = (at + 0.9 * share) / file.files.length;
-            put(told, share < 1 ? `Sending ${each.name}: ${percent(share)}` : `Reading ${each.name} …`);
+            put(status, share < 1 ? `Sending ${each.name}: ${percent(share)}` : `Reading ${each.name} …`);
           }));
       } catch (problem) {
         refused.push(h("br"), h("span.refused", problem.message.startsWith(each.name) ? problem.message : `${each.name}: ${problem.message}`));
       }
     }
     const sum = (name) => reports.reduce((total, report) => total + report[name], 0);
-    put(told, reports.length
+    put(status, reports.length
       ? `${some(sum("added"), "passage")} added, ${count(sum("replaced"))} replaced, ${count(sum("unchanged"))} as before, ${count(sum("deleted"))} removed.`
       : "", ...refused);
     if (!reports.length) return;
@@ -220,7 +220,7 @@ function adding(done) {
       if (line.report) report = line.report;
       else if (line.total) {
         meter.value = line.done / line.total;
-        put(told, `${count(line.done)} of ${count(line.total)}`);
+        put(status, `${count(line.done)} of ${count(line.total)}`);
       }
     }
     return report;

@@ -10,16 +10,16 @@ const WORD = /[\p{L}\p{N}]+/gu;
 /** Title and headings, which differ between the passages of a document. */
 export function headingOf(chunk) {
   const above = Array.isArray(chunk.metadata.headings) ? chunk.metadata.headings : [];
-  const named = [...new Set([chunk.title, ...above])].filter((one) => one && typeof one === "string");
+  const named = [...new Set([chunk.title, ...above])].filter((name) => name && typeof name === "string");
   return named.join(" › ") || chunk.text.slice(0, 60) || chunk.id;
 }
 
 /** Names of passages by id: the heading, with the place if several have the same. */
 export function namesOf(chunks) {
   const often = new Map();
-  for (const one of chunks) often.set(headingOf(one), (often.get(headingOf(one)) || 0) + 1);
-  return new Map(chunks.map((one) => [one.id,
-    headingOf(one) + (often.get(headingOf(one)) > 1 ? ` (${placeOf(one) || one.id.slice(0, 8)})` : "")]));
+  for (const chunk of chunks) often.set(headingOf(chunk), (often.get(headingOf(chunk)) || 0) + 1);
+  return new Map(chunks.map((chunk) => [chunk.id,
+    headingOf(chunk) + (often.get(headingOf(chunk)) > 1 ? ` (${placeOf(chunk) || chunk.id.slice(0, 8)})` : "")]));
 }
 
 /** The names of passages, by id. */
@@ -58,8 +58,8 @@ export function markerOf(query, hits) {
   const wanted = [...new Set(query.toLowerCase().match(WORD) || [])].filter(telling);
   return (word) => {
     const small = word.toLowerCase();
-    return wanted.find((one) => one === small || (Math.min(one.length, small.length) >= 4
-      && Math.abs(one.length - small.length) <= 3 && (one.startsWith(small) || small.startsWith(one))));
+    return wanted.find((stem) => stem === small || (Math.min(stem.length, small.length) >= 4
+      && Math.abs(stem.length - small.length) <= 3 && (stem.startsWith(small) || small.startsWith(stem))));
   };
 }
 
@@ -82,8 +82,8 @@ export function snippet(chunk, marker) {
   const found = [...text.slice(0, MOST_RENDERED).matchAll(WORD)].filter((word) => marker(word[0]));
   let [best, most] = [0, 0];
   found.forEach((word, at) => {
-    const within = new Set(found.slice(at).filter((one) => one.index < word.index + SNIPPET)
-      .map((one) => marker(one[0])));
+    const within = new Set(found.slice(at).filter((match) => match.index < word.index + SNIPPET)
+      .map((match) => marker(match[0])));
     if (within.size > most) [best, most] = [word.index, within.size];
   });
   const from = best < SNIPPET / 2 ? 0 : text.indexOf(" ", best - SNIPPET / 4) + 1;

@@ -9,13 +9,13 @@ export function bars(label, names, values, colour = "graph") {
 
 /** Lines over labelled places. */
 export function lines(label, names, series) {
-  return plot(label, names, series.map((one) => ({ width: 2, ...one })));
+  return plot(label, names, series.map((line) => ({ width: 2, ...line })));
 }
 
 function plot(label, names, series) {
   const place = h("div.plot", { role: "img", "aria-label": label, id: fresh("plot") });
   const make = () => {
-    const [ink, rule, ...own] = colours("quiet", "rule", ...series.map((one) => one.colour));
+    const [ink, rule, ...own] = colours("quiet", "rule", ...series.map((line) => line.colour));
     const axis = { stroke: ink, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 },
       font: "12px system-ui" };
     const width = Math.max(place.clientWidth, 220);
@@ -30,11 +30,11 @@ function plot(label, names, series) {
       axes: [{ ...axis, grid: { show: false }, ticks: { show: false }, incrs: [1, 2, 5, 10, 20, 50, 100],
         values: (_, splits) => splits.map((at) => (Number.isInteger(at) ? names[at] ?? "" : "")) },
       { ...axis, size: 46 }],
-      series: [{}, ...series.map((one, at) => ({
-        label: one.label, stroke: own[at], width: one.width ?? 0, paths: one.paths,
-        fill: one.fill ? own[at] : undefined, points: { show: !one.fill && one.values.length < 30 },
+      series: [{}, ...series.map((line, at) => ({
+        label: line.label, stroke: own[at], width: line.width ?? 0, paths: line.paths,
+        fill: line.fill ? own[at] : undefined, points: { show: !line.fill && line.values.length < 30 },
       }))],
-    }, [names.map((_, at) => at), ...series.map((one) => one.values)], place);
+    }, [names.map((_, at) => at), ...series.map((line) => line.values)], place);
   };
   const observer = new ResizeObserver(() => { if (place.isConnected) make(); });
   observer.observe(place);

@@ -40,12 +40,12 @@ export function showReplay(view, parameters) {
     try {
       const filter = asked.where ? { where: asked.where } : {};
       asked.recall ||= await post("recall", { query: asked.query, k: asked.k, ...filter });
-      const told = await trace(asked.recall, asked.where);
-      const chunks = [...told.nodes.filter((node) => node.kind === "chunk").map((node) => [node, node.value]),
-        ...told.hits.map((hit) => [hit, hit.chunk_id])];
+      const replay = await trace(asked.recall, asked.where);
+      const chunks = [...replay.nodes.filter((node) => node.kind === "chunk").map((node) => [node, node.value]),
+        ...replay.hits.map((hit) => [hit, hit.chunk_id])];
       const titles = await headings(chunks.map(([, id]) => id));
-      for (const [one, id] of chunks) one.title = titles.get(id) ?? one.title;
-      stop = told.events.length ? film(stage, told) : nothing(stage);
+      for (const [named, id] of chunks) named.title = titles.get(id) ?? named.title;
+      stop = replay.events.length ? film(stage, replay) : nothing(stage);
     } catch (problem) {
       put(stage, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -59,10 +59,10 @@ function nothing(stage) {
 }
 
 /** Group events into frames: a frame is one hop of one step. */
-export function framesOf(told) {
+export function framesOf(replay) {
   const frames = [];
-  for (const event of told.events) {
-    const into = told.nodes[event.target].kind;
+  for (const event of replay.events) {
+    const into = replay.nodes[event.target].kind;
     const start = event.over === "question";
     const key = start ? "start" : `${event.step} ${event.over} ${into}`;
     let frame = frames.at(-1);
@@ -75,13 +75,13 @@ export function framesOf(told) {
   return frames;
 }
 
-function captionOf(told, frame) {
+function captionOf(replay, frame) {
   const into = new Set(frame.events.map((event) => event.target)).size;
   const from = new Set(frame.events.map((event) => event.source)).size;
   const learned = frame.events.filter((event) => event.learned > 0).length;
   const taught = learned ? ` ${some(learned, "flow")} because of past citations.` : "";
   if (frame.key === "start") {
-    const tags = frame.events.filter((event) => told.nodes[event.target].kind === "tag").length;
+    const tags = frame.events.filter((event) => replay.nodes[event.target].kind === "tag").length;
     return `The question activates ${some(tags, "tag")} that it names and the `
       + `best ${some(into - tags, "passage")} of the search.${taught}`;
   }
@@ -98,10 +98,10 @@ function captionOf(told, frame) {
 
 const nameOf = (node) => node.title || node.value || "question";
 
-function film(stage, told) {
-  const frames = framesOf(told);
+function film(stage, replay) {
+  const frames = framesOf(replay);
   const column = Math.max(COLUMN, (stage.clientWidth - 40) / (frames.length + 1));
-  const drawing = draw(told, frames, column);
+  const drawing = draw(replay, frames, column);
   const slider = h("input", { type: "range", min: 0, max: frames.length - 1, step: 1, value: 0,
     "aria-label": "Step" });
   const caption = h("p.caption", { "aria-live": "polite" });
@@ -109,11 +109,11 @@ function film(stage, told) {
   const back = h("button", { type: "button", "aria-label": "Step back" }, "◀");
   const forth = h("button", { type: "button", "aria-label": "Step forward" }, "▶");
   const flows = h("div");
-  const more = { recall: told.recall_id, where: asked.where_ };
+  const more = { recall: replay.recall_id, where: asked.where_ };
   const cuts = h("div");
   const frameOf = h("div.scroll", { tabindex: "0", role: "region", "aria-label": "The spread" },
     drawing.root);
-  const longest = longestOf(told.hits, (hit) => hit);
+  const longest = longestOf(replay.hits, (hit) => hit);
   let at = 0;
   let timer = 0;
   const show = (next) => {
@@ -121,9 +121,9 @@ function film(stage, told) {
     slider.value = at;
     slider.setAttribute("aria-valuetext", `${at + 1} of ${frames.length}`);
     drawing.show(at);
-    put(caption, h("b", `${at + 1}/${frames.length} `), captionOf(told, frames[at]));
-    put(flows, flowTable(told, frames[at]));
-    put(cuts, cutList(told, frames[at]));
+    put(caption, h("b", `${at + 1}/${frames.length} `), captionOf(replay, frames[at]));
+    put(flows, flowTable(replay, frames[at]));
+    put(cuts, cutList(replay, frames[at]));
     back.disabled = at === 0;
     forth.disabled = at === frames.length - 1;
     const right = (at + 2) * column - frameOf.clientWidth;
@@ -156,7 +156,7 @@ function film(stage, told) {
     h("div.pair", h("section", h("h2", "Flows of this step"), flows, formats("flows", more)),
       h("section", h("h2", "What was cut, and why"), cuts)),
     h("section", h("h2", "Result"), legend(),
-      h("ol.ends", told.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
+      h("ol.ends", replay.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
         h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
         h("span.score", score(hit.score)), causesBar(hit, hit, longest)))), formats("ranks", more)));
   show(0);
@@ -164,7 +164,7 @@ function film(stage, told) {
 }
 
 /** Lay the frames out from left to right: a column for what each one reaches. */
-function layout(told, frames, column) {
+function layout(replay, frames, column) {
   const columns = frames.map((frame) => {
     const mass = new Map();
     for (const event of frame.events) {
@@ -178,7 +178,7 @@ function layout(told, frames, column) {
     const placed = new Map();
     for (const [node, mass] of reached.shown) {
       placed.set(node, { x: (at + 1) * column + 24, y, mass });
-      y += 44 + LINE * linesOf(nameOf(told.nodes[node]), column).length;
+      y += 44 + LINE * linesOf(nameOf(replay.nodes[node]), column).length;
     }
     reached.end = y;
     return placed;
@@ -186,8 +186,8 @@ function layout(told, frames, column) {
   return { columns, place };
 }
 
-function draw(told, frames, column) {
-  const { columns, place } = layout(told, frames, column);
+function draw(replay, frames, column) {
+  const { columns, place } = layout(replay, frames, column);
   const height = Math.max(...columns.map(({ end, more }) => end + (more > 0 ? 20 : 0)));
   const width = (frames.length + 1) * column;
   const query = { x: 24, y: TOP };
@@ -209,10 +209,10 @@ function draw(told, frames, column) {
       const thick = Math.max(1, 14 * Math.sqrt(event.mass));
       const kind = event.learned >= 0.5 ? "learned" : "flow";
       paths.push(svg(`path.edge.${kind}`, { d, "stroke-width": thick.toFixed(1), pathLength: 1 },
-        svg("title", `${nameOf(told.nodes[event.source])} to ${nameOf(told.nodes[event.target])}: `
+        svg("title", `${nameOf(replay.nodes[event.source])} to ${nameOf(replay.nodes[event.target])}: `
           + score(event.mass))));
     }
-    const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(told.nodes[node], x, y, mass, column));
+    const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(replay.nodes[node], x, y, mass, column));
     if (columns[at].more > 0) {
       nodes.push(svg("text.quiet", { x: (at + 1) * column + 12, y: columns[at].end },
         `${columns[at].more} more`));
@@ -268,26 +268,26 @@ function mark(node, x, y, mass, column) {
       svg("tspan", { x: x - 12, y: y + 27 + LINE * at }, `\u2068${line}\u2069`))));
 }
 
-function nodeLink(told, number) {
-  const node = told.nodes[number];
+function nodeLink(replay, number) {
+  const node = replay.nodes[number];
   if (number === 0) return "question";
   return node.kind === "tag" ? tagLink(node.value) : chunkLink(node.value, node.title);
 }
 
-function flowTable(told, frame) {
-  const rows = [...frame.events].sort((one, other) => other.mass - one.mass);
+function flowTable(replay, frame) {
+  const rows = [...frame.events].sort((a, b) => b.mass - a.mass);
   return [h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Flows of this step" },
     h("table", { "data-flows": frame.events.length },
       h("thead", h("tr", h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"),
         h("th.number", { scope: "col" }, "mass"), h("th.number", { scope: "col" }, "learned"))),
-      h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(told, event.source)),
-        h("td", nodeLink(told, event.target)), h("td.number", score(event.mass)),
+      h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(replay, event.source)),
+        h("td", nodeLink(replay, event.target)), h("td.number", score(event.mass)),
         h("td.number", event.learned ? h("span.learned", `${Math.round(100 * event.learned)}%`) : ""))))),
   ), rows.length > 40 && h("p.quiet", `${rows.length - 40} weaker flows are not shown.`)];
 }
 
-function cutList(told, frame) {
-  const cuts = told.cuts.filter((cut) => cut.step === frame.step || (frame.key === "start" && cut.step === 0));
+function cutList(replay, frame) {
+  const cuts = replay.cuts.filter((cut) => cut.step === frame.step || (frame.key === "start" && cut.step === 0));
   if (!cuts.length) return h("p.quiet", "Nothing in this step.");
   const byReason = Map.groupBy ? Map.groupBy(cuts, (cut) => cut.reason) : grouped(cuts);
   return h("ul.cuts", [...byReason].map(([reason, nodes]) => h("li", h("p.quiet", reason),

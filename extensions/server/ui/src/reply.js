@@ -11,24 +11,24 @@ export function reply(column, recall, teach) {
     h("p.quiet", "The model reads the passages …"));
   const ask = async () => {
     try {
-      let told = null;
+      let answer = null;
       let said = "";
       const coming = h("p", { dir: "auto" });
       for await (const line of stream("answer", { recall_id: recall.id })) {
         if (line.problem) throw new Error(line.problem.detail || line.problem.title);
-        if (line.answer) told = line.answer;
+        if (line.answer) answer = line.answer;
         else {
           if (!said) put(place, coming);
           said += line.text;
           coming.textContent = said;
         }
       }
-      const accept = teach && told.cited.length > 0 && h("button", {
+      const accept = teach && answer.cited.length > 0 && h("button", {
         type: "button",
-        onclick: () => { accept.remove(); teach.accept(told); },
+        onclick: () => { accept.remove(); teach.accept(answer); },
       }, "Right: teach what it cites");
-      put(place, told.text.split(/\n{2,}/).map((part) => h("p", { dir: "auto" }, linked(column, part, told.keys))),
-        h("div.row", h("small.quiet", told.cited.length ? "Written by a model from the passages below. "
+      put(place, answer.text.split(/\n{2,}/).map((part) => h("p", { dir: "auto" }, linked(column, part, answer.keys))),
+        h("div.row", h("small.quiet", answer.cited.length ? "Written by a model from the passages below. "
           : "Written by a model that cites no passage. "), accept));
     } catch (problem) {
       put(place, h("p.refused", { role: "alert" }, problem.message), h("button", { type: "button", onclick: again }, "Ask the model again"));
@@ -57,7 +57,7 @@ function linked(column, text, keys) {
 }
 
 function cite(column, id) {
-  const card = () => [...column.querySelectorAll(".hit")].find((one) => one.dataset.chunk === id);
+  const card = () => [...column.querySelectorAll(".hit")].find((hit) => hit.dataset.chunk === id);
   const rank = card()?.querySelector(".rank").textContent ?? "?";
   return h("button.cite", {
     type: "button",

@@ -12,7 +12,7 @@ export function showTags(view, parameters) {
   const chosen = new Set(parameters.get("tag") ? [parameters.get("tag")] : []);
   const into = h("input", { type: "text", maxlength: 512 });
   const chunks = h("textarea", { rows: 3, spellcheck: "false" });
-  const told = h("p", { role: "status" });
+  const status = h("p", { role: "status" });
   const picked = h("p", { "aria-live": "polite" });
   const kinds = [["merge", "Merge", "One tag replaces all of them."],
     ["rename", "Rename", "A new name; questions may use both."],
@@ -35,7 +35,7 @@ export function showTags(view, parameters) {
           event.preventDefault();
           await correct();
         },
-      }, picked, kind, intoField, chunksField, h("div.row", submit), told))),
+      }, picked, kind, intoField, chunksField, h("div.row", submit), status))),
   h("section", h("h2", "Corrections in force"), log));
   shape();
   search.addEventListener("input", settled(180, () => find()));
@@ -45,25 +45,25 @@ export function showTags(view, parameters) {
     const now = chosenKind();
     intoField.hidden = now === "mute";
     chunksField.hidden = now !== "split";
-    const one = now === "rename" || now === "split";
+    const single = now === "rename" || now === "split";
     put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "Choose a tag first.");
-    submit.disabled = !chosen.size || (one && chosen.size > 1);
-    if (one && chosen.size > 1) put(picked, `${now} takes one tag, ${chosen.size} are chosen.`);
+    submit.disabled = !chosen.size || (single && chosen.size > 1);
+    if (single && chosen.size > 1) put(picked, `${now} takes single tag, ${chosen.size} are chosen.`);
   }
 
   async function find(limit = 200) {
     try {
       const { tags } = await post("tags", { containing: search.value.trim(), limit });
-      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((one) => h("li", h(corrects ? "label" : "div",
+      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((match) => h("li", h(corrects ? "label" : "div",
         corrects && h("input", {
           type: "checkbox",
-          checked: chosen.has(one.tag),
+          checked: chosen.has(match.tag),
           onchange: (event) => {
-            if (event.target.checked) chosen.add(one.tag);
-            else chosen.delete(one.tag);
+            if (event.target.checked) chosen.add(match.tag);
+            else chosen.delete(match.tag);
             shape();
           },
-        }), corrects ? h("span", { dir: "auto" }, one.tag) : tagLink(one.tag), h("small", some(one.chunks, "passage"))))))
+        }), corrects ? h("span", { dir: "auto" }, match.tag) : tagLink(match.tag), h("small", some(match.chunks, "passage"))))))
         : empty("No tag contains this", h("p", "Tags are found in texts when they are added.")),
       tags.length === limit && limit < MOST && h("button.link", { type: "button", onclick: () => find(MOST) },
         `Show up to ${count(MOST)}`), tags.length > 0 && formats("tags", { containing: search.value.trim(), limit }));
@@ -79,29 +79,29 @@ export function showTags(view, parameters) {
     if (now === "split") body.chunks = chunks.value.split("\n").map((id) => id.trim()).filter(Boolean);
     try {
       const made = await post("correct_tags", body);
-      put(told, `Done: ${sentence(made)}. The texts are unchanged; undo it below.`);
+      put(status, `Done: ${sentence(made)}. The texts are unchanged; undo it below.`);
       chosen.clear();
       into.value = "";
       shape();
       find();
       listLog();
     } catch (problem) {
-      put(told, h("span.refused", problem.message));
+      put(status, h("span.refused", problem.message));
     }
   }
 
   async function listLog() {
     try {
       const { corrections } = await get("tag_corrections");
-      put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((one) => h("li", { "data-correction": one.id },
-        h("span", { dir: "auto" }, sentence(one)),
-        h("span.quiet", ` ${moment(one.created_at)}${one.actor ? `, ${one.actor}` : ""}`),
+      put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((correction) => h("li", { "data-correction": correction.id },
+        h("span", { dir: "auto" }, sentence(correction)),
+        h("span.quiet", ` ${moment(correction.created_at)}${correction.actor ? `, ${correction.actor}` : ""}`),
         corrects && h("button", {
           type: "button",
-          "aria-label": `Undo: ${sentence(one)}`,
+          "aria-label": `Undo: ${sentence(correction)}`,
           onclick: async (event) => {
             event.target.disabled = true;
-            await post("undo_tag_correction", { correction: one.id }).catch((problem) => put(told, problem.message));
+            await post("undo_tag_correction", { correction: correction.id }).catch((problem) => put(status, problem.message));
             find();
             listLog();
           },
@@ -113,8 +113,8 @@ export function showTags(view, parameters) {
   }
 }
 
-function sentence(one) {
-  const named = one.tags.map((tag) => `«${tag}»`).join(", ");
-  const inside = one.chunks.length ? ` in ${some(one.chunks.length, "passage")}` : "";
-  return `${one.kind} ${named}${one.into === null ? "" : ` into «${one.into}»`}${inside}`;
+function sentence(correction) {
+  const named = correction.tags.map((tag) => `«${tag}»`).join(", ");
+  const inside = correction.chunks.length ? ` in ${some(correction.chunks.length, "passage")}` : "";
+  return `${correction.kind} ${named}${correction.into === null ? "" : ` into «${correction.into}»`}${inside}`;
 }
