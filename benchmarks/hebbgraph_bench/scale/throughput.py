@@ -1,11 +1,10 @@
-"""Questions a second of one replica and of two, and whose processor time that takes.
+"""Questions a second of one replica and of two, and the processor time of each part.
 
 ``python -m hebbgraph_bench.scale.throughput FOLDER SET... [--chunks N] [--to FILE]``
 
-Ray nodes of one processor each on this machine, a replica on each. PostgreSQL, Ray's proxies and
-the clients run on the same processors, so the processor time of each part is reported, and what it
-comes to for one question. The index is made in FOLDER the first time; with ``--prepare`` nothing
-else is done. Linux only.
+Ray nodes of one processor each on this machine, with a replica each. PostgreSQL, Ray's proxies and
+the clients share the processors, so the report has the processor time of each part for a question.
+The first run builds the index in FOLDER; ``--prepare`` does only that. Linux only.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _REPLICA = re.compile(rb"(?i)\r\nx-replica: *(\S+)")
 
 
 def _prepared(folder: Path, url: str, options: argparse.Namespace) -> list[str]:
-    """Make the index and its snapshot, unless they are there; return questions."""
+    """Build the index and its snapshot unless they exist; return questions."""
     file = folder / f"questions-{options.chunks}.json"
     if not file.exists():
         corpus = Recombined([load(path) for path in options.sets], options.chunks)
@@ -62,9 +61,9 @@ def _prepared(folder: Path, url: str, options: argparse.Namespace) -> list[str]:
 
 
 class _Connection:
-    """A connection that sends prepared requests; of an answer it reads as little as it must.
+    """A connection that sends prepared requests, and parses only length and replica of answers.
 
-    An HTTP library would take more processor time for a question than the database does.
+    An HTTP library would take as much processor time as the database.
     """
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ def _request(question: str) -> bytes:
 
 
 class _Load:
-    """Clients that ask one question after the other, each as soon as the last is answered."""
+    """Clients that ask one question after another."""
 
     def __init__(self, questions: Sequence[str], clients: int) -> None:
         self.requests = [_request(question) for question in questions]
@@ -132,7 +131,7 @@ class _Load:
         connection.close()
 
     def run(self, seconds: float) -> None:
-        """Ask for so long."""
+        """Ask for this time."""
         self.waits, self.replicas, self.failed, self.reconnected = [], set(), [], 0
         self._until = time.monotonic() + seconds
         each = len(self.requests) // self._n_clients
