@@ -226,14 +226,9 @@ class Incidence:
         return Postings(indptr, tags.astype(np.int32), is_title)
 
     @property
-    def base(self) -> Postings | None:
-        """The rows of the base level, or None if there are other levels."""
-        return self._levels[0].rows if self._all_in_base else None
-
-    @property
-    def columns(self) -> TagColumns | None:
-        """The columns of the base level, or None if there are other levels."""
-        return self._levels[0].columns if self._all_in_base else None
+    def base(self) -> tuple[Postings, TagColumns] | None:
+        """The rows and columns of the base level, or None if there are other levels."""
+        return (self._levels[0].rows, self._levels[0].columns) if self._all_in_base else None
 
     # -- changing -------------------------------------------------------------------
 

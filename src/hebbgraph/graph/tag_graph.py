@@ -280,8 +280,8 @@ class TagGraph:
 
     def _base_arrays(self) -> GraphArrays | None:
         """Return the base arrays without copying, or None if later rows lie above them."""
-        rows, columns = self.incidence.base, self.incidence.columns
-        if rows is None or columns is None or len(columns.indptr) != len(self.phrases) + 1:
+        base = self.incidence.base
+        if base is None or len(base[1].indptr) != len(self.phrases) + 1:
             return None
         return GraphArrays(
             self.rows,
@@ -289,8 +289,8 @@ class TagGraph:
             self._candidate_indptr.view,
             self._candidates.view,
             self._candidate_kinds.view,
-            *rows,
-            *columns,
+            *base[0],
+            *base[1],
         )
 
     def _arrays_of(self, slots: IntArray, used: BoolArray) -> GraphArrays:

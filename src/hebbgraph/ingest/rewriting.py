@@ -9,7 +9,7 @@ from hebbgraph.embedders import embed_question, embedder_name
 from hebbgraph.errors import ParameterError
 from hebbgraph.ingest.candidates import Tagging, propose_candidates
 from hebbgraph.ingest.progress import OnProgress, part_of, progress
-from hebbgraph.ingest.vectors import Embedded, embed_chunks
+from hebbgraph.ingest.vectors import embed_stored
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport
@@ -126,10 +126,7 @@ def _embed_rows(
     }
     if not chunks:
         return 0
-    embedded = Embedded({}, state)
-    embed_chunks(embedder, list(chunks.values()), embedded)
-    if vectors := embedded.by_row(chunks):
-        truth.embeddings.write_vectors(state.epoch, vectors)
-    if embedded.failure is not None:
-        raise embedded.failure
+    dtype = namespace.settings.vector_dtype
+    if (failure := embed_stored(truth, embedder, chunks, state, dtype)) is not None:
+        raise failure
     return len(chunks)

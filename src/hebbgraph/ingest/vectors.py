@@ -15,8 +15,9 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import vector_key
+from hebbgraph.store.truth import Truth
 
-__all__ = ["ChunkVectors", "Embedded", "embed_chunks"]
+__all__ = ["ChunkVectors", "Embedded", "embed_chunks", "embed_stored"]
 
 
 @dataclass
@@ -51,7 +52,7 @@ def embed_chunks(
     chunks: Sequence[Chunk],
     into: Embedded,
     *,
-    dtype: str = "float16",
+    dtype: str,
     on_progress: Callable[[int], object] | None = None,
 ) -> None:
     """Embed chunks that have no vector yet, equal content once.
@@ -101,6 +102,24 @@ def embed_chunks(
         into.failure.__cause__ = error.__cause__
 
 
+def embed_stored(
+    truth: Truth,
+    embedder: Embedder,
+    chunks: Mapping[int, Chunk],
+    state: EmbeddingState | None,
+    dtype: str,
+) -> EmbeddingError | None:
+    """Embed stored chunks, given by row, and write their vectors; return why some failed."""
+    embedded = Embedded({}, state)
+    embed_chunks(embedder, list(chunks.values()), embedded, dtype=dtype)
+    if embedded.state is not None and state is None:
+        state = truth.embeddings.begin_epoch(embedded.state)
+    vectors = embedded.by_row(chunks)
+    if state is not None and vectors:
+        truth.embeddings.write_vectors(state.epoch, vectors)
+    return embedded.failure
+
+
 class ChunkVectors:
     """Provides the vectors of the chunks that a namespace writes.
 
@@ -145,15 +164,8 @@ class ChunkVectors:
         lacking = {rows[chunk.id]: chunk for chunk in chunks if rows.get(chunk.id) in without}
         if not lacking:
             return None
-        embedded = Embedded({}, state)
         dtype = self._namespace.settings.vector_dtype
-        embed_chunks(embedder, list(lacking.values()), embedded, dtype=dtype)
-        if embedded.state is not None and state is None:
-            state = embeddings.begin_epoch(embedded.state)
-        vectors = embedded.by_row(lacking)
-        if state is not None and vectors:
-            embeddings.write_vectors(state.epoch, vectors)
-        return embedded.failure
+        return embed_stored(self._truth, embedder, lacking, state, dtype)
 
     def _known(self, ids: Iterable[str]) -> Embedded:
         """Return the stored vectors of these chunks, and the unwritten ones."""

@@ -5,7 +5,7 @@ Data flows through the room in this order:
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
 ``stopwords``        function words by language, as plain data
-``words``            caches, counts and tables of words
+``words``            caches and tables of words
 ``stemming``         one token to its lexical terms
 ``artefacts``        links, paths, file names, markup and hashes, which are not words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key

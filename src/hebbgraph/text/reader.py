@@ -20,7 +20,7 @@ from hebbgraph.text.tokens import (
     tokenize,
     tokenize_word,
 )
-from hebbgraph.text.words import Interner, WordCounts, WordTable, split_page
+from hebbgraph.text.words import Interner, WordTable, split_page
 
 __all__ = ["TextReader", "TokenizedTexts"]
 
@@ -120,7 +120,7 @@ class TextReader:
         self._tokens = RaggedArray(np.uint64)
         self._terms = RaggedArray(np.uint8)
         self._context_dependent = GrowableArray(np.bool_)
-        self._counts = WordCounts()
+        self._counts: IntArray = np.zeros(0, np.int64)  # occurrences of each word
 
     @property
     def salt(self) -> bytes:
@@ -129,7 +129,8 @@ class TextReader:
 
     def _forget(self, most: int = 0) -> None:
         """Keep the ``most`` most frequent words that occurred more than once; forget the rest."""
-        frequent = self._counts.most_frequent(most)
+        order = np.argsort(-self._counts, kind="stable")[:most]
+        frequent = np.sort(order[self._counts[order] > 1])
         renumbered = np.full(len(self._context_dependent), -1, dtype=np.int64)
         renumbered[frequent] = np.arange(len(frequent))
         words, numbers = list(self._words), renumbered[list(self._words.values())]
@@ -140,7 +141,7 @@ class TextReader:
         self._tokens = self._tokens.take(frequent)
         self._terms = self._terms.take(frequent)
         self._context_dependent = GrowableArray(np.bool_, self._context_dependent.view[frequent])
-        self._counts = WordCounts()
+        self._counts = np.zeros(0, np.int64)
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> TokenizedTexts:
         """Tokenise the texts of chunks; ``terms=False`` omits the lexical terms."""
@@ -154,7 +155,9 @@ class TextReader:
         if self._words.fresh:
             self._learn(self._words.fresh, self._words.is_simple)
             self._words.fresh, self._words.is_simple = [], []
-        self._counts.add(numbers)
+        occurrences = np.bincount(numbers, minlength=len(self._counts))
+        occurrences[: len(self._counts)] += self._counts
+        self._counts = occurrences
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.positions(numbers)
         bounds = prefix_sums(np.diff(page.ends, prepend=-1))

@@ -1,4 +1,4 @@
-"""Words repeat, so each is analysed once: a cache, an interner, a table, and word counts.
+"""Words repeat, so each is analysed once: a cache, an interner and a table.
 
 Creating a string per word and looking it up in a dictionary takes most of the time of reading a
 text. :class:`WordTable` avoids both: words are positions in one array of bytes, each with a key of
@@ -23,7 +23,6 @@ __all__ = [
     "Interner",
     "PageWords",
     "WordCache",
-    "WordCounts",
     "WordTable",
     "split_page",
 ]
@@ -96,32 +95,6 @@ class Interner(dict[str, int]):
     def intern(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Return the number of each word."""
         return np.fromiter(map(self.__getitem__, words), np.int64, len(words))
-
-
-class WordCounts:
-    """Counts how often each word number occurs, to decide which words to keep.
-
-    Examples
-    --------
-    >>> counts = WordCounts()
-    >>> counts.add(np.array([0, 2, 2, 3, 3, 3]))
-    >>> counts.most_frequent(5), counts.most_frequent(1)
-    (array([2, 3]), array([3]))
-    """
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(0, dtype=np.int64)
-
-    def add(self, numbers: IntArray) -> None:
-        """Count one occurrence of each number."""
-        counts = np.bincount(numbers, minlength=len(self._counts))
-        counts[: len(self._counts)] += self._counts
-        self._counts = counts
-
-    def most_frequent(self, limit: int) -> IntArray:
-        """Return the ``limit`` most frequent numbers that occur more than once, ascending."""
-        order = np.argsort(-self._counts, kind="stable")[:limit]
-        return np.sort(order[self._counts[order] > 1])
 
 
 # -- many texts at once --------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_the_first_rows_form_the_base() -> None:
     rows: dict[int, Row] = {4: {1: True}, 2: {0: False, 3: True}}  # not in order, none of 0
     incidence = _set(Incidence(_postings([]), 0), rows)
     _check(incidence, rows, N_TAGS + 2)
-    assert incidence.columns is not None
+    assert incidence.base is not None
 
 
 def test_by_hand() -> None:
