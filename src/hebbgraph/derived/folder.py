@@ -140,9 +140,9 @@ class Folder:
 
     def open_lexical(self, *, positions: bool) -> LexicalIndex:
         """Open the lexical index, or a private copy of one that cannot be written."""
-        is_read_only = self.shared is not None and self.directory is None and not self.is_full
-        if is_read_only and self.shared is not None and (self.shared / _LEXICAL).is_dir():
-            lexical = LexicalIndex.copy_of(self.shared / _LEXICAL, positions=positions)
+        read_only = None if self.directory is not None or self.is_full else self.shared
+        if read_only is not None and (read_only / _LEXICAL).is_dir():
+            lexical = LexicalIndex.copy_of(read_only / _LEXICAL, positions=positions)
         else:
             with self.locked():
                 lexical = LexicalIndex(self.lexical_directory, positions=positions)

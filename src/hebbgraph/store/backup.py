@@ -31,6 +31,8 @@ from hebbgraph.store.sqlite import translate_sqlite
 
 __all__ = ["back_up", "restore"]
 
+#: How long restoring waits for other writers.
+_WAIT_SECONDS = 30.0
 #: Room for writes between reading the present generations and replacing them.
 _GAP = 1_000_000
 
@@ -72,9 +74,7 @@ def back_up(database: Database, directory: Path) -> Path:
     return directory
 
 
-def restore(
-    backup: Path, directory: Path, *, force: bool = False, wait_seconds: float = 30.0
-) -> None:
+def restore(backup: Path, directory: Path, *, force: bool = False) -> None:
     """Replace an index by a backup, with all namespaces, in one transaction.
 
     Parameters
@@ -85,8 +85,6 @@ def restore(
         A new directory, or an index, which may be in use.
     force : bool
         Replace an index that exists.
-    wait_seconds : float
-        How long to wait for writers.
 
     Raises
     ------
@@ -109,20 +107,20 @@ def restore(
         )
     with (
         connection_in_use(),
-        _translated(str(backup), wait_seconds),
+        _translated(str(backup)),
         closing(ForkSafeConnection(source_path)) as source,
     ):
         _check(source, backup)
         # Opening creates the tables, and refuses databases of other applications.
-        Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
+        Database.in_directory(directory, wait_seconds=_WAIT_SECONDS).dispose()
         with (
             scratch_folder(directory, "restore") as scratch,
             closing(ForkSafeConnection(scratch / DATABASE_NAME)) as copy,
-            closing(ForkSafeConnection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
+            closing(ForkSafeConnection(directory / DATABASE_NAME, timeout=_WAIT_SECONDS)) as live,
         ):
             source.backup(copy)
             # Opening migrates a backup of an older version, and refuses a newer one.
-            Database.in_directory(scratch, wait_seconds=wait_seconds).dispose()
+            Database.in_directory(scratch, wait_seconds=_WAIT_SECONDS).dispose()
             with copy:
                 _raise_numbers(copy, live)
             copy.execute("PRAGMA journal_mode=DELETE")
@@ -167,10 +165,10 @@ def _check(connection: sqlite3.Connection, place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _translated(place: str, wait_seconds: float = 0.0) -> Iterator[None]:
+def _translated(place: str) -> Iterator[None]:
     try:
         with translated_os(place):
             yield
     except sqlite3.Error as error:
-        translated = translate_sqlite(error, place, wait_seconds)
+        translated = translate_sqlite(error, place, _WAIT_SECONDS)
         raise translated or StorageError(f"{place}: {error}") from error

@@ -118,13 +118,11 @@ class Database:
             raise
 
     @classmethod
-    def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
+    def in_directory(cls, directory: Path, *, wait_seconds: float) -> Database:
         """Open the SQLite database of an index directory, creating both if necessary."""
         path = directory / DATABASE_NAME
         with translated_os(str(directory)):
             exists = _exists(directory, path)
-            if not exists and not create:
-                raise NotAnIndexError(f"there is no hebbgraph index at {directory}")
             directory.mkdir(parents=True, exist_ok=True)
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
