@@ -164,12 +164,12 @@ def test_a_folder_is_read_again(serve: Serve, tmp_path: Path) -> None:
     named = serve(folder=Folder(path=folder, base=folder))
     twice = named.post("/v1/read_folder")
     assert twice.status_code == 422
-    assert f"{str(folder / 'voles.md')!r} is there already" in twice.json()["detail"]
+    assert f"{str(folder / 'voles.md')!r} is indexed already" in twice.json()["detail"]
     assert "give the base it was indexed with" in twice.json()["detail"]
     api.post("/v1/delete", json={"document_id": str(folder / "voles.md")})
     again = named.post("/v1/read_folder").json()
     assert (again["indexed"], again["removed"], again["failed"]) == (1, 0, [])
-    assert "'voles.md' is there already" in api.post("/v1/read_folder").json()["detail"]
+    assert "'voles.md' is indexed already" in api.post("/v1/read_folder").json()["detail"]
     elsewhere = api.post(
         "/v1/read_folder",
         params={"namespace": "other"},
