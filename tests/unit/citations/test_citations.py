@@ -163,7 +163,7 @@ def test_a_document_that_names_an_id() -> None:
     assert parse_citations("As told: [moss] and 0123456789abcdef0123.", rendered) == []
 
 
-def test_whoever_plants_all_short_prefixes_makes_them_longer() -> None:
+def test_planting_all_short_prefixes_makes_them_longer() -> None:
     letters = "bcdfghjkmnpqrstvwxz"
     every = " ".join(a + b + c for a in letters for b in letters for c in letters)
     rendered = Formatter(prefix="always").render([Source("evil", every), MOSS])

@@ -60,7 +60,7 @@ def test_putting_never_blocks_and_drops_the_oldest(
     assert "the oldest is dropped" in caplog.text
 
 
-def test_whoever_waits_is_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flush_that_waits_is_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
     jobs, worker, started = Jobs(open=False), Worker(), threading.Event()
     worker.put(started.set)

@@ -207,7 +207,7 @@ async def test_what_models_ask_a_tool_ends_no_run(
     assert answer.text == "Now I know."
 
 
-def test_whoever_listens_already_learns_alone(retriever: HebbianRetriever, chat: Chat) -> None:
+def test_only_the_attached_learner_learns(retriever: HebbianRetriever, chat: Chat) -> None:
     listening, own = CitationLearner(), CitationLearner()
     agent = create_agent(
         chat(citing("petrel")), middleware=[CitingMiddleware(retriever, learner=own)]
