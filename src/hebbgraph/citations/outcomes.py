@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from hebbgraph.citations.credit import Lesson
 from hebbgraph.labels import counted
@@ -145,8 +146,10 @@ class Journal:
     on_answer : callable, optional
         Called with each outcome. Its errors are logged.
     expects_actor : bool
-        Whether to warn once if an answer has no actor.
+        Whether to warn, once in the process, if an answer has no actor.
     """
+
+    _has_warned: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -180,13 +183,14 @@ class Journal:
             self._counts[outcome.code] += 1
             self._latest.append(outcome)
             lacks_actor = self._expects_actor and bool(outcome.feedback) and outcome.actor is None
-            self._expects_actor = self._expects_actor and not lacks_actor
+            is_warning = lacks_actor and not Journal._has_warned
+            Journal._has_warned |= is_warning
         if is_first and outcome.reason in _MISTAKES:
             level = logging.WARNING
         else:
             level = logging.DEBUG if outcome.reason in _COMMON else logging.INFO
         logger.log(level, "%s", outcome)
-        if lacks_actor:
+        if is_warning:
             logger.warning(_UNNAMED)
         if self._on_answer is not None:
             try:

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from hebbgraph import HebbianIndex, NotFoundError, Recall
-from hebbgraph.citations import Exchange, Learner, Outcome, Reason, Recalled, Reply, user_id
+from hebbgraph.citations import (
+    Exchange,
+    Journal,
+    Learner,
+    Outcome,
+    Reason,
+    Recalled,
+    Reply,
+    user_id,
+)
 
 OWLS = [
     {"id": "owl", "text": "Owls hunt voles at night, from a perch."},
@@ -205,8 +214,11 @@ def test_every_answer_is_counted_told_and_handed_on(
 
 
 def test_a_likely_mistake_is_a_warning_once(
-    open_index: Callable[..., HebbianIndex], caplog: pytest.LogCaptureFixture
+    open_index: Callable[..., HebbianIndex],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(Journal, "_has_warned", False)
     index = open_index()
     index.add(OWLS)
     learner = Learner(expects_actor=True)
