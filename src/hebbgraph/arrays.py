@@ -68,9 +68,9 @@ class GrowableArray:
 
     @property
     def view(self) -> NDArray[Any]:
-        """The elements, valid until the next ``extend`` or ``writable``, which return a new array.
+        """The elements; a new array after each ``extend`` and ``writable``, and valid until then.
 
-        So callers that cache a result can tell by identity that the elements are the same.
+        So callers that cache a result can tell by identity whether the elements have changed.
         """
         return self._view
 

@@ -178,12 +178,9 @@ def follow_links(
         links = _most_particular(links, kind)
         if not len(links.source):
             continue
-        answer = evidence(links.target)
-        if words is not None:
-            weights = words(np.concatenate((sources, links.target)))
-            new_words = weights[len(sources) :] - weights[links.source]
-            answer = answer + np.maximum(new_words, 0.0).sum(axis=1)
-        pull = answer**2 / (links.shared if is_backward else 1.0)
+        pull = _answer(links, sources, evidence, words) ** 2
+        if is_backward:
+            pull /= links.shared
         # Dozens of chunks may link to a page with equal evidence; no order among them is right.
         keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
         links, pull = links.where(keep), pull[keep]
@@ -207,6 +204,21 @@ def _joined(
     at = concatenated_ranges(starts[tag], counts[tag])
     row = np.repeat(np.arange(len(tag)), counts[tag])
     return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
+
+
+def _answer(
+    links: _Links,
+    sources: IntArray,
+    evidence: Callable[[IntArray], FloatArray],
+    words: Callable[[IntArray], FloatArray] | None,
+) -> FloatArray:
+    """Return a(c, c') of each link: how well the target answers what the source leaves open."""
+    answer = evidence(links.target)
+    if words is None:
+        return answer
+    weights = words(np.concatenate((sources, links.target)))
+    new_words = weights[len(sources) :] - weights[links.source]
+    return answer + np.maximum(new_words, 0.0).sum(axis=1)
 
 
 def _most_particular(links: _Links, kind: IntArray) -> _Links:
