@@ -180,7 +180,7 @@ def follow_links(
             continue
         pull = _answer(links, sources, evidence, words) ** 2
         if is_backward:
-            pull /= links.shared
+            pull = pull / links.shared
         # Dozens of chunks may link to a page with equal evidence; no order among them is right.
         keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
         links, pull = links.where(keep), pull[keep]
@@ -217,8 +217,9 @@ def _answer(
     if words is None:
         return answer
     weights = words(np.concatenate((sources, links.target)))
-    new_words = weights[len(sources) :] - weights[links.source]
-    return answer + np.maximum(new_words, 0.0).sum(axis=1)
+    lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
+    total: FloatArray = answer + lacking.sum(axis=1)
+    return total
 
 
 def _most_particular(links: _Links, kind: IntArray) -> _Links:
