@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from hebbgraph.cli.shared import (
@@ -26,6 +26,7 @@ from rich.markup import escape
 if TYPE_CHECKING:
     from hebbgraph_server.access import Token
     from hebbgraph_server.answering import Model
+    from hebbgraph_server.settings import ServerSettings
 
 __all__ = ["mcp", "serve"]
 
@@ -246,11 +247,7 @@ def serve(
     new_token: _NewToken = False,
 ) -> None:
     """Serve an index, a new one if needed: a page at /, an API under /v1, MCP at /mcp."""
-    from hebbgraph.pool import IndexPool
-
-    from hebbgraph_server import ServerSettings, create_app
-    from hebbgraph_server.indexes import Indexes
-    from hebbgraph_server.running import run
+    from hebbgraph_server import ServerSettings  # which checks that the extra is installed
     from hebbgraph_server.settings import Folder
 
     settings = ServerSettings(
@@ -265,24 +262,37 @@ def serve(
         learn_from_use=learn_from_use,
     )
     settings.check()
-    pool = IndexPool(
-        db,
-        max_open=settings.open_namespaces,
-        **open_options(
-            embedder,
-            tagger=tagger,
-            cache_dir=cache_dir,
-            settings=settings_file,
-            store_queries=store_queries,
-        ),
+    options = open_options(
+        embedder,
+        tagger=tagger,
+        cache_dir=cache_dir,
+        settings=settings_file,
+        store_queries=store_queries,
     )
-    with pool:
-        app = create_app(Indexes(pool, namespace), settings)
-        place = masked(parse_url(db)) if is_url(db) else db
+    _run(db, namespace, settings, options, log_level, log_format)
+
+
+def _run(
+    db: str,
+    namespace: str,
+    settings: ServerSettings,
+    options: dict[str, Any],
+    log_level: str,
+    log_format: _LogFormat,
+) -> None:
+    """Serve the namespaces of a database until interrupted."""
+    from hebbgraph.pool import IndexPool
+
+    from hebbgraph_server import create_app
+    from hebbgraph_server.indexes import Indexes
+    from hebbgraph_server.running import run
+
+    shown_db = masked(parse_url(db)) if is_url(db) else db
+    with IndexPool(db, max_open=settings.open_namespaces, **options) as pool:
         run(
-            app,
+            create_app(Indexes(pool, namespace), settings),
             settings,
             log_level=log_level,
             log_format=log_format.value,
-            on_start=lambda url: err.print(f"serving {escape(place)} on {url}", soft_wrap=True),
+            on_start=lambda url: err.print(f"serving {escape(shown_db)} on {url}", soft_wrap=True),
         )
