@@ -1,7 +1,6 @@
-"""Measuring what is learned, what attacks do to it, and what it costs.
+"""Measure what hebbgraph learns, how attacks affect it, and what it costs.
 
-``use`` runs usebench with hebbgraph in it. ``attacks`` says what wrong citations do, ``untouched``
-what learning does to questions that share nothing with the past, ``growth`` what many feedbacks
-cost; ``splits`` says for these what is learned and what is asked, ``teachers`` who cites what, and
-``learners`` opens the index.
+``use`` runs usebench with hebbgraph as one of its systems. ``attacks`` measures wrong citations,
+``growth`` the cost of many feedbacks, ``deeds`` what opened hits teach. ``splits`` divides a set
+into questions to learn from and questions to ask; ``lab`` opens the index.
 """

@@ -29,7 +29,7 @@ from hebbgraph.settings import LearningSettings
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.learning.lab import Lab
 from hebbgraph_bench.learning.splits import Question
 from hebbgraph_bench.protocol import judge
 from hebbgraph_bench.tables import Grid

@@ -34,7 +34,7 @@ from hebbgraph.store.sqlite import SqliteDriver
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.learning.lab import Lab
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["GrowthPoint", "grid", "measure_growth"]

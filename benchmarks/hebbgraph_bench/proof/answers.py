@@ -29,7 +29,7 @@ from hebbgraph_bench.baselines import RankedChunk, Retriever
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset, Query, load
 from hebbgraph_bench.embedding import CachingEmbedder, caching
-from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.learning.lab import Lab
 from hebbgraph_bench.learning.splits import SAME, split
 from hebbgraph_bench.metrics import normalize_answer
 from hebbgraph_bench.proof.measuring import K, Measured
