@@ -52,7 +52,7 @@ def content_of(index: HebbianIndex, questions: Sequence[str]) -> Content:
         [(hit.chunk.id, round(hit.score, 9)) for hit in index.recall(question, k=10).hits]
         for question in questions
     ]
-    with index.parts.held():
+    with index.parts.reading():
         derived = index.parts.derived
         graph = derived.graph
         phrases, live = graph.phrases, np.flatnonzero(graph.alive)

@@ -44,7 +44,7 @@ __all__ = ["Namespace", "settle", "tagger_name"]
 logger = logging.getLogger(__name__)
 
 #: Folding fewer lessons takes less time than reading their snapshot.
-_KEPT_WHEN_CLOSED = 200
+_SAVED_WHEN_CLOSED = 200
 
 
 @dataclass(eq=False)
@@ -65,8 +65,8 @@ class Namespace:
         Feedback in commit order.
     answers : AnswerLog
         Answers, linked to their lessons.
-    learned : Memory
-        The weights that follow from the log.
+    memory : Memory
+        What was taught, as it follows from the log.
     recalls : RecallLog
         Recent recalls by id.
     root : Path, optional
@@ -94,7 +94,7 @@ class Namespace:
     derived: Derived
     log: FeedbackLog
     answers: AnswerLog
-    learned: Memory
+    memory: Memory
     recalls: RecallLog
     root: Path | None = None
     directory: Path | None = None
@@ -145,30 +145,30 @@ class Namespace:
     # -- in step with the truth -----------------------------------------------------
 
     @contextmanager
-    def held(self, *, lent: bool = False) -> Iterator[int]:
-        """Lock graph, lexical index and learned weights for a reader; yield the generation.
+    def reading(self, *, lent: bool = False) -> Iterator[int]:
+        """Lock graph, lexical index and memory for a reader; yield the generation.
 
-        They are as new as the last acknowledged write. Learned rows are read when spreading needs
-        them, so no thread may learn meanwhile. With ``lent`` the reader runs a caller's own code.
+        They are as new as the last acknowledged write. With ``lent`` the reader runs a caller's own
+        code, such as a filter.
 
         Raises
         ------
         IndexLockedError
             If a caller's code runs for too long in another thread.
         """
-        learned = self.learned.lock
+        memory_lock = self.memory.lock
         with (
-            self.derived.held(self._refresh_learned) as generation,
-            learned.held(),
+            self.derived.reading(self._refresh_memory) as generation,
+            memory_lock.held(),
             self.derived.lock.lent() if lent else nullcontext(),
-            learned.lent() if lent else nullcontext(),
+            memory_lock.lent() if lent else nullcontext(),
         ):
             yield generation
 
-    def _refresh_learned(self) -> None:
+    def _refresh_memory(self) -> None:
         state, corrections = self.derived.feedback, self.derived.corrections
-        if state != self.learned.state or corrections is not self.learned.corrections:
-            self.learned.refresh(state, corrections)
+        if state != self.memory.state or corrections is not self.memory.corrections:
+            self.memory.refresh(state, corrections)
 
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.
@@ -194,7 +194,7 @@ class Namespace:
                 sweep_scratch(self.root)
         self.recalls.erase()
         self.answers.prune()
-        self.learned.discard()
+        self.memory.remove_snapshot()
         self.questions.clear()
         self.database.vacuum()
 
@@ -258,7 +258,7 @@ class Namespace:
     def close(self) -> None:
         """Save derived parts and close all files."""
         try:
-            self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
+            self.memory.save_snapshot(at_least=_SAVED_WHEN_CLOSED)
             self.derived.close(save=self.is_made)
         except OSError as error:
             logger.warning("no snapshot was written (%s); the next open builds it", error)

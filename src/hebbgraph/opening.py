@@ -115,7 +115,7 @@ def _make_parts(truth: Truth, root: Path | None, settings: Settings, **models: A
             days=settings.learning.query_retention_days,
             issue=recalls.issue,
         ),
-        learned=Memory(
+        memory=Memory(
             log,
             truth,
             settings.learning,

@@ -99,13 +99,13 @@ class Teacher:
         if recall.vector is None:
             return None, None
         vector = np.asarray(recall.vector, np.float32)
-        with self._derived.held(at_least=recall.generation):
+        with self._derived.reading(at_least=recall.generation):
             return self._namespace.for_memory(self._derived.graph, recall.query, vector)
 
     def _terms(self, recall: Recall) -> Sequence[tuple[str, float]]:
         language = self._namespace.settings.language
         shares = weighted_terms(recall.query, recall.history, language)
-        with self._derived.held(at_least=recall.generation):
+        with self._derived.reading(at_least=recall.generation):
             weights = self._derived.term_weights(list(shares))
         return [(term, shares[term] * weight) for term, weight in weights]
 
@@ -127,7 +127,7 @@ class Teacher:
         return anonymized(feedback, gone, secrets.token_bytes(16)) if gone else feedback
 
     def _gone(self, phrases: Iterable[str]) -> set[str]:
-        with self._derived.held():
+        with self._derived.reading():
             table = self._derived.graph.phrases
             in_use, numbers = table.in_use, {phrase: table.number(phrase) for phrase in phrases}
             corrected = {correction.into for correction in self._derived.corrections}

@@ -96,7 +96,7 @@ def test_restoring_under_processes_that_have_it_open(
         assert one.recall("Ida Moss").generation > generation
         assert _ids(one) == before | {"other"}
         assert one.parts.log.count() == 1
-        assert len(one.parts.learned.events) == 1
+        assert len(one.parts.memory.events) == 1
         assert_like_rebuilt(one)
         assert one.doctor().ok
 

@@ -84,13 +84,13 @@ def test_a_kind_of_which_nothing_is_known_counts_little() -> None:
 def test_deeds_say_nothing_of_people() -> None:
     with _taught("none") as index:
         index.recall("owl")
-        before = index.parts.learned.weight_of("reader-1")
+        before = index.parts.memory.weight_of("reader-1")
         for bird in BIRDS:
             recall = index.recall(f"the {bird}?", k=6)
             last = recall.hits[-1].chunk.id
             index.reinforce(recall, cited=[last], actor="reader-1", kind="opened")
         index.recall("owl")
-        assert index.parts.learned.weight_of("reader-1") == before
+        assert index.parts.memory.weight_of("reader-1") == before
 
 
 def test_that_it_was_asked_again_is_doubt() -> None:
@@ -148,10 +148,10 @@ def test_it_is_kept_between_openings(tmp_path: Path) -> None:
     assert "copied" in CliRunner().invoke(app, ["lessons", "--db", db]).output
     with HebbianIndex.open(db) as index:
         before = index.recall("the owl?", k=6).hits
-        index.parts.learned.keep()
+        index.parts.memory.save_snapshot()
     with HebbianIndex.open(db) as index:
         assert index.recall("the owl?", k=6).hits == before
-        assert index.parts.learned.lessons.kinds == ["cited", "copied"]
+        assert index.parts.memory.lessons.kinds == ["cited", "copied"]
 
 
 def test_one_kind_has_one_name() -> None:

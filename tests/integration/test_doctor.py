@@ -109,7 +109,7 @@ def test_a_graph_that_is_not_what_follows(index: HebbianIndex) -> None:
 
 def test_weights_that_are_not_what_was_taught(index: HebbianIndex) -> None:
     index.recall("Petrel")
-    index.parts.learned.lessons.link_credit[0] += 0.25
+    index.parts.memory.lessons.link_credit[0] += 0.25
     assert _parts(index) == [("learned", False)]
     assert _parts(index, repair=True) == [("learned", True)]
     assert _parts(index) == []

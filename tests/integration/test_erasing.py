@@ -403,10 +403,10 @@ def test_compacting_changes_nothing_that_was_learned(index: HebbianIndex) -> Non
         ]
 
     before = ranked()
-    kept = len(index.parts.learned.lessons)
+    kept = len(index.parts.memory.lessons)
     index.compact()
     assert ranked() == before
-    assert len(index.parts.learned.lessons) == kept
+    assert len(index.parts.memory.lessons) == kept
     assert index.parts.log.count() == 2
     assert index.doctor().ok
 
@@ -521,7 +521,7 @@ def test_a_process_that_saves_does_not_bring_back_what_was_erased(
     monkeypatch.setattr("hebbgraph.learning.snapshot.lock_file", locked, raising=False)
 
     monkeypatch.setattr("hebbgraph.learning.memory.write_arrays", save_late)
-    index.parts.learned.keep()
+    index.parts.memory.save_snapshot()
     erasing.join(60)
     assert not erasing.is_alive()
     assert _found(tmp_path, [ACTOR]) == {}

@@ -442,7 +442,7 @@ def test_a_clock_that_goes_back(
         one.reinforce(recall, [recall.hits[0].chunk.id])
     for one in (index, other):
         assert len(one.recall("Ida Moss", k=20).hits) == 12
-        assert [event.recall_id for event in one.parts.learned.events] == [
+        assert [event.recall_id for event in one.parts.memory.events] == [
             feedback.recall_id for _, feedback in one.parts.log.after(0)
         ]
         assert_like_rebuilt(one)

@@ -242,7 +242,7 @@ def test_a_truth_that_is_exchanged_under_an_open_index(
         taught = {feedback.recall_id for _, feedback in other.parts.log.after(0)}
         answers = _answers(other)
     assert _answers(index) == answers
-    assert {event.recall_id for event in index.parts.learned.events} == taught
+    assert {event.recall_id for event in index.parts.memory.events} == taught
     index.colonies()
     assert index.doctor().ok
     index.forget(everything=True)
@@ -263,7 +263,7 @@ def test_feedback_alone_is_exchanged_under_an_open_index(
     with open_index(cache_dir=tmp_path / "elsewhere") as other:
         other.reinforce(other.recall(NAMES[1], id="other"), [recall.hits[1].chunk.id])
     index.recall(NAMES[0])
-    assert [event.recall_id for event in index.parts.learned.events] == ["other"]
+    assert [event.recall_id for event in index.parts.memory.events] == ["other"]
 
 
 @pytest.mark.every_database

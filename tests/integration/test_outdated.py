@@ -137,7 +137,7 @@ def test_it_lasts_and_travels(tmp_path: Path) -> None:
         index.add(CHUNKS)
         index.reinforce(index.recall(FARE), outdated={"old": "new"}, trusted=True)
         index.recall(FARE)
-        index.parts.learned.keep()
+        index.parts.memory.save_snapshot()
         log = io.StringIO()
         index.log.export(log)
     with HebbianIndex.open(tmp_path / "here") as index:

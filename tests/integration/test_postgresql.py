@@ -151,7 +151,7 @@ def test_feedback_is_numbered_in_commit_order(open_server: OpenServer, corpus: l
         one.join(30)
     two.join(30)
     reader.recall("Petrel")
-    assert [event.recall_id for event in reader.parts.learned.events] == [
+    assert [event.recall_id for event in reader.parts.memory.events] == [
         recall.id for recall in recalls
     ]
 

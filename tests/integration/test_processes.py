@@ -276,7 +276,7 @@ def test_nothing_new_is_learned_while_a_recall_ranks(
     monkeypatch.setattr(Spreading, "rank", disturbed)
     assert len(index.recall(question, k=8).hits) == 8
     learning[0].join(60)
-    assert len(index.parts.learned.events) == 2
+    assert len(index.parts.memory.events) == 2
 
 
 def test_a_change_of_another_process_is_not_taken_for_an_open_call(
@@ -323,7 +323,7 @@ def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
 
     thread = threading.Thread(target=refresher)
     monkeypatch.setattr(derived, "keep_up", lost_meanwhile)
-    with derived.held() as generation:
+    with derived.reading() as generation:
         assert generation == 1
         assert derived.graph.n_chunks == 8
     thread.join(60)

@@ -32,7 +32,7 @@ _OPERATIONS = st.one_of(
 
 def _postings(index: HebbianIndex) -> dict[str, dict[str, bool]]:
     """The tags of each chunk, and which of them entitle it, as anyone reads them."""
-    with index.parts.derived.held():
+    with index.parts.derived.reading():
         graph = index.parts.derived.graph
         live = np.flatnonzero(graph.alive)
         ids = index.parts.truth.ids(graph.rows[live].tolist())

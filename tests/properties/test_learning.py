@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from learned import dump
 
 from hebbgraph import Chunk, HebbianIndex, Recall
+from hebbgraph.learning.memory import Memory
 from hebbgraph.recall import Recaller
 
 QUESTIONS = (
@@ -81,7 +82,7 @@ class _Steps:
 
 def _weights(index: HebbianIndex) -> dict[tuple[int, str, str | None], float]:
     index.recall(QUESTIONS[0])
-    return dump(index.parts.learned)
+    return dump(index.parts.memory)
 
 
 def _rankings(index: HebbianIndex) -> list[list[tuple[str, float]]]:
@@ -130,7 +131,8 @@ def test_forgetting_everything_leaves_the_static_index(
             mine, other = (one.recall(question) for one in (index, fresh))
             assert _found(mine) == _found(other)
         # Against another index sums may differ in the last bit, against itself they may not.
-        static = Recaller(index.parts, learned=False)
+        parts = index.parts
+        static = Recaller(parts, memory=Memory(parts.log, parts.truth, parts.settings.learning))
         for question in QUESTIONS:
             plain = static.recall(question)
             assert index.recall(question).hits == plain.hits

@@ -113,8 +113,8 @@ def _one(
     index: HebbianIndex, recaller: Recaller, text: str, history: Sequence[str]
 ) -> tuple[float, ...]:
     recall = index.recall(text, k=1, history=history)
-    with index.parts.held():
-        evidence = recaller.again(recall).evidence
+    with index.parts.reading():
+        evidence = recaller.request_of(recall).evidence
     near = () if evidence.near is None else (evidence.near,)
     return (recall.confidence or 0.0, evidence.covered, *near)
 

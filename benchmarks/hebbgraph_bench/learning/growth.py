@@ -281,9 +281,9 @@ def _point(
 def _opening_ms(index: HebbianIndex) -> tuple[float, float]:
     """Return the milliseconds of reading the log, and of reading what was kept of it."""
     parts = index.parts
-    parts.learned.keep()
+    parts.memory.save_snapshot()
     spent = []
-    for path in (None, parts.learned.path):
+    for path in (None, parts.memory.path):
         memory = Memory(parts.log, parts.truth, parts.settings.learning, path)
         began = thread_time()
         memory.refresh(parts.derived.feedback)

@@ -84,7 +84,7 @@ def faults_of_answers(index: HebbianIndex) -> Iterator[str]:
 def _nearest(index: HebbianIndex, question: str) -> dict[str, float]:
     """Return the cosines of the nearest chunks, by id."""
     vector = embed_question(HashEmbedder(), question)
-    with index.parts.derived.held():
+    with index.parts.derived.reading():
         graph, table = index.parts.derived.graph, index.parts.derived.vectors
         assert table is not None
         allowed = np.isin(table.rows, graph.rows[graph.alive])

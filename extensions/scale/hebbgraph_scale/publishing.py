@@ -100,9 +100,9 @@ def publish(index: HebbianIndex, url: str, *, keep: int = 2, resend: bool = Fals
     with storage_errors(url):
         check_bucket(place.system, place.folder, url)
     parts.check_exists()
-    with parts.held():  # learns from the log up to now
+    with parts.reading():  # learns from the log up to now
         pass
-    parts.learned.keep()
+    parts.memory.save_snapshot()
     parts.derived.refresh()
     parts.derived.save()
     with scratch_in(derived_folder(parts)) as scratch:

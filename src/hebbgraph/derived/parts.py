@@ -187,12 +187,12 @@ class Derived:
         ids = self._truth.ids(np.unique(rows).tolist())
         return [ids.get(row, "") for row in rows.tolist()]
 
-    def hold_vectors(self) -> None:
+    def load_vectors(self) -> None:
         """Load vectors from the next refresh on."""
         self._with_vectors = True
 
     @contextlib.contextmanager
-    def held(
+    def reading(
         self, before: Callable[[], object] | None = None, *, at_least: int | None = None
     ) -> Iterator[int]:
         """Keep everything unchanged for a reader, and yield the generation.

@@ -164,8 +164,8 @@ class ForgettingVerbs(Session):
             check_ids([recall], "a recall id")
         parts = self._parts
         log = parts.log.select(_selection(None, actor, unnamed, recall, since, until))
-        with parts.held():
-            return lessons_of(parts.learned, parts.derived.graph, log)
+        with parts.reading():
+            return lessons_of(parts.memory, parts.derived.graph, log)
 
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
         """Return the feedback with these ids that is in the log, in its order."""
@@ -206,9 +206,9 @@ class ForgettingVerbs(Session):
         if chunk is not None:
             touched = [feedback for feedback in touched if names_chunk(feedback, chunk)]
             rest = {feedback.id: without_chunk(feedback, chunk) for feedback in touched}
-        with self._parts.held():
+        with self._parts.reading():
             pass  # this brings what was learned up to date
-        return preview(self._parts.learned, touched, rest)
+        return preview(self._parts.memory, touched, rest)
 
     aforget = in_thread(forget)
     alessons = in_thread(lessons)

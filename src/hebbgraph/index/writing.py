@@ -231,7 +231,7 @@ class WritingVerbs(Session):
         self._check_exists()
         self._parts.derived.compact()
         if self._parts.colonies.exist:
-            with self._parts.derived.held():
+            with self._parts.derived.reading():
                 derived = self._parts.derived
                 self._parts.colonies.at(derived.graph, derived.vectors, rebuild=True)
         self._parts.truth.drop_tombstones()

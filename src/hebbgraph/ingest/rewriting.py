@@ -109,7 +109,7 @@ def reembed(
             if embedded := _embed_rows(namespace, embedder, state, rows):
                 done += embedded
                 notify(done, max(total, done))
-    namespace.derived.hold_vectors()
+    namespace.derived.load_vectors()
     namespace.bring_up_to_date()
     return done
 

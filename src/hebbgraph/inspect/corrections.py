@@ -51,7 +51,7 @@ def correct_tags(
         raise ParameterError(
             f"{MAX_CORRECTIONS} corrections are in force, which is the most; undo some"
         )
-    with namespace.held():
+    with namespace.reading():
         _check_tags(namespace.derived.graph, kind, keys, target)
     if kind == "split" and (unknown := set(ids) - namespace.truth.rows_of(ids).keys()):
         raise NotFoundError(f"the index holds no chunk {min(unknown)!r}")

@@ -50,7 +50,7 @@ _MAX_NOTES = 20
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     """Check one namespace; see ``index.maintenance.doctor``."""
     truth, derived, log = namespace.truth, namespace.derived, namespace.log
-    memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
+    memory, colonies, recalls = namespace.memory, namespace.colonies, namespace.recalls
     language = namespace.settings.language
     stored = [
         *_guarded("database", lambda: truth_problems(truth)),
@@ -70,7 +70,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
             for finding in derived_findings
         ]
     if repair and learned:
-        memory.discard()  # the snapshot too, or it would be loaded again
+        memory.remove_snapshot()  # the snapshot too, or it would be loaded again
         memory.reset()
         memory.refresh(derived.feedback)
         repaired = not list(_learned_problems(namespace))
@@ -143,14 +143,14 @@ def _derived_problems(
     fresh.refresh()
 
     def graph() -> Iterator[str]:
-        with derived.held() as generation:
+        with derived.reading() as generation:
             if generation == fresh.graph.generation:  # else something was written meanwhile
                 difference = _difference_of_graphs(derived.graph, fresh.graph)
                 if difference is not None:
                     yield difference
 
     def lexical() -> Iterator[str]:
-        with derived.held() as generation:
+        with derived.reading() as generation:
             if generation != fresh.graph.generation:
                 return
             rows, expected = derived.lexical.rows(), fresh.lexical.rows()
@@ -167,7 +167,7 @@ def _derived_problems(
                     return
 
     def vectors() -> Iterator[str]:
-        with derived.held() as generation:
+        with derived.reading() as generation:
             if generation != fresh.graph.generation:
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
@@ -228,7 +228,7 @@ def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
 
 
 def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
-    derived, memory = namespace.derived, namespace.learned
+    derived, memory = namespace.derived, namespace.memory
     memory.refresh(derived.feedback, derived.corrections)
     fresh = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     fresh.refresh(derived.feedback, derived.corrections)

@@ -32,13 +32,13 @@ def _explain(
     namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: str
 ) -> Explanation:
     truth = namespace.truth
-    with namespace.held():
+    with namespace.reading():
         graph = namespace.derived.graph
         slots = graph.slots_of(np.array([*truth.rows_of([chunk_id]).values()], dtype=np.int64))
         if not len(slots):
             raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
         slot = int(slots[0])
-        replay = Replay.of(recaller, recaller.again(recall))
+        replay = Replay.of(recaller, recaller.request_of(recall))
         activation, request = replay.learned, replay.request
         at = position(activation, slot)
         nodes = (PathNode("chunk", slot, 0.0),) if at is None else activation.path(slot)
@@ -52,9 +52,9 @@ def _explain(
         lexical, dense = request.evidence.parts(slot)
         causes, score = replay.causes(slot), replay.score(slot)
         effects: tuple[LearnedEffect, ...] = ()
-        if (memory := request.question.learned) is not None:
-            amounts = namespace.learned.amounts()
-            effects = learned_effects(memory, replay.unlearned, slot, causes.learned, amounts)
+        if (recollection := request.question.recollection) is not None:
+            amounts = namespace.memory.amounts()
+            effects = learned_effects(recollection, replay.unlearned, slot, causes.learned, amounts)
         if hit is not None and abs(hit.score - score) > _SAME:
             causes = causes.model_copy(update={"other": hit.score - score})
         _, tags, _ = graph.tags_of(slots)

@@ -141,7 +141,7 @@ def _still_answered(namespace: Namespace, kept: Sequence[_Question]) -> list[_Qu
 
 def _read_vectors(namespace: Namespace, questions: Sequence[_Question]) -> None:
     """Read embeddings from the log, so that no model has to embed the questions again."""
-    with namespace.held():  # brings the embedding up to date
+    with namespace.reading():  # brings the embedding up to date
         embedding = namespace.derived.embedding
     if embedding is None:
         return
@@ -169,10 +169,10 @@ def _learning_curve(
     between one stop and the next, each asked before its own lesson: unlearned, and learned.
     """
     memory = Memory(namespace.log, namespace.truth, namespace.settings.learning)
-    with namespace.held():
+    with namespace.reading():
         memory.corrections = namespace.derived.corrections
     copy = _copy(namespace)
-    recaller = Recaller(copy, StepList(copy), learned=memory)
+    recaller = Recaller(copy, StepList(copy), memory=memory)
     n_lessons = namespace.log.count(until=until - 1)
     stops = sorted({-(-n_lessons // part) for part in _PARTS})
     following = {

@@ -70,9 +70,9 @@ class Maintenance(Room):
             raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
         parts = self._parts()
         parts.derived.keep_up()
-        parts.learned.refresh(parts.derived.feedback)
-        with parts.derived.held():
-            report, idle = survey(parts.learned, parts.derived.graph, float(threshold))
+        parts.memory.refresh(parts.derived.feedback)
+        with parts.derived.reading():
+            report, idle = survey(parts.memory, parts.derived.graph, float(threshold))
         if dry_run or not idle:
             return report
         erased = parts.log.remove(Selection(ids=idle))

@@ -46,7 +46,7 @@ class Tags(Room):
             check_ids([chunk], "a chunk id")
             if containing:
                 raise ParameterError("tags takes containing or chunk, not both")
-        with parts.held():
+        with parts.reading():
             graph = parts.derived.graph
             if chunk is None:
                 return tags_named(graph, containing, limit)
@@ -91,7 +91,7 @@ class Tags(Room):
             outlines = parts.truth.outlines(rows).items()
             return {row: (outline.chunk.id, outline.chunk.title) for row, outline in outlines}
 
-        with parts.held():
+        with parts.reading():
             graph = parts.derived.graph
             number = graph.phrases.number(phrase_key(tag))
             if number is None or not is_tag(graph, number):

@@ -93,9 +93,9 @@ def trace(
     if not 1 <= limit <= _MAX_EVENTS:
         raise ParameterError(f"limit lies in 1 to {_MAX_EVENTS}, got {limit!r}")
     truth = namespace.truth
-    with namespace.held() as generation:
+    with namespace.reading() as generation:
         graph = namespace.derived.graph
-        replay = Replay.of(recaller, recaller.again(recall, where))
+        replay = Replay.of(recaller, recaller.request_of(recall, where))
         flows = sorted(_flows(replay), key=lambda flow: -flow.mass)
         strongest = sorted(
             flows[:limit],
@@ -176,11 +176,11 @@ def _steps(layers: tuple[Layer, ...]) -> Iterator[tuple[int, _Over, Layer]]:
 
 def _from_memory(replay: Replay) -> Iterator[_Flow]:
     """Yield what memory adds to chunks, straight from the question."""
-    memory, plain = replay.request.question.learned, replay.learned.unlearned
-    if memory is None or plain is None:
+    recollection, plain = replay.request.question.recollection, replay.learned.unlearned
+    if recollection is None or plain is None:
         return
-    nodes, added = memory.contributions(plain)
-    slots = memory.slots.of_node[nodes].tolist()
+    nodes, added = recollection.contributions(plain)
+    slots = recollection.slots.of_node[nodes].tolist()
     reached = set(replay.learned.chunks.tolist())
     for slot, mass in zip(slots, added.sum(1).tolist(), strict=True):
         if mass > 0 and slot in reached:

@@ -89,7 +89,7 @@ class Inspection(Room):
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.inspect.statistics.Stats`."""
         parts = self._parts()
-        with parts.derived.held():
+        with parts.derived.reading():
             graph = parts.derived.graph
             return graph_stats(
                 graph,
@@ -139,9 +139,8 @@ class Inspection(Room):
         ()
         """
         parts = self._parts()
-        with parts.held():
-            learned = parts.learned
-            return (*learned.learned(), *learned_kinds(learned))
+        with parts.reading():
+            return (*parts.memory.learned(), *learned_kinds(parts.memory))
 
     def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
         """Replay the log on its own later questions: did learning help *here*?
@@ -212,7 +211,7 @@ class Inspection(Room):
         [(0, 2), (1, 2)]
         """
         parts = self._parts()
-        with parts.derived.held():
+        with parts.derived.reading():
             state = _colony_state(parts, rebuild=rebuild)
             return parts.colonies.describe(parts.derived.graph, state)
 
@@ -228,7 +227,7 @@ class Inspection(Room):
         parts = self._parts()
         if kind not in ("tags", "incidence", "colonies"):
             raise ParameterError(f"kind is 'tags', 'incidence' or 'colonies', got {kind!r}")
-        with parts.derived.held():
+        with parts.derived.reading():
             graph = parts.derived.graph
             if kind == "tags":
                 return tag_graph(graph)

@@ -21,7 +21,7 @@ _MAX_EFFECTS = 100
 
 
 def learned_effects(
-    memory: Recollection, plain: Activation, slot: int, change: float, amounts: FloatArray
+    recollection: Recollection, plain: Activation, slot: int, change: float, amounts: FloatArray
 ) -> tuple[LearnedEffect, ...]:
     """Divide a change of the score of a chunk among the feedback that made it.
 
@@ -30,10 +30,10 @@ def learned_effects(
     """
     if not change:
         return ()
-    nodes, contributions = memory.contributions(plain)
-    node = int(memory.slots.nodes_at(np.array([slot]))[0])
+    nodes, contributions = recollection.contributions(plain)
+    node = int(recollection.slots.nodes_at(np.array([slot]))[0])
     at = flatnonzero(nodes == node)
-    shares = _shares(memory, node, contributions[at[0]], amounts) if len(at) else {}
+    shares = _shares(recollection, node, contributions[at[0]], amounts) if len(at) else {}
     total = sum(shares.values())
     if total * change <= 0:
         total = sum(map(abs, shares.values()))
@@ -42,17 +42,17 @@ def learned_effects(
     scale = change / total
     ranked = sorted(shares.items(), key=lambda item: (-abs(item[1]), item[0]))
     return tuple(
-        _effect(memory.lessons, lesson, family, scale * share)
+        _effect(recollection.lessons, lesson, family, scale * share)
         for (lesson, family), share in ranked[:_MAX_EFFECTS]
         if share
     )
 
 
 def _shares(
-    memory: Recollection, node: int, contributions: FloatArray, amounts: FloatArray
+    recollection: Recollection, node: int, contributions: FloatArray, amounts: FloatArray
 ) -> dict[tuple[int, str], float]:
     """Divide what memory brought for a chunk among lessons and families."""
-    lessons = memory.lessons
+    lessons = recollection.lessons
     by_family = {"words": 0.0, "vectors": 0.0, "pairs": 0.0}
     for kind, amount in zip(KINDS, contributions.tolist(), strict=True):
         by_family[kind.split()[-1]] += amount
@@ -62,7 +62,7 @@ def _shares(
     weight = amounts[owner] * lessons.link_credit[links]
     shares: dict[tuple[int, str], float] = {}
     for family, amount in by_family.items():
-        part = weight * _similarities(memory, owner, family)
+        part = weight * _similarities(recollection, owner, family)
         if amount and (total := float(np.abs(part).sum())) > 0:
             for lesson, value in zip(owner.tolist(), (part / total).tolist(), strict=True):
                 shares[lesson, family] = shares.get((lesson, family), 0.0) + abs(amount) * value
@@ -71,20 +71,20 @@ def _shares(
     return shares
 
 
-def _similarities(memory: Recollection, owner: IntArray, family: str) -> FloatArray:
+def _similarities(recollection: Recollection, owner: IntArray, family: str) -> FloatArray:
     """Return how similar the questions of some lessons are to this one."""
-    query, associations = memory.query, memory.associations
+    query, associations = recollection.query, recollection.associations
     if family == "pairs":
         return np.ones(len(owner))
     similar = np.zeros(len(owner))
     if family == "words":
-        asked = dict(zip(query.keys.tolist(), query.weights.tolist(), strict=True))
+        weight_of_cue = dict(zip(query.keys.tolist(), query.weights.tolist(), strict=True))
         for at, lesson in enumerate(owner.tolist()):
-            other = associations.query(memory.lessons.cues(lesson), None, "")
-            common = [asked.get(key, 0.0) for key in other.keys.tolist()]
-            similar[at] = np.array(common) @ other.weights
+            lesson_query = associations.query(recollection.lessons.cues(lesson), None, "")
+            common = [weight_of_cue.get(key, 0.0) for key in lesson_query.keys.tolist()]
+            similar[at] = np.array(common) @ lesson_query.weights
         return similar
-    vectors = memory.lessons.vectors.get(query.embedder)
+    vectors = recollection.lessons.vectors.get(query.embedder)
     if vectors is None or query.vector is None or not len(vectors.lesson):
         return similar
     lesson_at = vectors.lesson.view

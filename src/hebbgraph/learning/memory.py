@@ -44,7 +44,7 @@ __all__ = ["Memory"]
 logger = logging.getLogger(__name__)
 
 #: After this much new feedback, or a sixteenth of all, a snapshot is written.
-_KEPT_AFTER = 2000
+_SAVED_AFTER = 2000
 
 
 class Memory:
@@ -139,7 +139,7 @@ class Memory:
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
             self.state = state
-            self.keep(at_least=max(_KEPT_AFTER, len(self.lessons) // 16))
+            self.save_snapshot(at_least=max(_SAVED_AFTER, len(self.lessons) // 16))
 
     def _log_continues(self) -> bool:
         """Return whether the log still holds the feedback that was folded last.
@@ -167,7 +167,7 @@ class Memory:
 
     # -- the snapshot ---------------------------------------------------------------
 
-    def keep(self, *, at_least: int = 1) -> None:
+    def save_snapshot(self, *, at_least: int = 1) -> None:
         """Write a snapshot, if at least this much feedback was folded since the last one."""
         with self.lock.held():
             if self.path is None or abs(len(self.lessons) - self._n_saved) < at_least:
@@ -193,7 +193,7 @@ class Memory:
             # After a failure too: another attempt for each feedback would take long.
             self._n_saved = len(self.lessons)
 
-    def discard(self) -> None:
+    def remove_snapshot(self) -> None:
         """Remove the snapshot, which names chunks and holds embeddings of questions."""
         with self.lock.held():
             if self.path is not None and self.path.parent.is_dir():

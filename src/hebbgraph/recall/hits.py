@@ -173,8 +173,8 @@ def path_steps(
 ) -> tuple[PathStep, ...]:
     """Spell out a path, starting at the query."""
     steps = [_QUERY]
-    if question.learned is not None and nodes[0].kind == "chunk":
-        steps += question.learned.episode_step(nodes[0])
+    if question.recollection is not None and nodes[0].kind == "chunk":
+        steps += question.recollection.episode_step(nodes[0])
     for node in nodes:
         if node.kind == "tag":
             value, title = display(graph.phrases.keys[node.id]), ""

@@ -65,7 +65,7 @@ class Question:
         Results of the caller's own search, in place of dense search.
     elsewhere : VectorsElsewhere, optional
         Replaces the scores of ``seeds`` by cosines.
-    learned : Recollection, optional
+    recollection : Recollection, optional
         What past lessons say of this question.
     carried : dict of int to float
         Weights of the cues that only earlier turns name; others weigh 1.
@@ -86,7 +86,7 @@ class Question:
     vector: NDArray[np.float32] | None = None
     seeds: dict[int, float] | None = None
     elsewhere: VectorsElsewhere | None = None
-    learned: Recollection | None = None
+    recollection: Recollection | None = None
     carried: Mapping[int, float] = field(default_factory=dict)
     trust: Mapping[int, float] = field(default_factory=dict)
     foreign: tuple[int, ...] = ()
@@ -109,15 +109,15 @@ class QuestionReader:
     Parameters
     ----------
     namespace : Namespace
-    learned : Memory, optional
+    memory : Memory
     """
 
-    def __init__(self, namespace: Namespace, learned: Memory | None) -> None:
+    def __init__(self, namespace: Namespace, memory: Memory) -> None:
         settings = namespace.settings
         self._namespace = namespace
         self._derived = namespace.derived
         self._language = settings.language
-        self._learned = learned
+        self._memory = memory
 
     def read(self, graph: TagGraph, query: Query) -> Question:
         """Return the terms and cues of a query, and its recollection; the graph is locked."""
@@ -150,7 +150,7 @@ class QuestionReader:
             vector=query.vector,
             seeds=query.seeds,
             elsewhere=query.elsewhere,
-            learned=self._recollect(graph, query, terms, counts, cues, carried, rarity),
+            recollection=self._recollect(graph, query, terms, counts, cues, carried, rarity),
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
@@ -175,7 +175,7 @@ class QuestionReader:
         rarity: FloatArray,
     ) -> Recollection | None:
         """Return what past lessons say of a query; see :mod:`hebbgraph.learning.cues`."""
-        if self._learned is None or not self._learned.has_learned:
+        if not self._memory.has_learned:
             return None
         n = max(graph.n_chunks, 1)
         words = [
@@ -188,7 +188,7 @@ class QuestionReader:
         }
         keys, weights = memory_cues(words, names)
         vector, embedder = self._namespace.for_memory(graph, query.text, query.vector)
-        return self._learned.recollect(
+        return self._memory.recollect(
             graph,
             (np.array(keys, np.uint64), np.array(weights, np.float32)),
             vector,

@@ -73,8 +73,8 @@ class Recaller:
     namespace : Namespace
     source : StepSource, optional
         Without it, only the caller's own steps run.
-    learned : bool or Memory
-        Whether to use what was learned, or another memory to use instead.
+    memory : Memory, optional
+        Used instead of the namespace's; an empty one gives static recalls.
     """
 
     def __init__(
@@ -82,13 +82,12 @@ class Recaller:
         namespace: Namespace,
         source: StepSource | None = None,
         *,
-        learned: bool | Memory = True,
+        memory: Memory | None = None,
     ) -> None:
         self._namespace = namespace
         self._truth = namespace.truth
         self._derived = namespace.derived
-        memory = learned if isinstance(learned, Memory) else namespace.learned if learned else None
-        self._reader = QuestionReader(namespace, memory)
+        self._reader = QuestionReader(namespace, memory or namespace.memory)
         self._source = source
         self._masks = Masks(namespace.truth, namespace.colony_of, self._stale)
         self._search = DirectSearch(
@@ -124,7 +123,7 @@ class Recaller:
         Start again if another process has deleted a hit in the meantime; ``last_generation`` is
         that of the previous attempt.
         """
-        with self._namespace.held(lent=options.calls_back) as generation:
+        with self._namespace.reading(lent=options.calls_back) as generation:
             graph = self._derived.graph
             with stage("question"):
                 question = self._reader.read(graph, query)
@@ -157,7 +156,7 @@ class Recaller:
     def ids(self, where: Where) -> list[str]:
         """See :meth:`hebbgraph.HebbianIndex.ids`."""
         check_filter(where)
-        with self._namespace.held():
+        with self._namespace.reading():
             graph = self._derived.graph
             passing = self._masks.passing(graph, None if callable(where) else where)
             rows = graph.rows[passing.mask].tolist()
@@ -166,7 +165,7 @@ class Recaller:
         chunks = self._truth.fetch(rows).values()
         return sorted(chunk.id for chunk in chunks if where(chunk))
 
-    def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
+    def request_of(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
         """Return the request of an earlier recall on today's graph, which the caller has locked.
 
         Without ``where``, the recall's own filter applies. A callable was not recorded: only
@@ -220,7 +219,7 @@ class Recaller:
             return ()
 
         def weigh() -> tuple[Turn, ...]:
-            with self._namespace.held():
+            with self._namespace.reading():
                 language = self._namespace.settings.language
                 return weigh_turns(self._derived, text, turns, language)
 
@@ -234,7 +233,7 @@ class Recaller:
         assert query.elsewhere is not None
 
         def rank() -> None:
-            with self._namespace.held():
+            with self._namespace.reading():
                 question = self._reader.read(self._derived.graph, query)
                 strategy.rank(self._prepare(question, query, options)[0])
 

@@ -72,7 +72,7 @@ class StepList:
         return Timelines(self._namespace.truth)
 
     def _timeline(self, graph: TagGraph) -> Timeline | None:
-        taught = self._namespace.learned.outdated(trusted=True)
+        taught = self._namespace.memory.outdated(trusted=True)
         if not taught and "_timelines" not in vars(self) and not self._has_dates(graph):
             return None
         return self._timelines.at(graph, tuple(taught))

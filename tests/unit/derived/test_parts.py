@@ -366,7 +366,7 @@ def test_parts_in_memory_serve_older_generations_only(
         other.add([corpus[0].model_copy(update={"text": "The Petrel sank."})])
         after = other.recall(QUESTION).generation
         assert after > before
-        with index.parts.derived.held(at_least=before) as held:
+        with index.parts.derived.reading(at_least=before) as held:
             assert held == before
-        with index.parts.derived.held(at_least=after) as held:
+        with index.parts.derived.reading(at_least=after) as held:
             assert held == after

@@ -49,7 +49,7 @@ def test_crafted_words_are_drawn_no_more_often_than_others(drawn):
             index.reinforce(recall, ["c0"], actor="eve")
         drawn.clear()
         index.recall("Where does the heron wait?")
-        crafted = sum(event.actor == "eve" for event in index.parts.learned.events)
-        of_eve = sum(index.parts.learned.lessons.event(at).actor == "eve" for at in drawn)
+        crafted = sum(event.actor == "eve" for event in index.parts.memory.events)
+        of_eve = sum(index.parts.memory.lessons.event(at).actor == "eve" for at in drawn)
     assert crafted == len(drawn) == MOST
     assert of_eve < MOST / 2

@@ -46,7 +46,7 @@ def teach(index: HebbianIndex, n: int, first: int = 0) -> None:
 
 def everything(index: HebbianIndex) -> list[Any]:
     found = [[(hit.chunk.id, hit.score) for hit in index.recall(q).hits] for q in QUESTIONS]
-    learned = index.parts.learned
+    learned = index.parts.memory
     return [found, dump(learned), list(learned.actors), learned.events]
 
 
@@ -61,7 +61,7 @@ def folded_anew(index: HebbianIndex) -> dict[Any, float]:
 def opened(
     tmp_path: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., HebbianIndex]:
-    monkeypatch.setattr("hebbgraph.namespace._KEPT_WHEN_CLOSED", 1)
+    monkeypatch.setattr("hebbgraph.namespace._SAVED_WHEN_CLOSED", 1)
 
     def make(**options: Any) -> HebbianIndex:
         index = HebbianIndex.open(tmp_path, **options)
@@ -97,7 +97,7 @@ def test_what_is_trusted_counts_each_time_after_opening_too(
             index.recall(QUESTIONS[0])
     with opened() as index:
         index.recall(QUESTIONS[0])
-        assert dump(index.parts.learned) == folded_anew(index)
+        assert dump(index.parts.memory) == folded_anew(index)
 
 
 @pytest.mark.parametrize("embedder", [None, Letters()], ids=["words", "vectors"])
@@ -117,7 +117,7 @@ def test_opening_goes_on_where_it_was(
         assert len(folds) == 30
     with opened(**options) as index:
         assert everything(index) == after
-        assert dump(index.parts.learned) == folded_anew(index)
+        assert dump(index.parts.memory) == folded_anew(index)
         recall = index.recall(QUESTIONS[0])
         explained = index.explain(recall, recall.hits[0].chunk.id)
         assert explained.learned
@@ -153,10 +153,10 @@ def test_a_correction_folds_only_what_came_after_the_snapshot(
         index.reinforce(recall, [second], actor="ann")
         index.recall(QUESTIONS[0])
         assert len(folds) == 1
-        assert dump(index.parts.learned) == folded_anew(index)
+        assert dump(index.parts.memory) == folded_anew(index)
         index.forget(chunk=first)
         index.recall(QUESTIONS[0])
-        assert dump(index.parts.learned) == folded_anew(index)
+        assert dump(index.parts.memory) == folded_anew(index)
 
 
 def test_a_snapshot_that_does_not_fit_is_passed_over(
@@ -170,7 +170,7 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(
     with opened(settings=slower) as index:
         index.recall(QUESTIONS[0])
         assert len(folds) == 20
-        assert dump(index.parts.learned) == folded_anew(index)
+        assert dump(index.parts.memory) == folded_anew(index)
 
 
 @pytest.mark.parametrize("place", ["format", "length", "checksum", "a fact", "arrays"])
@@ -205,7 +205,7 @@ def test_a_snapshot_that_cannot_be_written_is_not_tried_each_time(
         raise OSError("no space left on device")
 
     monkeypatch.setattr("hebbgraph.learning.memory.write_arrays", full)
-    monkeypatch.setattr("hebbgraph.learning.memory._KEPT_AFTER", 5)
+    monkeypatch.setattr("hebbgraph.learning.memory._SAVED_AFTER", 5)
     with caplog.at_level(logging.WARNING), opened() as index:
         teach(index, 12)
         index.recall(QUESTIONS[0])

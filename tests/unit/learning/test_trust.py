@@ -36,7 +36,7 @@ def scores(index, question=QUESTION):
 
 def believed(index):
     index.recall(QUESTION)
-    learned = index.parts.learned
+    learned = index.parts.memory
     return {actor: learned.weight_of(actor) for actor in learned.actors}
 
 
@@ -49,7 +49,7 @@ def test_what_is_unnamed_is_one_actors_word_unless_it_is_trusted(index):
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann", trusted=True)
     believed(index)
-    learned = index.parts.learned
+    learned = index.parts.memory
     assert list(learned.actors) == [None, "", "ann"]
     assert learned.lessons.actor.tolist() == [1, 0, 2, 0]
 
@@ -320,7 +320,7 @@ def test_what_nobody_believes_ages_nothing(corpus):
 
         def taught():
             index.recall(QUESTION)
-            return float(index.parts.learned.amounts()[0])
+            return float(index.parts.memory.amounts()[0])
 
         static, once = scores(index, "?"), taught()
         for n in range(64):  # eve always cites what search finds worst
@@ -348,7 +348,7 @@ def test_easy_questions_of_ones_own_buy_no_lies(index):
         worst = min(recall.hits, key=lambda hit: hit.score)
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert believed(index)["eve"] < 0.05
-    counted = (index.parts.learned.amounts() > 0.02).nonzero()[0]
+    counted = (index.parts.memory.amounts() > 0.02).nonzero()[0]
     # Five words of hers against search count, as anybody's do, and nothing else.
     assert len(counted) == 5
     assert (counted % 3 == 2).all()

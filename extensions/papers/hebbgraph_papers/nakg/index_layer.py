@@ -140,7 +140,7 @@ def layer_counts(index: HebbianIndex) -> dict[str, int]:
     {}
     """
     parts = index.parts
-    with parts.derived.held():
+    with parts.derived.reading():
         layer = LayerFile.of(parts).in_graph(parts.derived, parts.derived.graph)
         return {} if layer is None else layer.counts()
 

@@ -117,7 +117,7 @@ def build(
         driver = BuildDriver(namespace, engine, shelf, recipe, on_progress)
         added = driver.run(partitions, sum(partition.size for partition in partitions))
         if embedder is not None:
-            namespace.derived.hold_vectors()
+            namespace.derived.load_vectors()
             namespace.bring_up_to_date()
         remove(shelf)
         if registry is not None:

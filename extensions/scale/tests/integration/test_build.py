@@ -63,7 +63,7 @@ def _content(index: HebbianIndex) -> tuple[str, str, list[list[tuple[str, float]
         [(hit.chunk.id, round(hit.score, 9)) for hit in index.recall(question, k=10).hits]
         for question in _QUESTIONS
     ]
-    with index.parts.held():
+    with index.parts.reading():
         graph, derived = index.parts.derived.graph, index.parts.derived
         ids, keys = derived.ids(graph.rows), list(graph.phrases.keys)
         owner, tags, is_title = graph.incidence.tags_of(np.flatnonzero(graph.alive))

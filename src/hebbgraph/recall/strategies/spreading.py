@@ -70,7 +70,7 @@ class Spreading:
         """Spread activation, raise titles that the question names, then add what memory brings."""
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
-        evidence, memory = request.evidence, request.question.learned
+        evidence, recollection = request.evidence, request.question.recollection
         sure, share_held = evidence.confidence, evidence.share_held
         if sure is None:  # words say nothing of what is written in another language
             sure = share_held = 1.0
@@ -89,11 +89,11 @@ class Spreading:
             share_held=share_held,
         )
         activation = show_named(activation, request.graph, request.question, request.allowed)
-        if memory is None:
+        if recollection is None:
             return activation
         sure = self.confidence(request, activation)
         titled = titled_by(request.graph, request.question.query)
-        return memory.added(activation, request.allowed, sure, titled)
+        return recollection.added(activation, request.allowed, sure, titled)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
         edges = None if self._aliases is None else self._aliases.edges(graph)
