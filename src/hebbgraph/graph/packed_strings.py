@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, prefix_sums, row_positions
+from hebbgraph.arrays import IntArray, prefix_sums
 
 __all__ = ["PackedStrings", "pack_strings"]
 
@@ -102,10 +102,14 @@ class PackedStrings(Sequence[str]):
         """Return the strings with these numbers (ascending), packed."""
         split = int(np.searchsorted(numbers, self._n_packed))
         packed, added = numbers[:split], numbers[split:]
-        counts, at = row_positions(self._offsets, packed)
-        old = self._data if split == self._n_packed else self._data[at]
+        lengths = np.diff(self._offsets)
+        old = self._data
+        if split < self._n_packed:  # a mask takes a byte for each, positions would take eight
+            is_taken = np.zeros(self._n_packed, np.bool_)
+            is_taken[packed] = True
+            old = old[is_taken.repeat(lengths)]
         data, offsets = pack_strings(
             self._added[number - self._n_packed] for number in added.tolist()
         )
-        starts = prefix_sums(counts)
+        starts = prefix_sums(lengths[packed])
         return np.concatenate((old, data)), np.concatenate((starts, starts[-1] + offsets[1:]))
