@@ -197,7 +197,8 @@ def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
             f"the index holds vectors of {state.name!r}, got the embedder {name!r}; open it "
             "without an embedder and call reembed(embedder) to change the model"
         )
-    dimension = getattr(embedder, "dimension", None)
+    # Asking some embedders for their dimension calls the model.
+    dimension = None if state is None else getattr(embedder, "dimension", None)
     if state is not None and dimension not in (None, state.dimension):
         raise SettingsMismatchError(
             f"the index holds vectors of {state.dimension} numbers, and {name!r} makes "

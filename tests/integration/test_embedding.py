@@ -99,6 +99,23 @@ def test_another_model_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         HebbianIndex.open(tmp_path / "i", embedder=Bag("other"))
 
 
+def test_the_dimension_is_not_asked_of_a_model_before_there_are_vectors(tmp_path: Path) -> None:
+    class Paid(Bag):
+        asked = 0
+
+        @property
+        def dimension(self) -> int:
+            Paid.asked += 1
+            return 16
+
+        @dimension.setter
+        def dimension(self, value: int) -> None:
+            pass
+
+    with HebbianIndex.open(tmp_path / "index", embedder=Paid()):
+        assert Paid.asked == 0
+
+
 def test_another_dimension_leaves_the_index_unchanged() -> None:
     with HebbianIndex.open(":memory:", embedder=Bag()) as index:
         index.add(CHUNKS)
