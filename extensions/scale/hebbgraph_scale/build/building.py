@@ -153,11 +153,14 @@ def sweep_shelf(root: Path, database: str) -> None:
     """
     unreached = []
     for shelf in (root / BUILD_FOLDER, *map(Path, _read_elsewhere(root))):
+        try:
+            is_ours = shelf.parent == root or _manifest(shelf)["index"][:1] == [database]
+        except OSError:  # such as a folder that may not be read
+            unreached.append(str(shelf))
+            continue
         if not shelf.parent.is_dir():
             unreached.append(str(shelf))
-        elif shelf.is_dir() and (
-            shelf.parent == root or _manifest(shelf)["index"][:1] == [database]
-        ):
+        elif shelf.is_dir() and is_ours:
             with _alone_in(shelf):
                 remove(shelf)
     _write_elsewhere(root, unreached)

@@ -253,3 +253,27 @@ def test_erasing_takes_what_killed_builds_left_elsewhere(tmp_path: Path):
         assert (taken / "manifest.json").exists()  # by now of another index
         assert build(index.parts, parts, Here(), work=mine).added.unchanged == 40
     assert not list(tmp_path.glob("index/build*"))
+
+
+def test_erasing_passes_over_a_folder_that_cannot_be_read(tmp_path: Path):
+    def killed(told: object) -> None:
+        raise KeyboardInterrupt
+
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    broken, mine = tmp_path / "broken", tmp_path / "mine"
+    with HebbianIndex.open(tmp_path / "index") as index:
+        for work in (broken, mine):
+            with pytest.raises(KeyboardInterrupt):
+                build(index.parts, parts, Here(), work=work, on_progress=killed)
+        manifest = broken / "manifest.json"
+        content = manifest.read_bytes()
+        manifest.unlink()
+        manifest.mkdir()  # reading it is an OSError
+        index.compact()
+        assert broken.exists()
+        assert not mine.exists()
+        manifest.rmdir()
+        manifest.write_bytes(content)
+        index.compact()  # it is looked for again
+        assert not broken.exists()
+    assert not list(tmp_path.glob("index/build*"))
