@@ -285,6 +285,28 @@ def test_connections_cut_off_between_operations(
     assert index.parts.log.count() == 1
 
 
+def test_a_query_that_fails_is_not_tried_on_every_idle_connection(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{postgres.url(postgres.new_schema())}%20-cstatement_timeout%3D1500"
+    with HebbianIndex.open(url, cache_dir=tmp_path) as index:
+        driver = index.parts.database.driver
+        with ExitStack() as stack:
+            for _ in range(3):
+                stack.enter_context(driver.transaction(writing=False))
+        tried: list[str] = []
+        execute = PostgresConnection.execute
+
+        def counted(self: Any, sql: str, *values: Any) -> Any:
+            tried.append(sql)
+            return execute(self, sql, *values)
+
+        monkeypatch.setattr(PostgresConnection, "execute", counted)
+        with pytest.raises(StorageError, match="statement timeout"):
+            index.parts.database.ask("SELECT pg_sleep(30)")
+        assert tried == ["SELECT pg_sleep(30)"]
+
+
 def _operations(index: HebbianIndex, chunk: Chunk) -> dict[str, Callable[[], object]]:
     recall = index.recall("Who built the Petrel?", k=3)
     return {

@@ -203,7 +203,7 @@ class PostgresDriver:
                 return connection, connection.execute(first, values)
             except BaseException as error:
                 connection.raw.close()
-                if is_new or not isinstance(error, psycopg.OperationalError):
+                if is_new or not self._is_lost(error):
                     raise
                 # An idle connection may have died: try the next one, and at last a new one.
 
@@ -297,10 +297,16 @@ class PostgresDriver:
             )
         if state in _READ_ONLY:
             return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
-        broke = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-        if state.startswith(_LOST) or broke:
+        if self._is_lost(error):
             return ConnectionLostError(f"{self.place}: no connection to the database: {message}")
         return None
+
+    @staticmethod
+    def _is_lost(error: BaseException) -> bool:
+        """Return whether an error means that the connection is gone; a query may fail alone."""
+        if state := getattr(error, "sqlstate", None):
+            return str(state).startswith(_LOST)
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
     def is_refused(self, error: ConnectionLostError) -> bool:
         """Return whether the server refuses the connection for good, so that waiting will not help.
