@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.derived.steps import Steps
 from hebbgraph.hebbian_index import Moved
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.strategies.spreading import Spreading
@@ -329,6 +331,33 @@ def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
     thread.join(60)
     assert not thread.is_alive()
     assert n_calls == 2
+
+
+def test_readers_wait_until_parts_that_are_loaded_again_have_caught_up(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = make_index()
+    derived = index.parts.derived
+    assert len(index.recall("Petrel", k=20).hits) == 8
+    loaded, go_on = threading.Event(), threading.Event()
+    catch_up = Steps.catch_up
+
+    def slow(self: Steps, *parts: Any, **options: Any) -> Any:
+        loaded.set()
+        assert go_on.wait(60)
+        return catch_up(self, *parts, **options)
+
+    monkeypatch.setattr(Steps, "catch_up", slow)
+    derived._drop()  # as after an error; no snapshot was saved
+    with ThreadPoolExecutor(2) as pool:
+        refreshed = pool.submit(derived.refresh)
+        assert loaded.wait(60)
+        recalled = pool.submit(index.recall, "Petrel", k=20)
+        with suppress(TimeoutError):
+            recalled.result(0.2)
+        go_on.set()
+        assert len(recalled.result(60).hits) == 8
+        assert refreshed.result(60) == 1
 
 
 def test_a_busy_folder_gives_an_older_answer_and_no_error(

@@ -131,7 +131,7 @@ class Derived:
             language=language,
         )
         self._parts: Parts | None = None
-        #: The commit that readers see: that of the last complete refresh.
+        #: The commit that readers see: that of the last complete refresh of the present parts.
         self._commit = NEVER
         #: Whether a step failed on the way; readers may continue with its parts.
         self._is_half_done = False
@@ -207,7 +207,7 @@ class Derived:
         """
         if at_least is not None:
             with self.lock.held():
-                if self._parts is not None and self._commit.generation >= at_least:
+                if self._commit.generation >= at_least and self._can_answer(at_least):
                     yield self._commit.generation
                     return
         while True:
@@ -216,9 +216,14 @@ class Derived:
             if before is not None:
                 before()
             with self.lock.held():
-                if self._parts is not None:  # else another thread has dropped them meanwhile
+                if self._can_answer(generation):  # else another thread dropped parts meanwhile
                     yield generation
                     return
+
+    def _can_answer(self, generation: int) -> bool:
+        """Return whether all parts are loaded, and of this generation or a later one."""
+        parts = self._parts
+        return parts is not None and self._commit != NEVER and parts.graph.generation >= generation
 
     # -- fresh ----------------------------------------------------------------------
 
@@ -236,7 +241,7 @@ class Derived:
             try:
                 return self.refresh()
             except FolderLockedError as error:
-                if self._parts is None:
+                if not self._can_answer(self._commit.generation):
                     raise
                 logger.warning("an older generation answers: %s", error)
                 return self._commit.generation
@@ -247,6 +252,8 @@ class Derived:
         needed = self._truth.acknowledged(state.commit)
         parts, mine, newest = self._parts, self._commit, state.commit.generation
         if parts is None or not needed <= mine.generation <= newest:
+            return None
+        if not self._can_answer(mine.generation):
             return None
         if mine.generation == newest and mine != state.commit:
             return None  # the same number, in another history
@@ -307,6 +314,7 @@ class Derived:
         """Drop what is in memory."""
         with self.lock.held():
             self._parts = None
+            self._commit = NEVER  # readers wait until parts that are loaded again have caught up
             self._is_half_done = False
 
     # -- repaired -------------------------------------------------------------------
