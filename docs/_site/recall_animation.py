@@ -56,7 +56,7 @@ def main() -> None:
         ingest([CORPUS], index, base=CORPUS, suffixes=(".md",))
         recall = index.recall(QUESTION, k=5)
         before = index.inspect.trace(recall)
-        hit = next(one for one in recall.hits if one.chunk.title == ANSWER)
+        hit = next(hit for hit in recall.hits if hit.chunk.title == ANSWER)
         index.reinforce(recall, cited=[hit.chunk.id])
         after = index.inspect.trace(index.recall(QUESTION, k=5))
     print(drawn(before, after, hit.chunk.id), end="")

@@ -185,11 +185,11 @@ def _prune(place: Place, keep: int) -> None:
     """Remove older snapshots, and blocks that no snapshot names any more."""
     names = place.names()
     with storage_errors(place.url):
-        kept, former = (_blocks_of(place, some) for some in (names[:keep], names[keep:]))
+        current, former = (_blocks_of(place, part) for part in (names[:keep], names[keep:]))
         for name in names[keep:]:
             _remove(place, place.manifest(name))
         oldest = datetime.now(UTC) - _UNNAMED_KEPT
-        for sha in set(place.sizes("blocks")) - kept:
+        for sha in set(place.sizes("blocks")) - current:
             if sha in former or _is_older(place, place.block(sha), oldest):
                 _remove(place, place.block(sha))
 

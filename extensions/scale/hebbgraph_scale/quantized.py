@@ -122,19 +122,19 @@ class QuantizedSearch:
         turned = query @ self._rotation
         leading = _Query(self._leading, turned[: self._n_leading])
         later = _Query(self._later, turned[self._n_leading :])
-        about = leading.products(every)
+        estimates = leading.products(every)
         if few is None:
-            about[~allowed] = -np.inf
-        best = np.argpartition(about, len(about) - 2 * limit)[-2 * limit :]
+            estimates[~allowed] = -np.inf
+        best = np.argpartition(estimates, len(estimates) - 2 * limit)[-2 * limit :]
         known = cosines(best if few is None else few[best])
         # At least ``limit`` vectors are this near; others whose bound is lower are out.
         reached = np.float32(np.partition(known, limit)[limit] - _ROUNDING)
-        bound = about + leading.slack(every)
+        bound = estimates + leading.slack(every)
         bound += later.length * self._later.length.view[every]
-        kept = np.flatnonzero(bound >= reached)
-        at = kept if few is None else few[kept]
+        near = np.flatnonzero(bound >= reached)
+        at = near if few is None else few[near]
         if len(at) > 2 * limit and self._n_leading < len(turned):
-            closer = about[kept] + leading.slack(at) + later.slack(at)
+            closer = estimates[near] + leading.slack(at) + later.slack(at)
             closer += later.products(at)
             at = at[closer >= reached]
         return at

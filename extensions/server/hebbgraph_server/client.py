@@ -157,7 +157,7 @@ class HebbianClient(HebbianIndex):
         with progress(show_progress, on_progress) as tell:
             for page in _pages(accepted):
                 body = {
-                    "chunks": [taken.chunk.model_dump(mode="json") for taken in page],
+                    "chunks": [item.chunk.model_dump(mode="json") for item in page],
                     "on_error": on_error,
                     "strict": strict,
                 }
@@ -194,13 +194,13 @@ class HebbianClient(HebbianIndex):
         return f"HebbianClient({self._http.url!r}, namespace={self._namespace!r})"
 
 
-def _pages(taken: Iterable[AcceptedChunk]) -> Iterator[list[AcceptedChunk]]:
+def _pages(accepted: Iterable[AcceptedChunk]) -> Iterator[list[AcceptedChunk]]:
     """Yield chunks in pages for one request each; no page is empty."""
     page: list[AcceptedChunk] = []
     size = 0
-    for each in taken:
-        page.append(each)
-        size += len(each.chunk.text) + 200
+    for item in accepted:
+        page.append(item)
+        size += len(item.chunk.text) + 200
         if size >= _PAGE_CHARACTERS:
             yield page
             page, size = [], 0
@@ -364,7 +364,7 @@ def _served_room(room: str, kind: type) -> property:
 
 def _complete() -> None:
     """Give HebbianClient all other public members of HebbianIndex."""
-    own = vars(HebbianClient)
+    written = vars(HebbianClient)
     public: dict[str, Any] = {
         name: value
         for name, value in public_members().items()
@@ -373,7 +373,7 @@ def _complete() -> None:
     public |= {name: getattr(ROOMS[room], method) for name, (room, method) in MOVED.items()}
     twins = {name for name, value in public.items() if inspect.iscoroutinefunction(value)}
     for name, value in public.items():
-        if name in own or name in twins:
+        if name in written or name in twins:
             continue
         member: Any = _refusing(name)
         if isinstance(value, property):

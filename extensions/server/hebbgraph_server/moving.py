@@ -168,11 +168,11 @@ async def import_lines(body: ImportRequest, visit: Visit) -> Response:
         for at, line in enumerate(body.lines):
             visit.tell(at, len(body.lines))
             if (document := line.put_document) is not None:
-                accepted = [taken.chunk for taken in intake.take(document.chunks)]
+                accepted = [item.chunk for item in intake.take(document.chunks)]
                 name, fingerprint = document.document_id, document.fingerprint
                 chunks += index.put_document(name, fingerprint, accepted).added
             elif line.add is not None:
-                chunks += index.add([taken.chunk for taken in intake.take(line.add.chunks)]).added
+                chunks += index.add([item.chunk for item in intake.take(line.add.chunks)]).added
             elif line.feedback is not None:
                 lessons.append(json.dumps(line.feedback))
             elif (new := line.correct_tags) is not None:

@@ -82,13 +82,13 @@ class ScriptedChat(BaseChatModel):
 
 
 def _reply(messages: list[BaseMessage], search_tool: str | None = None, **_: Any) -> AIMessage:
-    question = next(str(one.text) for one in reversed(messages) if one.type == "human")
+    question = next(str(message.text) for message in reversed(messages) if message.type == "human")
     question = question.rsplit("\n\n", 1)[-1]
-    searched = any(isinstance(one, ToolMessage) for one in messages)
+    searched = any(isinstance(message, ToolMessage) for message in messages)
     if search_tool is not None and not searched:
         call = {"name": search_tool, "args": {"query": question}, "id": "search-1"}
         return AIMessage("", tool_calls=[call])
-    prompt = "\n\n".join(str(one.text) for one in messages)
+    prompt = "\n\n".join(str(message.text) for message in messages)
     words = set(re.findall(r"\w+", question.lower()))
     for needed, title, answer in ANSWERS:
         match = re.search(rf"^(\[\w+\])[^\n]*\n{re.escape(LIBRARY[title])}", prompt, re.MULTILINE)

@@ -36,15 +36,19 @@ chain = (
 
 def main() -> None:
     question = "Where was the builder of the Petrel born?"
-    plain = [one.metadata["title"] for one in store.similarity_search(question, k=5)]
+    plain = [document.metadata["title"] for document in store.similarity_search(question, k=5)]
     print("the store alone:", plain)
-    print("with the graph: ", [one.metadata["title"] for one in retriever.invoke(question)])
+    print(
+        "with the graph: ", [document.metadata["title"] for document in retriever.invoke(question)]
+    )
 
     with_learner = {"callbacks": [learner := CitationLearner()]}
     for _ in range(2):
         print("answer:", chain.invoke(question, with_learner))
     learner.flush()
-    print("after learning: ", [one.metadata["title"] for one in retriever.invoke(question)])
+    print(
+        "after learning: ", [document.metadata["title"] for document in retriever.invoke(question)]
+    )
 
 
 if __name__ == "__main__":

@@ -189,10 +189,12 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         """Return a call's options, and the retriever's fields in place of those left out."""
         names = sorted(options.keys() - _IGNORED)
         check_names(names, AT_CALL, of="a call of the retriever", instead=HINTS)
-        given = {name: value for name, value in options.items() if value is not None}
-        check_search(given)
-        check_search_type(given, given.get("search_type", self.search_type))
-        arguments = given | {name: given.get(name, getattr(self, name)) for name in FIELDS_AT_CALL}
+        passed = {name: value for name, value in options.items() if value is not None}
+        check_search(passed)
+        check_search_type(passed, passed.get("search_type", self.search_type))
+        arguments = passed | {
+            name: passed.get(name, getattr(self, name)) for name in FIELDS_AT_CALL
+        }
         arguments |= {name: value for name, value in _DEFAULTS.items() if arguments[name] is None}
         arguments["history"] = turns_of(arguments["history"])
         return arguments

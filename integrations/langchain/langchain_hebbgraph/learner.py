@@ -188,19 +188,19 @@ class CitationLearner(FrameworkLearner, TracingHandler):
             If a recall is not, or no longer, kept.
         """
         is_one = isinstance(recalls, Recall | str | uuid.UUID)
-        wanted = list(cast("Iterable[Recall | RunId]", [recalls] if is_one else recalls))
+        listed = list(cast("Iterable[Recall | RunId]", [recalls] if is_one else recalls))
         if index is None:
-            namespaces = {recall.namespace for recall in wanted if isinstance(recall, Recall)}
+            namespaces = {recall.namespace for recall in listed if isinstance(recall, Recall)}
             whose = self._whose(namespaces.pop() if len(namespaces) == 1 else None)
             index = cast("HebbianIndex | None", self._learner.known.index_of(whose))
         if index is None:
             raise ParameterError(
                 "learn needs an index; pass it here or to the learner, or over a pool a Recall"
             )
-        recalled = [Recalled(index, _find_recall(index, recall)) for recall in wanted]
+        recalled = [Recalled(index, _find_recall(index, recall)) for recall in listed]
         if prompt is None:
-            said = str(answer.text) if isinstance(answer, BaseMessage) else answer
-            reply = Reply(structured=[said], rendered=Rendered(tuple(sources_of(recalled))))
+            text = str(answer.text) if isinstance(answer, BaseMessage) else answer
+            reply = Reply(structured=[text], rendered=Rendered(tuple(sources_of(recalled))))
         else:
             reply = reply_to(prompt, answer)
         outcome = self._learner.learn(

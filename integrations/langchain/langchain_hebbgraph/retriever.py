@@ -279,7 +279,7 @@ class HebbianRetriever(RecallingRetriever):
         retriever._owns_index = owns_index
         with retriever._closed_on_error():
             if documents is not None:
-                if not (index.settings.keep_text or all(one.id for one in documents)):
+                if not (index.settings.keep_text or all(document.id for document in documents)):
                     raise ParameterError(
                         "documents need the ids that they have in the store, where it keeps "
                         "their texts"
@@ -386,15 +386,15 @@ def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -
 
 def _opened(fields: dict[str, Any]) -> HebbianIndex | None:
     """Open an index at the ``location`` among a constructor's arguments, if there is one."""
-    given = {name: fields.pop(name) for name in _OPENING if name in fields}
-    if "location" not in given:
-        if given:
-            raise ParameterError(f"{next(iter(given))} goes with location, or with from_documents")
+    passed = {name: fields.pop(name) for name in _OPENING if name in fields}
+    if "location" not in passed:
+        if passed:
+            raise ParameterError(f"{next(iter(passed))} goes with location, or with from_documents")
         return None
     if "index" in fields:
         raise ParameterError("location and index are one argument; give it once")
-    options = _with_namespace(given.get("open_options"), fields)
-    return open_index(given["location"], given.get("embedding"), options)
+    options = _with_namespace(passed.get("open_options"), fields)
+    return open_index(passed["location"], passed.get("embedding"), options)
 
 
 def _with_namespace(

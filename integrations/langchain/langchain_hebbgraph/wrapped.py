@@ -148,11 +148,11 @@ def _twins(store: VectorStore, method: str, query: Any, kwargs: dict[str, Any]) 
 def _implements(store: VectorStore, method: str) -> bool:
     """Return whether a store has this search, and no subclass has overridden only the plain one."""
     classes = type(store).__mro__
-    own, plain = (
+    at_method, at_plain = (
         next(at for at, kind in enumerate(classes) if name in vars(kind))
         for name in (method, "similarity_search")
     )
-    return own <= plain
+    return at_method <= at_plain
 
 
 def _ranked(documents: Iterable[Document]) -> Seeds:

@@ -43,17 +43,17 @@ def write(
     """
     fields = [fields_of(document) for document in documents]
     intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
-    taken = {chunk.id: (position, chunk) for position, chunk in intake.take(fields)}
-    chunks = [chunk for _, chunk in taken.values()]
+    accepted = {chunk.id: (position, chunk) for position, chunk in intake.take(fields)}
+    chunks = [chunk for _, chunk in accepted.values()]
     if wrapped is not None:
-        wrapped.add([documents[position] for position, _ in taken.values()])
+        wrapped.add([documents[position] for position, _ in accepted.values()])
     intake.tell()
     if not refresh:
         report = index.add(chunks)
     else:
         skipped = [fields[failed.position] for failed in intake.failed]
-        sources = {one["document_id"] for one in skipped if one["document_id"]}
-        emptied = sorted({one["id"] for one in skipped} - taken.keys())
+        sources = {item["document_id"] for item in skipped if item["document_id"]}
+        emptied = sorted({item["id"] for item in skipped} - accepted.keys())
         outdated = [] if wrapped is None else _outdated(index, chunks, sources, delete_missing)
         report = index.refresh(chunks, document_ids=sources, delete_missing=delete_missing)
         report += AddReport(deleted=index.delete(emptied))

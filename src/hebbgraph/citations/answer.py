@@ -155,7 +155,7 @@ class Answer:
         # Without lessons or later turns, nobody will ask for its recalls.
         is_needed = bool(self.lessons) or self.conversation is not None
         for index in self.indexes:
-            recalls = [one.recall for one in self.recalls if one.index is index]
+            recalls = [recalled.recall for recalled in self.recalls if recalled.index is index]
             lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
             record = AnswerRecord(
                 outcome=outcome,
@@ -183,7 +183,9 @@ class Answer:
 
         Kept recalls lack the question, so recalls of ``known`` take their place.
         """
-        known_recalls = {} if known is None else {one.recall.id: one for one in known.recalls}
+        known_recalls = (
+            {} if known is None else {recalled.recall.id: recalled for recalled in known.recalls}
+        )
         recalls = {
             recall.id: known_recalls.get(recall.id) or Recalled(index, recall)
             for index, record in kept

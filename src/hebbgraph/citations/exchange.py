@@ -175,8 +175,8 @@ class Exchange:
             return Outcome(reason=Reason.FAILED)
         if not self.replies:
             return Outcome(reason=Reason.NO_REPLY)
-        beside = self._beside()
-        readings = list(self._readings(beside))
+        indexed = self._indexed_foreign()
+        readings = list(self._readings(indexed))
         if not readings:
             return Outcome(reason=Reason.NOTHING_SHOWN)
         answers = self._answers(readings)
@@ -198,7 +198,7 @@ class Exchange:
             self.recalls,
             earlier=self.earlier,
             taught=self.taught,
-            beside=beside,
+            beside=indexed,
         )
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
@@ -233,11 +233,11 @@ class Exchange:
         # A model may have rewritten a question.
         return "\n".join(query for query in queries if not any(query in text for text in replies))
 
-    def _readings(self, beside: Mapping[str, Recalled]) -> Iterator[_Reading]:
+    def _readings(self, indexed: Mapping[str, Recalled]) -> Iterator[_Reading]:
         """Read the replies to prompts that show sources."""
         recalled = sources_of([*self.recalls, *reversed(self.earlier)])
         texts = {source.id: source.text for source in recalled}
-        teachable = {*beside, *self._recalled_ids()}
+        teachable = {*indexed, *self._recalled_ids()}
         others = [
             source if source.id in teachable else replace(source, id="")
             for source in self.foreign
@@ -261,14 +261,14 @@ class Exchange:
     def _recalled_ids(self) -> set[str]:
         return {id_ for recalled in (*self.recalls, *self.earlier) for id_ in recalled.ids}
 
-    def _beside(self) -> dict[str, Recalled]:
+    def _indexed_foreign(self) -> dict[str, Recalled]:
         """Map foreign chunks that an index holds to the latest recall of that index."""
         recalled_ids = self._recalled_ids()
         ids = [source.id for source in self.foreign if source.id and source.id not in recalled_ids]
-        beside: dict[str, Recalled] = {}
+        indexed: dict[str, Recalled] = {}
         for recalled in self.recalls if ids else ():
-            beside |= dict.fromkeys(recalled.index.holds(ids), recalled)
-        return beside
+            indexed |= dict.fromkeys(recalled.index.holds(ids), recalled)
+        return indexed
 
 
 def _rendered_for(reply: Reply, sources: Sequence[Source], rewritten: Sequence[Source]) -> Rendered:
@@ -277,10 +277,10 @@ def _rendered_for(reply: Reply, sources: Sequence[Source], rewritten: Sequence[S
     if not reply.given or (rendered.ids and set(rendered.ids) <= set(rendered.keys.values())):
         return rendered
     # The prompt is unknown, or wraps what the engine was given.
-    given = rendered_in(reply.given, sources, instead=rewritten)
+    rendered_by_engine = rendered_in(reply.given, sources, instead=rewritten)
     if not rendered.ids:
-        return given
-    keys = {key: id_ for key, id_ in given.keys.items() if id_ in rendered.ids}
+        return rendered_by_engine
+    keys = {key: id_ for key, id_ in rendered_by_engine.keys.items() if id_ in rendered.ids}
     return replace(rendered, keys={**keys, **rendered.keys})
 
 
@@ -308,24 +308,26 @@ def _why_nothing(readings: Sequence[_Reading]) -> Reason:
         return Reason.OUT_OF_RANGE
     if not has_keys:
         return Reason.NO_KEYS
-    points = any(_POINTING.search(one.reply.text[:MAX_ANSWER_CHARACTERS]) for one in readings)
+    points = any(
+        _POINTING.search(reading.reply.text[:MAX_ANSWER_CHARACTERS]) for reading in readings
+    )
     return Reason.UNKNOWN_FORMAT if points else Reason.NOTHING_CITED
 
 
 def _is_in(reply: Reply, output: Sequence[str]) -> bool:
     """Return whether a reply is in the output, word for word."""
-    said = reply.text.strip()
+    answer = reply.text.strip()
     texts = [text.strip() for text in output]
-    if len(said) >= _MIN_TELLING_CHARACTERS:
-        return any(said in text for text in texts)
-    return bool(said) and said in texts
+    if len(answer) >= _MIN_TELLING_CHARACTERS:
+        return any(answer in text for text in texts)
+    return bool(answer) and answer in texts
 
 
 def _is_taken_from(reply: Reply, texts: Sequence[str]) -> bool:
     """Return whether any of these texts is a part of a reply, or the same in another form."""
     telling = [text for text in texts if len(text) >= _MIN_TELLING_CHARACTERS] or texts
     replies = _longest(texts_in(reply.contents))
-    return any(_says(text, said) for text in _longest(telling) for said in replies)
+    return any(_is_part(text, reply_text) for text in _longest(telling) for reply_text in replies)
 
 
 class _Bare(NamedTuple):
@@ -337,21 +339,22 @@ class _Bare(NamedTuple):
 
 def _longest(texts: Iterable[str]) -> list[_Bare]:
     """Return the longest texts, bounded so that comparing all pairs stays cheap."""
-    longest, left = [], MAX_ANSWER_CHARACTERS
+    longest, n_left = [], MAX_ANSWER_CHARACTERS
     for text in sorted(texts, key=len, reverse=True)[:_MAX_COMPARED_TEXTS]:
-        longest.append(_bare(text[:left]))
-        left = max(0, left - len(text))
+        longest.append(_bare(text[:n_left]))
+        n_left = max(0, n_left - len(text))
     return longest
 
 
-def _says(text: _Bare, said: _Bare) -> bool:
-    common = len(said.words & text.words)
-    if len(said.words) >= _MIN_WORDS and common >= _MOST_WORDS * len(said.words):
+def _is_part(text: _Bare, reply: _Bare) -> bool:
+    """Return whether a text is a part of a reply, or has most of its words."""
+    common = len(reply.words & text.words)
+    if len(reply.words) >= _MIN_WORDS and common >= _MOST_WORDS * len(reply.words):
         return True
     if not text.text:
         return False
     part = rf"(?<!\w){re.escape(text.text)}(?!\w)"
-    return said.text.startswith(text.text) or re.search(part, said.text) is not None
+    return reply.text.startswith(text.text) or re.search(part, reply.text) is not None
 
 
 def _bare(text: str) -> _Bare:

@@ -104,17 +104,21 @@ class KnownAnswers:
         with self._lock:
             for name in answer.names:
                 others = [
-                    one for one in self._answers.get(name, ()) if not _same_place(answer, one)
+                    earlier
+                    for earlier in self._answers.get(name, ())
+                    if not _same_place(answer, earlier)
                 ]
                 self._answers[name] = [*others, answer]
-            if answer.names and not any(one is answer for one in reversed(self._oldest_first)):
+            if answer.names and not any(
+                earlier is answer for earlier in reversed(self._oldest_first)
+            ):
                 self._oldest_first.append(answer)
             while len(self._oldest_first) > self.remember:
                 self._drop(self._oldest_first.popleft())
 
     def _drop(self, answer: Answer) -> None:
         for name in answer.names:
-            others = [one for one in self._answers.pop(name, ()) if one is not answer]
+            others = [other for other in self._answers.pop(name, ()) if other is not answer]
             if others:
                 self._answers[name] = others
 

@@ -211,9 +211,9 @@ class Learner:
         for lesson in self._rewordings.doubts(exchange.conversation, recalls, outcome.lessons):
             try:
                 feedback = lesson.teach()
-                about = lesson.recalled
-                ids = (recalled.recall.id for recalled in (*recalls, about))
-                self._rewordings.note((*exchange.ids, *ids), about.index, feedback)
+                doubted = lesson.recalled
+                ids = (recalled.recall.id for recalled in (*recalls, doubted))
+                self._rewordings.note((*exchange.ids, *ids), doubted.index, feedback)
                 self._call_on_lesson(feedback)
             except Exception as error:  # the answer at hand teaches all the same
                 logger.warning("that a question was asked again teaches nothing: %s", error)
@@ -250,19 +250,19 @@ class Learner:
         kept : bool
             Whether to look into indexes, too.
         """
-        pooled = [one.index for one in but if pool_of(one.index) is not None]
+        pooled = [recalled.index for recalled in but if pool_of(recalled.index) is not None]
         namespaces = set(map(namespace_of, pooled))
         if not pooled and pool_of(self.known.home) is not None:
             namespaces = {namespace_of(self.known.home)}
-        about = {namespace} if namespace is not None else namespaces or None
+        searched = {namespace} if namespace is not None else namespaces or None
         remembered = {
             recalled.recall.id: recalled
-            for recalled in self.conversations.earlier(conversation, but=but, namespaces=about)
+            for recalled in self.conversations.earlier(conversation, but=but, namespaces=searched)
         }
         present = {recalled.recall.id for recalled in but}
         lasting = {
             recall.id: Recalled(index, recall)
-            for index in (self.known.indexes(about) if kept else ())
+            for index in (self.known.indexes(searched) if kept else ())
             for recall in read_kept(index.earlier_recalls, conversation) or ()
             if recall.id not in present and recall.id not in remembered
         }

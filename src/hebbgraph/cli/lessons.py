@@ -127,12 +127,13 @@ def _proposals(lessons: list[LessonRecord]) -> Iterator[str]:
     for (old, new), proposing in by_pair.items():
         yield f"proposal: {old} replaced by {new}, says {counted(len(proposing), 'lesson')}"
         yield f"  accept:  hebbgraph lessons --accept {proposing[-1].feedback_id}"
-        yield f"  dismiss: hebbgraph forget {' '.join(one.feedback_id for one in proposing)}"
+        yield f"  dismiss: hebbgraph forget {' '.join(lesson.feedback_id for lesson in proposing)}"
 
 
 def _accept(index: HebbianIndex, feedback_id: str) -> None:
     """Trust what a lesson calls outdated, as feedback on its question, or on the old title."""
-    proposal = next((one for one in index.lessons() if one.feedback_id == feedback_id), None)
+    lessons = (lesson for lesson in index.lessons() if lesson.feedback_id == feedback_id)
+    proposal = next(lessons, None)
     if proposal is None or not proposal.outdated:
         raise NotFoundError(
             f"no lesson {feedback_id!r:.200} says that a chunk is outdated; "
@@ -172,8 +173,8 @@ def _as_lines(lesson: LessonRecord, headings: dict[str, str]) -> str:
     )
     lines = ["  ".join(head)]
     lines += [f"  {lesson.question}"] if lesson.question else []
-    for what, ids in (("cited", lesson.cited), ("rejected", lesson.rejected)):
-        lines += [f"  {what} {id_}  {headings.get(id_, '(deleted or edited)')}" for id_ in ids]
+    for judgement, ids in (("cited", lesson.cited), ("rejected", lesson.rejected)):
+        lines += [f"  {judgement} {id_}  {headings.get(id_, '(deleted or edited)')}" for id_ in ids]
     verb = "replaced" if lesson.trusted else "proposed to be replaced"
     lines += [f"  {old} {verb} by {new}" for old, new in lesson.outdated.items()]
     return harmless("\n".join(lines))

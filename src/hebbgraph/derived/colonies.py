@@ -245,11 +245,11 @@ class Colonies:
         )
         source, target = graph.rows[sources].astype(np.int64), graph.rows[targets].astype(np.int64)
         if former is not None:
-            stays = np.isin(former.source, rows) & np.isin(former.target, rows)
-            source = np.concatenate((former.source[stays], source))
-            target = np.concatenate((former.target[stays], target))
-            similarity = np.concatenate((former.similarity[stays], similarity))
-            overlap = np.concatenate((former.overlap[stays], overlap))
+            remains = np.isin(former.source, rows) & np.isin(former.target, rows)
+            source = np.concatenate((former.source[remains], source))
+            target = np.concatenate((former.target[remains], target))
+            similarity = np.concatenate((former.similarity[remains], similarity))
+            overlap = np.concatenate((former.overlap[remains], overlap))
         colony = np.full(len(rows), NONE)
         return ColonyState(
             *_commit(graph), rows, colony, source, target, similarity, overlap, self._found_by
@@ -281,10 +281,10 @@ class Colonies:
         labels = first + np.arange(len(rows), dtype=np.int64)  # each on its own ...
         known = former.colony[np.searchsorted(former.rows, rows[is_known])]
         labels[is_known] = np.where(known == NONE, labels[is_known], known)  # ... or where it was
-        gone = ~(np.isin(former.source, rows) & np.isin(former.target, rows))
+        is_gone = ~(np.isin(former.source, rows) & np.isin(former.target, rows))
         new = rows[~is_known]
         near = (state.target[np.isin(state.source, new)], state.source[np.isin(state.target, new)])
-        touched = np.concatenate((new, *near, former.source[gone], former.target[gone]))
+        touched = np.concatenate((new, *near, former.source[is_gone], former.target[is_gone]))
         queue = np.flatnonzero(np.isin(rows, touched))
         labels = local_moving(joined, labels, queue.tolist(), resolution=self.parameters.resolution)
         return self._number(state, joined, labels, former)
@@ -304,11 +304,11 @@ class Colonies:
         numbers = {NONE: NONE}
         unused = 0
         if former is not None:
-            _, now, then = np.intersect1d(
+            _, at, former_at = np.intersect1d(
                 state.rows, former.rows, assume_unique=True, return_indices=True
             )
             pairs, counts = np.unique(
-                np.stack((labels[now], former.colony[then])), axis=1, return_counts=True
+                np.stack((labels[at], former.colony[former_at])), axis=1, return_counts=True
             )
             taken = {NONE}
             for position in np.lexsort((pairs[1], pairs[0], -counts)).tolist():

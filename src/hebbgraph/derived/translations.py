@@ -118,7 +118,7 @@ class Translations:
             margin=_MARGIN,
         )
         ends = np.sort(np.stack((titles.tags[at], titles.tags[to]), axis=1), axis=1)
-        return sorted({(one, other) for one, other in ends.tolist() if one != other})
+        return sorted({(first, second) for first, second in ends.tolist() if first != second})
 
     def _titles_of(self, graph: TagGraph) -> _Titles | None:
         source = self._source
@@ -132,8 +132,10 @@ class Translations:
         phrases, codes = graph.phrases, self._languages.by_slot(graph)
         tags = np.flatnonzero((phrases.anchor_counts > 0) & (phrases.link_kinds == LinkKind.PHRASE))
         owner, chunks, is_title = graph.chunks_of(tags)
-        kept = is_title & (codes[chunks] > 0)
-        entries = np.unique(np.stack((tags[owner[kept]], codes[chunks[kept]]), axis=1), axis=0)
+        in_language = is_title & (codes[chunks] > 0)
+        entries = np.unique(
+            np.stack((tags[owner[in_language]], codes[chunks[in_language]]), axis=1), axis=0
+        )
         tags, languages = entries[:, 0], entries[:, 1]
         if len(np.unique(languages)) < 2:
             return None

@@ -150,14 +150,14 @@ class TeachingVerbs(Session):
         if isinstance(recall, Recall):
             return recall
         check_ids([recall], "a recall id")
-        found = self._parts.recalls.get(recall)
-        if found is None:
+        kept = self._parts.recalls.get(recall)
+        if kept is None:
             raise NotFoundError(
                 f"no recall {recall!r} is kept: the latest of a namespace are, as the setting "
                 "keep_recalls says, until the index is compacted or erased; ask again, or give "
                 "the whole recall in place of its id"
             )
-        return self._parts.recalls.issue(found)
+        return self._parts.recalls.issue(kept)
 
     areinforce = in_thread(reinforce)
     akeep_answer = in_thread(keep_answer)

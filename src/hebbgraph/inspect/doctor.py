@@ -343,9 +343,9 @@ def _difference_of_graphs(actual: TagGraph, expected: TagGraph) -> str | None:
 
 def _difference_of_sets(actual: set[object], expected: set[object]) -> str:
     parts = [
-        f"{len(some)} {what}, e.g. {', '.join(map(repr, sorted(some, key=str)[:_EXAMPLES]))}"
-        for some, what in ((actual - expected, "too many"), (expected - actual, "missing"))
-        if some
+        f"{len(items)} {problem}, e.g. {', '.join(map(repr, sorted(items, key=str)[:_EXAMPLES]))}"
+        for items, problem in ((actual - expected, "too many"), (expected - actual, "missing"))
+        if items
     ]
     return "; ".join(parts)
 

@@ -111,9 +111,9 @@ def lesson_report(namespace: Namespace, questions: int, k: int) -> LessonReport:
     )
 
 
-def _spread(questions: Sequence[_Question], most: int) -> list[_Question]:
+def _spread(questions: Sequence[_Question], limit: int) -> list[_Question]:
     """Return at most this many questions, evenly spread over all."""
-    positions = np.linspace(0, len(questions) - 1, min(most, len(questions))).round()
+    positions = np.linspace(0, len(questions) - 1, min(limit, len(questions))).round()
     return [questions[at] for at in np.unique(positions).astype(int).tolist()]
 
 
@@ -127,16 +127,16 @@ def _questions(namespace: Namespace) -> tuple[int, list[_Question]]:
         question = by_recall.setdefault(feedback.recall_id, _Question(seq, lessons, feedback.id))
         question.text = question.text or (feedback.query or "").strip()
         question.cited.update(feedback.cited)
-    kept = [question for question in by_recall.values() if question.text and question.cited]
-    return lessons, kept
+    questions = by_recall.values()
+    return lessons, [question for question in questions if question.text and question.cited]
 
 
-def _still_answered(namespace: Namespace, kept: Sequence[_Question]) -> list[_Question]:
+def _still_answered(namespace: Namespace, questions: Sequence[_Question]) -> list[_Question]:
     """Drop citations of chunks that no longer exist, and questions without any other."""
-    existing = namespace.truth.rows_of({id_ for question in kept for id_ in question.cited})
-    for question in kept:
+    existing = namespace.truth.rows_of({id_ for question in questions for id_ in question.cited})
+    for question in questions:
         question.cited.intersection_update(existing)
-    return [question for question in kept if question.cited]
+    return [question for question in questions if question.cited]
 
 
 def _read_vectors(namespace: Namespace, questions: Sequence[_Question]) -> None:

@@ -187,9 +187,9 @@ def _evidence_without(
 
     shown, scores = lessons.shown(lesson)
     at, mass = find_seeds(scores.astype(np.float64))
-    own = Pairs.of(lessons, links, amount)
-    seed, pair = np.nonzero(shown[at][:, None] == own.source)
-    less = SeedPairs(seed, own.target[pair], -own.weight[pair])
+    taught = Pairs.of(lessons, links, amount)
+    seed, pair = np.nonzero(shown[at][:, None] == taught.source)
+    less = SeedPairs(seed, taught.target[pair], -taught.weight[pair])
     pairs = associations.pairs_from(shown[at], less).completed(mass, associations.n)
     near = np.concatenate((shown, nodes[lessons.link_credit[links] > 0]))
     return memory_evidence(words, vectors, pairs, lessons.rejects[: associations.n], near)
@@ -211,8 +211,8 @@ def _cited_elsewhere(
 
     It is no candidate: who cites one of two right chunks says nothing against the other.
     """
-    others = np.array(lessons.asked(int(lessons.question[lesson])), np.int64)
-    links = lessons.links_of(others[(others < until) & (amount[others] > 0)])
+    asked = np.array(lessons.on_question(int(lessons.question[lesson])), np.int64)
+    links = lessons.links_of(asked[(asked < until) & (amount[asked] > 0)])
     return np.setdiff1d(lessons.link_node[links[lessons.link_credit[links] > 0]], cited)
 
 

@@ -43,8 +43,9 @@ def feedback_digest(feedback: Feedback) -> bytes:
     """
     if feedback.kind == "cited":
         return lesson_digest(feedback.recall_id, feedback.actor, (), (), ())
-    about = feedback.cited, feedback.rejected, [feedback.kind]
-    return lesson_digest(feedback.recall_id, feedback.actor, *about)
+    return lesson_digest(
+        feedback.recall_id, feedback.actor, feedback.cited, feedback.rejected, [feedback.kind]
+    )
 
 
 def feedback_of(
@@ -125,8 +126,8 @@ def _kind_of(kind: str) -> str:
             'kind names what people did, such as "opened", in at most 64 printable characters; got '
             f"{kind!r:.80}"
         )
-    if name not in _KINDS and (meant := get_close_matches(name, _KINDS, n=1, cutoff=_NEARLY)):
-        raise ParameterError(f"kind={kind!r} would count apart; did you mean {meant[0]!r}?")
+    if name not in _KINDS and (similar := get_close_matches(name, _KINDS, n=1, cutoff=_NEARLY)):
+        raise ParameterError(f"kind={kind!r} would count apart; did you mean {similar[0]!r}?")
     return name
 
 

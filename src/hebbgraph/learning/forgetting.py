@@ -26,20 +26,20 @@ def links(memory: Memory, ids: Iterable[str] | None = None) -> dict[tuple[int, N
     """
     with memory.lock.held():
         lessons = memory.lessons
-        is_wanted = np.ones(len(lessons), np.bool_)
+        is_selected = np.ones(len(lessons), np.bool_)
         if ids is not None:
             known = set(ids)
             events = (lessons.event(at).feedback_id for at in range(len(lessons)))
             is_named = np.array([id_ in known for id_ in events], np.bool_)
-            is_wanted[:] = np.isin(lessons.question, lessons.question[is_named])
+            is_selected[:] = np.isin(lessons.question, lessons.question[is_named])
         owner = lessons.link_lesson
         weight = memory.amounts()[owner] * lessons.link_credit
-        wanted = np.flatnonzero(is_wanted[owner])
+        selected = np.flatnonzero(is_selected[owner])
         weights: dict[tuple[int, Node], float] = {}
         for question, node, value in zip(
-            lessons.question[owner[wanted]].tolist(),
-            lessons.link_node[wanted].tolist(),
-            weight[wanted].tolist(),
+            lessons.question[owner[selected]].tolist(),
+            lessons.link_node[selected].tolist(),
+            weight[selected].tolist(),
             strict=True,
         ):
             link = question, lessons.nodes[node]

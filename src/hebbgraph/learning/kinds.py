@@ -127,9 +127,9 @@ def _compare(
     shown, _ = lessons.shown(lesson)
     links = lessons.links_of([lesson])
     nodes, credit = lessons.link_node[links], lessons.link_credit[links]
-    own = amount[lesson] * np.maximum(credit, 0.0).astype(np.float64)
+    added = amount[lesson] * np.maximum(credit, 0.0).astype(np.float64)
     query = associations.query(lessons.cues(lesson), None, "")
-    dot, squared = without(associations.match_cues(query), nodes, own)
+    dot, squared = without(associations.match_cues(query), nodes, added)
     best = float(dot[shown].max())
     if best <= 1e-6:
         return None

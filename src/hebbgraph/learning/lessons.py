@@ -175,8 +175,8 @@ class Lessons:
                 added["outdated_node"].append(self.intern(chunk_node(old, hashes[old])))
                 added["outdated_by"].append(self.intern(chunk_node(new, hashes[new])))
         # Drawn by content, since ids of recalls are random.
-        about = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
-        draw = lesson_digest(*about, dict(feedback.terms))
+        content = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
+        draw = lesson_digest(*content, dict(feedback.terms))
         added["draw"].append(int.from_bytes(draw[:8], "big"))
         if feedback.kind not in self.kinds:
             self.kinds.append(feedback.kind)
@@ -255,7 +255,7 @@ class Lessons:
             actors[key] = actors.pop(key, set()) | {int(self.actor[self.outdated_lesson[row]])}
         return actors
 
-    def asked(self, question: int) -> list[int]:
+    def on_question(self, question: int) -> list[int]:
         """Return the lessons on a question."""
         if self._by_question is None:
             self._by_question = {}

@@ -264,7 +264,7 @@ class Memory:
         """Return the nodes cited for the very question, and how far that is believed."""
         if not question or not self._takes_part[0]:
             return np.empty(0, np.int64), np.empty(0)
-        links = self.lessons.links_of(self.lessons.asked(question))
+        links = self.lessons.links_of(self.lessons.on_question(question))
         if not len(links):
             return links, np.empty(0)
         epoch = self._current_epoch()

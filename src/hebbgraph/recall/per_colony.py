@@ -37,8 +37,8 @@ class PerColony(RankStep):
 
     def rank(self, request: Request, ranking: Ranking, k: int) -> Ranking:
         """Return k chunks; see :func:`limit_per_colony`."""
-        kept = limit_per_colony(self._colony_of()[ranking.slots], k, self._limit)
-        return replace(ranking, slots=ranking.slots[kept], scores=ranking.scores[kept])
+        positions = limit_per_colony(self._colony_of()[ranking.slots], k, self._limit)
+        return replace(ranking, slots=ranking.slots[positions], scores=ranking.scores[positions])
 
 
 def limit_per_colony(colonies: IntArray, k: int, limit: int) -> list[int]:

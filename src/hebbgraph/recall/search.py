@@ -100,15 +100,15 @@ class DirectSearch:
                     table, vector, foreign = neutral
                     fused = partial(fused, foreign=foreign)
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
-        sure: float | None = confidence(covered, near)
+        certainty: float | None = confidence(covered, near)
         if foreign is not None and _is_best(evidence, foreign):
-            sure = None  # question and chunk are in different languages and share no words
+            certainty = None  # question and chunk are in different languages and share no words
         words = RareWords(self._derived.lexical, graph, question.terms)
         if evidence.dense is not None and len(codes := words.codes()):
             evidence = evidence.upheld(codes)
         return replace(
             evidence,
-            confidence=sure,
+            confidence=certainty,
             covered=covered,
             near=near,
             share_held=held_share,

@@ -163,8 +163,8 @@ class RetrieverContract:
         """No tenant sees another's passages, and a request without a tenant fails."""
         with IndexPool(tmp_path, max_open=1) as pool:
             for tenant, text in (("anna", _BUILT), ("bert", _SUNK)):
-                own = self.retriever_class.from_index(pool[tenant])
-                own.add([self.document("petrel", "Petrel", text)])
+                retriever = self.retriever_class.from_index(pool[tenant])
+                retriever.add([self.document("petrel", "Petrel", text)])
             served = self.retriever_class.from_pool(pool)
             for tenant, text in (("anna", _BUILT), ("bert", _SUNK), ("anna", _BUILT)):
                 assert [result.text for result in self.ask_in(served, tenant, _QUESTION)] == [text]

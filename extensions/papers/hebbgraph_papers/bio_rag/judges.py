@@ -74,6 +74,6 @@ def chance_judge(network: TermNetwork, *, lift: float = _LIFT) -> EdgeJudge:
 
     def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
         sets = [(documents[first], documents[second]) for first, second in pairs]
-        return [len(one & other) * n >= lift * len(one) * len(other) for one, other in sets]
+        return [len(left & right) * n >= lift * len(left) * len(right) for left, right in sets]
 
     return judge

@@ -233,11 +233,11 @@ class TermNetwork:
             for edge in at.tolist()
         ]
         for start in range(0, len(pairs), batch):
-            asked = pairs[start : start + batch]
-            verdicts = list(judge(asked))
-            if len(verdicts) != len(asked):
+            page = pairs[start : start + batch]
+            verdicts = list(judge(page))
+            if len(verdicts) != len(page):
                 raise ParameterError(
-                    f"a judge gives one verdict a pair: {len(verdicts)} for {len(asked)} pairs"
+                    f"a judge gives one verdict a pair: {len(verdicts)} for {len(page)} pairs"
                 )
             keep[at[start : start + batch]] = verdicts
         return small.kept(keep)
@@ -264,8 +264,8 @@ def dense_network(
 ) -> TermNetwork:
     """Join documents and terms that co-occur.
 
-    Two terms count once for each digested document that holds both, and once more for
-    each such paragraph; a document and a term count each occurrence.
+    Two terms count once for each digested document with both, and once more for each such
+    paragraph; a document and a term count each occurrence.
 
     Parameters
     ----------
@@ -297,16 +297,15 @@ def dense_network(
     labels = sorted(ranked[:limit])
     number = {term: at for at, term in enumerate(labels)}
     first = len(chunks)
-    together = _cooccurrence(paragraphs, number)
-    one, other = (end.astype(np.int64) + first for end in np.divmod(together[0], len(labels)))
-    counts = together[1]
-    held = [
+    keys, counts = _cooccurrence(paragraphs, number)
+    smaller, larger = (end.astype(np.int64) + first for end in np.divmod(keys, len(labels)))
+    occurrences = [
         (document, first + number[term], count)
         for document, bag in zip(wired, bags, strict=True)
         for term, count in bag.items()
         if term in number
     ]
-    documents, terms, times = np.array(held, np.int64).reshape(-1, 3).T
+    documents, terms, times = np.array(occurrences, np.int64).reshape(-1, 3).T
     joined = np.array([(*ends, 1) for ends in pairs or ()], np.int64).reshape(-1, 3).T
     all_counts = np.concatenate((counts, times, joined[2]))
     weights = np.concatenate(
@@ -318,8 +317,8 @@ def dense_network(
     network = TermNetwork(
         NumberedGraph(
             first + len(labels),
-            np.concatenate((one, documents, joined[0])),
-            np.concatenate((other, terms, joined[1])),
+            np.concatenate((smaller, documents, joined[0])),
+            np.concatenate((larger, terms, joined[1])),
             weights,
         ),
         first,
@@ -337,12 +336,12 @@ def _cooccurrence(
     n = max(len(number), 1)
     keys: list[NDArray[np.int64]] = []
     for parts in paragraphs:
-        whole = [word for words in parts for word in words]
-        for words in (whole, *parts):
-            held = np.unique([number[word] for word in words if word in number]).astype(np.int64)
-            left, right = np.triu_indices(len(held), k=1)
-            keys.append(held[left] * n + held[right])
+        document = [word for words in parts for word in words]
+        for words in (document, *parts):
+            terms = np.unique([number[word] for word in words if word in number]).astype(np.int64)
+            left, right = np.triu_indices(len(terms), k=1)
+            keys.append(terms[left] * n + terms[right])
     if not keys:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    found, counts = np.unique(np.concatenate(keys), return_counts=True)
-    return found, counts.astype(np.int64)
+    distinct, counts = np.unique(np.concatenate(keys), return_counts=True)
+    return distinct, counts.astype(np.int64)

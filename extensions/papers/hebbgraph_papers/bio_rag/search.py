@@ -83,7 +83,7 @@ class GraphSearch:
             words = list(dict.fromkeys(words_of(text)))
             first = self.network.n_documents
             seeds = [first + int(at) for word in words for at in self._labels.containing(word)]
-            overlap = [len(held.intersection(words)) for held in self.network.holdings]
+            overlap = [len(terms.intersection(words)) for terms in self.network.holdings]
             self._queries[text] = _Query(
                 tuple(dict.fromkeys(seeds)),
                 np.array(overlap, np.float64) / max(len(words), 1),

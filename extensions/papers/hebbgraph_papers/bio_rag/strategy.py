@@ -89,7 +89,7 @@ class TagChunkGraph:
         known = np.flatnonzero(self._takes_part(tags))
         owner, chunks, is_title = self._graph.chunks_of(tags[known])
         keep = self._allowed[chunks]
-        own, chunks, is_title = tags[known[owner[keep]]], chunks[keep], is_title[keep]
+        tag, chunks, is_title = tags[known[owner[keep]]], chunks[keep], is_title[keep]
         owner = at[known[owner[keep]]]
         to_chunks = (
             owner,
@@ -97,7 +97,7 @@ class TagChunkGraph:
             np.where(is_title, 1.0, _MENTION),
         )
         place, others, _ = self._graph.tags_of(chunks)
-        keep = self._takes_part(others) & (others != own[place])
+        keep = self._takes_part(others) & (others != tag[place])
         owner, others = owner[place[keep]], others[keep].astype(np.int64)
         pairs, counts = np.unique(owner * self.first_chunk + others, return_counts=True)
         owner, others = pairs // self.first_chunk, pairs % self.first_chunk

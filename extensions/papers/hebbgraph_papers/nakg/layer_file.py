@@ -131,18 +131,18 @@ class LayerFile:
             earlier = self._leads_to(Commit(stamp.generation, stamp.mark), now)
         return None if earlier else "the neural layer is of another history of the database"
 
-    def table(self, layer: LayerInGraph, own: VectorTable) -> VectorTable:
+    def table(self, layer: LayerInGraph, vectors: VectorTable) -> VectorTable:
         """Return the vectors of a namespace; chunks of the layer have propagated ones."""
         cached = self._table
         if (
             cached is None
             or cached[0] is not layer
-            or cached[1] is not own
-            or cached[2] != len(own.rows)
+            or cached[1] is not vectors
+            or cached[2] != len(vectors.rows)
         ):
-            slots, vectors = layer.matrix
-            replaced = own.replaced(layer.graph.rows[slots], vectors)
-            cached = self._table = (layer, own, len(own.rows), replaced)
+            slots, propagated = layer.matrix
+            replaced = vectors.replaced(layer.graph.rows[slots], propagated)
+            cached = self._table = (layer, vectors, len(vectors.rows), replaced)
         return cached[3]
 
 

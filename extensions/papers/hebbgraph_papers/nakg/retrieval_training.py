@@ -50,17 +50,17 @@ def train_retrieval(
             if sum(len(members[cluster]) for cluster in needed) >= _BATCH_CHUNKS:
                 break
             needed.add(label)
-        parts, inside, own = [], [], []
+        propagated, chunk_numbers, initial = [], [], []
         for label in sorted(needed):
             chunks = members[label]
             h = vectors[torch.from_numpy(chunks)]
             logits = model.edges(h)
-            parts.append(model.propagate(h, logits, model.choose(logits, n_chunks)))
-            own.append(h)
-            inside.append(chunks)
-        z, h = torch.cat(parts), torch.cat(own)
+            propagated.append(model.propagate(h, logits, model.choose(logits, n_chunks)))
+            initial.append(h)
+            chunk_numbers.append(chunks)
+        z, h = torch.cat(propagated), torch.cat(initial)
         place = np.full(n_chunks, -1, dtype=np.int64)
-        order = np.concatenate(inside)
+        order = np.concatenate(chunk_numbers)
         place[order] = np.arange(len(order))
         return _contrast(z, questions, place, settings) + settings.stay_close * (
             1.0 - (z * h).sum(dim=1).mean()

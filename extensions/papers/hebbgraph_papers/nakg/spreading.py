@@ -127,6 +127,6 @@ class _PropagatedParts:
     @property
     def vectors(self) -> VectorTable | None:
         """The vectors that dense search compares."""
-        own = self._derived.vectors
+        vectors = self._derived.vectors
         layer = self._layers.in_graph(self._derived, self._derived.graph)
-        return own if layer is None or own is None else self._layers.table(layer, own)
+        return vectors if layer is None or vectors is None else self._layers.table(layer, vectors)

@@ -72,18 +72,18 @@ class Neural:
                 "there is no neural layer for this index as it is; train one with "
                 "hebbgraph_papers.nakg.train(index), or recall with another strategy"
             )
-        own, vector = self._derived.vectors, question.vector
-        if own is None or vector is None:
+        vectors, vector = self._derived.vectors, question.vector
+        if vectors is None or vector is None:
             raise ParameterError(
                 "strategy 'neural' compares vectors; open the index with the embedder that it "
                 "was built with"
             )
-        if len(vector) != own.state.dimension:
+        if len(vector) != vectors.state.dimension:
             raise ParameterError(
-                f"the index holds vectors of {own.state.dimension} numbers, "
+                f"the index holds vectors of {vectors.state.dimension} numbers, "
                 f"the question's has {len(vector)}"
             )
-        table = self._layers.table(layer, own)
+        table = self._layers.table(layer, vectors)
         by_meaning = self._nearest(layer, request)
         passing = Passing(request.allowed)
         by_terms, _ = lexical_search(self._derived, graph, question.terms, passing)
@@ -98,10 +98,10 @@ class Neural:
         return Ranking(slots[order], scores[order], path)
 
     def _nearest(self, layer: LayerInGraph, request: Request) -> NDArray[np.int64]:
-        own, vector = self._derived.vectors, request.question.vector
-        assert own is not None
+        vectors, vector = self._derived.vectors, request.question.vector
+        assert vectors is not None
         assert vector is not None
-        graph, table = request.graph, self._layers.table(layer, own)
+        graph, table = request.graph, self._layers.table(layer, vectors)
         if not len(table.rows) or not graph.n_slots:
             return np.empty(0, dtype=np.int64)
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)

@@ -73,8 +73,9 @@ def train_model(
         tensor = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))
         questions = [question for question in questions if question.cited]
         mask = held_back(len(questions), settings.seed).tolist()
-        training = [q for q, held in zip(questions, mask, strict=True) if not held]
-        validation = [q for q, held in zip(questions, mask, strict=True) if held]
+        masked = list(zip(questions, mask, strict=True))
+        training = [question for question, is_held_back in masked if not is_held_back]
+        validation = [question for question, is_held_back in masked if is_held_back]
         cited = co_cited_pairs(training)
         edge_phase = train_edges(
             model, tensor, clusters, Pairs.joined([pairs, cited]), settings, on_epoch

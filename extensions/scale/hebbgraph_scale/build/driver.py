@@ -327,8 +327,8 @@ class BuildDriver:
         """
         truth = self.namespace.truth
         commit = truth.state().commit
-        alone = commit.generation == self._before.generation + self._commits
-        if self._was_empty and self._only_inserts and alone:
+        is_alone = commit.generation == self._before.generation + self._commits
+        if self._was_empty and self._only_inserts and is_alone:
             return commit
         state = truth.changes_since(NEVER)
         self._keep_live(state.added)
@@ -338,9 +338,9 @@ class BuildDriver:
     def _keep_live(self, live: IntArray) -> None:
         """Set rows to 0 that were replaced, or that an earlier partition has."""
         rows = np.concatenate((_NONE, *(part.rows for part in self._committed)))
-        kept = np.zeros(len(rows), dtype=np.bool_)
-        kept[np.unique(rows, return_index=True)[1]] = True
-        rows[~(kept & np.isin(rows, live))] = 0
+        is_first = np.zeros(len(rows), dtype=np.bool_)
+        is_first[np.unique(rows, return_index=True)[1]] = True
+        rows[~(is_first & np.isin(rows, live))] = 0
         ends = np.cumsum([len(part.rows) for part in self._committed])
         self._committed = [
             Numbered(part.proposed, numbers)
@@ -370,8 +370,7 @@ class BuildDriver:
         counted = []
         for proposed, rows in partitions:
             alive = rows > 0
-            whole = alive.all()
-            counts = proposed if whole else recount(self.shelf, proposed, alive)["name"]
+            counts = proposed if alive.all() else recount(self.shelf, proposed, alive)["name"]
             counted.append((proposed, counts))
         phrases = sum(10 * len(part.rows) for part in partitions)
         n_buckets = max(1, min(4 * self.engine.workers, phrases // _PHRASES_OF_A_BUCKET))
@@ -411,8 +410,8 @@ class BuildDriver:
             return
         before = list(_SHARES.values())[: list(_SHARES).index(step)]
         done = sum(before) + _SHARES[step] * min(share, 1.0)
-        passed = time.perf_counter() - self._began
-        left = passed * (1.0 - done) / done if done > 0.0 else None
+        elapsed = time.perf_counter() - self._began
+        seconds_left = elapsed * (1.0 - done) / done if done > 0.0 else None
         report = self._report
         chunks = report.added + report.replaced + report.unchanged
-        self.on_progress(BuildProgress(step, done, chunks, left))
+        self.on_progress(BuildProgress(step, done, chunks, seconds_left))

@@ -67,8 +67,8 @@ def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) 
     parts: list[tuple[NDArray[Any], ...]] = []
     for chunks, texts in texts_of(folder):
         if alive is not None:
-            kept = np.flatnonzero(alive[chunks])
-            chunks, texts = chunks[kept], select_texts(texts, kept)
+            live = np.flatnonzero(alive[chunks])
+            chunks, texts = chunks[live], select_texts(texts, live)
         page = proposed.of(chunks)
         page = Proposed(page.indptr, numbers[page.phrases], page.kinds)
         counts, tags, is_title = tags_of_texts(table, page, texts)

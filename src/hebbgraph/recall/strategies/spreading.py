@@ -60,21 +60,21 @@ class Spreading:
 
     def confidence(self, request: Request, activation: Activation) -> float:
         """Return how sure it is that the corpus or a past question speaks of this question."""
-        sure = request.evidence.confidence
-        if sure is None:
+        by_search = request.evidence.confidence
+        if by_search is None:
             return 1.0
         named = _NAMED if activation.layers[0].credit.any() else 0.0
-        return 1.0 - (1.0 - sure) * (1.0 - activation.remembered) * (1.0 - named)
+        return 1.0 - (1.0 - by_search) * (1.0 - activation.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, raise titles that the question names, then add what memory brings."""
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, recollection = request.evidence, request.question.recollection
-        sure, share_held = evidence.confidence, evidence.share_held
-        if sure is None:  # words say nothing of what is written in another language
-            sure = share_held = 1.0
-        # A tag that was only given to chunks titles none, so activation on it would be lost.
+        by_search, share_held = evidence.confidence, evidence.share_held
+        if by_search is None:  # words cannot match texts in another language
+            by_search = share_held = 1.0
+        # A tag that was only given to chunks is no title, so activation on it would be lost.
         known = request.graph.are_known(cues)
         activation = spread(
             request.graph,
@@ -85,15 +85,15 @@ class Spreading:
             aliases=self._alias_edges(request.graph),
             cue_weights=weights[known],
             cue_trust=trust[known],
-            confidence=sure,
+            confidence=by_search,
             share_held=share_held,
         )
         activation = show_named(activation, request.graph, request.question, request.allowed)
         if recollection is None:
             return activation
-        sure = self.confidence(request, activation)
+        confidence = self.confidence(request, activation)
         titled = titled_by(request.graph, request.question.query)
-        return recollection.added(activation, request.allowed, sure, titled)
+        return recollection.added(activation, request.allowed, confidence, titled)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
         edges = None if self._aliases is None else self._aliases.edges(graph)

@@ -202,8 +202,8 @@ def _other_fields(node: BaseNode) -> dict[str, Any]:
         else _related_fields(related)
         for relation, related in node.relationships.items()
     }
-    kept = {name: value for name, value in fields.items() if value not in (None, [], {})}
-    return {**kept, "class_name": node.class_name()}
+    present = {name: value for name, value in fields.items() if value not in (None, [], {})}
+    return {**present, "class_name": node.class_name()}
 
 
 def _related_fields(related: RelatedNodeInfo) -> dict[str, Any]:
