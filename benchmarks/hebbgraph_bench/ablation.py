@@ -128,10 +128,10 @@ def grid(results: Sequence[AblationResult], metric: str, *, seed: int = 0) -> Gr
                 mean = float(result.values[name][metric].mean())
                 cells.append(f"{mean:.3f}")
             else:
-                found = result.difference(name, metric, seed=seed)
-                mean = found.mean
-                sure = "*" if found.low > 0 or found.high < 0 else ""
-                cells.append(f"{mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{sure}")
+                difference = result.difference(name, metric, seed=seed)
+                mean = difference.mean
+                sure = "*" if difference.low > 0 or difference.high < 0 else ""
+                cells.append(f"{mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]{sure}")
             means.append(mean)
         rows.append((name, *cells, f"{np.mean(means):{'.3f' if name == AS_IT_IS else '+.3f'}}"))
     return Grid(
@@ -169,6 +169,6 @@ def as_dict(
     }
 
 
-def _plain(found: Difference) -> dict[str, Any]:
-    fields = asdict(found)
+def _plain(difference: Difference) -> dict[str, Any]:
+    fields = asdict(difference)
     return {"difference": fields.pop("mean"), **fields}

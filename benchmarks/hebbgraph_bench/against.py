@@ -121,18 +121,18 @@ def _environment(source: Path) -> dict[str, str]:
 
 
 def _index(source: Path, directory: Path, chunks: Path) -> tuple[float, float]:
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", _CHILD, "index", str(directory), str(chunks)],
         env=_environment(source),
         stdout=subprocess.PIPE,
         check=True,
     )
-    cpu, wall = json.loads(told.stdout)
+    cpu, wall = json.loads(completed.stdout)
     return cpu, wall
 
 
 def measure_recalls(
-    what: str, sources: Sequence[Path], paths: Sequence[Path], questions: Sequence[str],
+    label: str, sources: Sequence[Path], paths: Sequence[Path], questions: Sequence[str],
     *, rounds: int = 5, seed: int = 0,
 ) -> Faster:  # fmt: skip
     """Ask each question of both versions, the other one's first.
@@ -149,34 +149,34 @@ def measure_recalls(
     seed : int
     """
     different: set[str] = set()
-    took = np.zeros((2, 2, len(questions)))  # processor or wall, version, question
+    seconds = np.zeros((2, 2, len(questions)))  # processor or wall, version, question
     with _Version(sources[0], paths[0]) as other, _Version(sources[1], paths[1]) as this:
         for turn in range(-1, rounds):  # once to warm up
-            for at, question in enumerate(questions):
+            for number, question in enumerate(questions):
                 answers: list[Any] = [None, None]
-                for which in ((0, 1), (1, 0))[(turn + at) % 2]:
-                    *seconds, answers[which] = (other, this)[which].ask(question)
+                for version in ((0, 1), (1, 0))[(turn + number) % 2]:
+                    *spent, answers[version] = (other, this)[version].ask(question)
                     if turn >= 0:
-                        took[:, which, at] += seconds
+                        seconds[:, version, number] += spent
                 if answers[0] != answers[1]:
                     different.add(question)
-    cpu, wall = (_ratio(one[0], one[1], seed) for one in took)
-    each = 1e3 * took[0].mean(axis=1) / rounds
-    return Faster(what, float(each[0]), float(each[1]), cpu, wall, len(different))
+    cpu, wall = (_ratio(by_version[0], by_version[1], seed) for by_version in seconds)
+    each = 1e3 * seconds[0].mean(axis=1) / rounds
+    return Faster(label, float(each[0]), float(each[1]), cpu, wall, len(different))
 
 
 def measure_indexing(
     sources: Sequence[Path], chunks: Path, directory: Path, *, rounds: int = 3, seed: int = 0
 ) -> Faster:
     """Index the same chunks with both versions, in turns first and second."""
-    took = np.zeros((2, 2, rounds))
+    seconds = np.zeros((2, 2, rounds))
     for turn in range(rounds):
-        for which in ((0, 1), (1, 0))[turn % 2]:
+        for version in ((0, 1), (1, 0))[turn % 2]:
             with TemporaryDirectory(dir=directory) as path:
-                took[:, which, turn] = _index(sources[which], Path(path) / "index", chunks)
+                seconds[:, version, turn] = _index(sources[version], Path(path) / "index", chunks)
     size = chunks.stat().st_size / 1e6
-    cpu, wall = (_ratio(one[0], one[1], seed) for one in took)
-    each = 1e3 * took[0].mean(axis=1) / size
+    cpu, wall = (_ratio(by_version[0], by_version[1], seed) for by_version in seconds)
+    each = 1e3 * seconds[0].mean(axis=1) / size
     return Faster(f"indexing, ms a MB ({size:.0f} MB)", float(each[0]), float(each[1]), cpu, wall)
 
 
@@ -199,16 +199,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--indexing", type=int, default=0, help="chunks to index, in turns")
     parser.add_argument("--keep", type=Path, help="where indexes are kept for another run")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="hebbgraph-against-") as temporary:
         rows = compare_versions(
-            given.other,
-            [load(path) for path in given.sets],
-            given.keep or Path(temporary),
-            chunks=given.chunks or (),
-            questions=given.questions,
-            rounds=given.rounds,
-            indexing=given.indexing,
+            options.other,
+            [load(path) for path in options.sets],
+            options.keep or Path(temporary),
+            chunks=options.chunks or (),
+            questions=options.questions,
+            rounds=options.rounds,
+            indexing=options.indexing,
         )
     _print(rows)
 
@@ -244,17 +244,17 @@ def compare_versions(
     rows: list[Faster] = []
     for n in chunks:
         corpus = Recombined(datasets, n)
-        written = _written(corpus, folder)
+        chunk_file = _written(corpus, folder)
         paths = [folder / f"other-{n}", folder / f"this-{n}"]
         for source, path in zip(sources, paths, strict=True):
             if not path.exists():
-                _index(source, path, written)
-        asked = corpus.questions(questions)
-        what = f"recall, ms ({n:,} chunks)"
-        rows.append(measure_recalls(what, sources, paths, asked, rounds=rounds))
+                _index(source, path, chunk_file)
+        sample = corpus.questions(questions)
+        label = f"recall, ms ({n:,} chunks)"
+        rows.append(measure_recalls(label, sources, paths, sample, rounds=rounds))
     if indexing:
-        written = _written(Recombined(datasets, indexing), folder)
-        rows.append(measure_indexing(sources, written, folder))
+        chunk_file = _written(Recombined(datasets, indexing), folder)
+        rows.append(measure_indexing(sources, chunk_file, folder))
     return rows
 
 

@@ -203,7 +203,11 @@ def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> N
         report.budget_table(result).print(console)
     if ours is not None:
         compared = (f"R@{min(5, result.k)}", f"nDCG@{result.k}")
-        told = f"{ours} + history"
-        for name in (ours, told) if told in (system.name for system in result.systems) else (ours,):
+        with_history = f"{ours} + history"
+        for name in (
+            (ours, with_history)
+            if with_history in (system.name for system in result.systems)
+            else (ours,)
+        ):
             report.difference_table(result, name, compared, seed=seed).print(console)
     console.print()

@@ -59,8 +59,10 @@ def content_of(index: HebbianIndex, questions: Sequence[str]) -> Content:
         ids, keys = derived.ids(graph.rows[live]), list(phrases.keys)
         owner, tags, is_title = graph.incidence.tags_of(live)
         postings = sorted(
-            (keys[tag], ids[at], title)
-            for at, tag, title in zip(owner.tolist(), tags.tolist(), is_title.tolist(), strict=True)
+            (keys[tag], ids[place], title)
+            for place, tag, title in zip(
+                owner.tolist(), tags.tolist(), is_title.tolist(), strict=True
+            )
         )
         counts = (
             phrases.candidate_counts,
@@ -68,10 +70,12 @@ def content_of(index: HebbianIndex, questions: Sequence[str]) -> Content:
             phrases.anchor_counts,
             phrases.given_counts,
         )
-        columns = [of.tolist() for of in counts]
+        columns = [count.tolist() for count in counts]
         used = phrases.in_use.tolist()
         vocabulary = sorted(
-            row for row, kept in zip(zip(keys, *columns, strict=True), used, strict=True) if kept
+            row
+            for row, is_used in zip(zip(keys, *columns, strict=True), used, strict=True)
+            if is_used
         )
     return Content(_checksum(postings), _checksum(vocabulary), len(postings), rankings)
 
@@ -83,30 +87,32 @@ def _checksum(value: Any) -> str:
 def differences(dataset: Dataset, engine: Engine) -> list[str]:
     """Build a set in several ways, and return what differs from ``add``."""
     questions = [query.text for query in dataset.queries]
-    found = []
+    lines = []
     in_order = dataset.corpus
     shuffled = tuple(random.Random(7).sample(in_order, len(in_order)))
     with TemporaryDirectory(prefix="hebbgraph-equal-") as folder:
         expected = _added(Path(folder) / "add", in_order, questions)
         cases = [(f"{n} partitions", in_order, n, expected) for n in _PARTITIONS]
-        other = _added(Path(folder) / "other", shuffled, questions)
-        if other[:3] != expected[:3]:
-            found.append(f"{dataset.name}: add depends on the order of the chunks")
-        cases.append(("7 in another order", shuffled, 7, other))
-        for name, chunks, n, wanted in cases:
+        reordered = _added(Path(folder) / "other", shuffled, questions)
+        if reordered[:3] != expected[:3]:
+            lines.append(f"{dataset.name}: add depends on the order of the chunks")
+        cases.append(("7 in another order", shuffled, 7, reordered))
+        for name, chunks, n, expected_content in cases:
             built = _built(Path(folder) / name, chunks, n, engine, questions)
-            found += [
+            lines += [
                 f"{dataset.name}, {name}: other {field}"
-                for field, one, another in zip(Content._fields, built, wanted, strict=True)
-                if one != another
+                for field, built_value, expected_value in zip(
+                    Content._fields, built, expected_content, strict=True
+                )
+                if built_value != expected_value
             ]
     print(  # noqa: T201
         f"{dataset.name}: {len(in_order)} chunks, {expected.n_postings} postings "
         f"{expected.postings}, vocabulary {expected.vocabulary}, {len(questions)} questions: "
-        f"{'DIFFERS' if found else 'equal'} with {', '.join(case[0] for case in cases)}",
+        f"{'DIFFERS' if lines else 'equal'} with {', '.join(case[0] for case in cases)}",
         flush=True,
     )
-    return found
+    return lines
 
 
 def _added(path: Path, chunks: Sequence[Chunk], questions: Sequence[str]) -> Content:
@@ -118,7 +124,7 @@ def _added(path: Path, chunks: Sequence[Chunk], questions: Sequence[str]) -> Con
 def _built(
     path: Path, chunks: Sequence[Chunk], n: int, engine: Engine, questions: Sequence[str]
 ) -> Content:
-    bounds = [len(chunks) * at // n for at in range(n + 1)]
+    bounds = [len(chunks) * part // n for part in range(n + 1)]
     parts = [ChunkList(list(chunks[a:b]), a, b - a) for a, b in pairwise(bounds)]
     with HebbianIndex.open(path) as index:
         recipe = new_recipe(index.settings)
@@ -136,14 +142,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--engine", choices=("processes", "ray"), default="processes")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--address", help="of a Ray cluster")
-    given = parser.parse_args(arguments)
-    engine = engine_named(given.engine, given.workers, given.address)
+    options = parser.parse_args(arguments)
+    engine = engine_named(options.engine, options.workers, options.address)
     try:
-        found = [line for path in given.sets for line in differences(load(path), engine)]
+        lines = [line for path in options.sets for line in differences(load(path), engine)]
     finally:
         engine.close()
-    print("\n".join(found) or "all equal")  # noqa: T201
-    return int(bool(found))
+    print("\n".join(lines) or "all equal")  # noqa: T201
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,9 @@ def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str
             finally:
                 running.close()
         chunks = index.parts.derived.graph.n_chunks
-    usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    usages = [
+        resource.getrusage(process) for process in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return {
         "how": how,
         "chunks": chunks,
@@ -100,18 +102,18 @@ def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str
 
 def _in_child(how: str, source: str, directory: str, engine: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "hebbgraph_bench.building", "--once", how, source, directory]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, "--engine", engine], capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if completed.returncode:
+        raise SystemExit(completed.stderr)
+    measured: dict[str, Any] = json.loads(completed.stdout.splitlines()[-1])
     return measured
 
 
 def write_chunks(sets: Sequence[Path], n: int, path: Path) -> float:
     """Write chunks as JSON lines; return megabytes of text."""
-    return write_records(Recombined([load(one) for one in sets], n).chunks(), path)
+    return write_records(Recombined([load(path_of_set) for path_of_set in sets], n).chunks(), path)
 
 
 def write_records(chunks: Iterable[Chunk], path: Path) -> float:
@@ -125,16 +127,16 @@ def write_records(chunks: Iterable[Chunk], path: Path) -> float:
     return size / 1e6
 
 
-def _measure(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     source = folder / "chunks.jsonl"
-    megabytes = write_chunks(given.sets, given.chunks, source)
+    megabytes = write_chunks(options.sets, options.chunks, source)
     rounds: list[dict[str, dict[str, Any]]] = []
-    kinds = [*([] if given.no_add else ["add"]), "1", str(given.workers)]
-    for number in range(given.rounds):
+    kinds = [*([] if options.no_add else ["add"]), "1", str(options.workers)]
+    for number in range(options.rounds):
         measured = {}
         for how in kinds if number % 2 == 0 else reversed(kinds):
             name = folder / f"{number}-{how}"
-            measured[how] = _in_child(how, str(source), str(name), given.engine)
+            measured[how] = _in_child(how, str(source), str(name), options.engine)
             shutil.rmtree(name)
             _say(f"round {number + 1}, {_named(how)}: {measured[how]['whole']:.1f} s")
         rounds.append(measured)
@@ -143,18 +145,18 @@ def _measure(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         for step in rounds[0]["1"]
         if isinstance(rounds[0]["1"][step], int | float)
     }
-    many = str(given.workers)
+    many = str(options.workers)
     return {
-        "chunks": given.chunks,
+        "chunks": options.chunks,
         "megabytes": megabytes,
         "processors": os.cpu_count(),
-        "engine": given.engine,
+        "engine": options.engine,
         "rounds": rounds,
         "workers_over_one": median(each["1"]["whole"] / each[many]["whole"] for each in rounds),
         "one_over_add": _over_add(rounds, "whole"),
         "one_over_add_cpu": _over_add(rounds, "cpu"),
         "steps_of_one": one,
-        "predicted_seconds": {n: predicted(one, n) for n in (given.workers, 8, 64)},
+        "predicted_seconds": {n: predicted(one, n) for n in (options.workers, 8, 64)},
     }
 
 
@@ -163,25 +165,25 @@ def _over_add(rounds: Sequence[Mapping[str, Any]], what: str) -> float | None:
     return median(ratios) if ratios else None
 
 
-def _show(found: Mapping[str, Any], workers: int) -> None:
-    one = found["steps_of_one"]
+def _show(figures: Mapping[str, Any], workers: int) -> None:
+    steps = figures["steps_of_one"]
     _say(
-        f"\n{found['chunks']:,} chunks, {found['megabytes']:.1f} MB, {found['processors']} "
-        f"processors, {found['engine']}\n"
-        f"{workers} workers are {found['workers_over_one']:.2f} times as fast as one\n"
+        f"\n{figures['chunks']:,} chunks, {figures['megabytes']:.1f} MB, {figures['processors']} "
+        f"processors, {figures['engine']}\n"
+        f"{workers} workers are {figures['workers_over_one']:.2f} times as fast as one\n"
         + (
-            f"one is {found['one_over_add']:.2f} times as fast as add "
-            f"({found['one_over_add_cpu']:.2f} by processor time)\n"
-            if found["one_over_add"]
+            f"one is {figures['one_over_add']:.2f} times as fast as add "
+            f"({figures['one_over_add_cpu']:.2f} by processor time)\n"
+            if figures["one_over_add"]
             else ""
         )
         + "one worker, seconds by step: "
-        + ", ".join(f"{name} {value:.1f}" for name, value in one.items() if name != "chunks")
+        + ", ".join(f"{name} {value:.1f}" for name, value in steps.items() if name != "chunks")
     )
-    for n, seconds in found["predicted_seconds"].items():
+    for n, seconds in figures["predicted_seconds"].items():
         _say(
             f"predicted, {n} workers on as many processors: {seconds:.1f} s, "
-            f"{one['whole'] / seconds:.2f} times as fast as one"
+            f"{steps['whole'] / seconds:.2f} times as fast as one"
         )
 
 
@@ -205,18 +207,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, help="also write everything as JSON")
     parser.add_argument("--folder", help="where the indexes are made")
     parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.once:
-        how, source, directory = given.once
-        _say(json.dumps(_once(how, source, directory, given.engine)))
+    options = parser.parse_args(arguments)
+    if options.once:
+        how, source, directory = options.once
+        _say(json.dumps(_once(how, source, directory, options.engine)))
         return 0
-    if not given.sets:
+    if not options.sets:
         parser.error("name sets")
-    with TemporaryDirectory(prefix="hebbgraph-building-", dir=given.folder) as folder:
-        found = _measure(given, Path(folder))
-    _show(found, given.workers)
-    if given.to is not None:
-        given.to.write_text(json.dumps(found, indent=2), encoding="utf-8")
+    with TemporaryDirectory(prefix="hebbgraph-building-", dir=options.folder) as folder:
+        figures = _measure(options, Path(folder))
+    _show(figures, options.workers)
+    if options.to is not None:
+        options.to.write_text(json.dumps(figures, indent=2), encoding="utf-8")
     return 0
 
 

@@ -221,11 +221,20 @@ def load(
     else:
         rows = [
             (
-                what,
-                f"{one.count:,}",
-                *(f"{t:g}" for t in (one.per_second, one.p50, one.p95, one.p99, one.longest)),
+                operation,
+                f"{timing.count:,}",
+                *(
+                    f"{milliseconds:g}"
+                    for milliseconds in (
+                        timing.per_second,
+                        timing.p50,
+                        timing.p95,
+                        timing.p99,
+                        timing.longest,
+                    )
+                ),
             )
-            for what, one in report.operations.items()
+            for operation, timing in report.operations.items()
         ]
         headings = ("operation", "count", "a second", "ms median", "95 %", "99 %", "longest")
         Grid("", headings, rows).print(out)

@@ -173,10 +173,10 @@ class CachingEmbedder:
             self._documents.update(zip(texts, vectors, strict=True))
             self.embedded += len(texts)
             return
-        found: dict[str, Any] = self.store.get("passage", texts)
-        self.read += len(found)
-        self._documents.update(found)
-        missing = [text for text in texts if text not in found]
+        cached: dict[str, Any] = self.store.get("passage", texts)
+        self.read += len(cached)
+        self._documents.update(cached)
+        missing = [text for text in texts if text not in cached]
         for start in range(0, len(missing), _BATCH):  # kept batch by batch: a run may be ended
             some = missing[start : start + _BATCH]
             fresh = dict(zip(some, self.inner.embed_documents(some), strict=True))
@@ -185,15 +185,15 @@ class CachingEmbedder:
             self.embedded += len(some)
 
     def _fetch_query(self, text: str) -> Sequence[float]:
-        found: Any = None if self.store is None else self.store.get("query", [text]).get(text)
-        if found is not None:
+        embedded: Any = None if self.store is None else self.store.get("query", [text]).get(text)
+        if embedded is not None:
             self.read += 1
         else:
-            found = self.inner.embed_query(text)
+            embedded = self.inner.embed_query(text)
             self.embedded += 1
             if self.store is not None:
-                self.store.put("query", {text: found})
-        vector: Sequence[float] = found
+                self.store.put("query", {text: embedded})
+        vector: Sequence[float] = embedded
         return vector
 
 

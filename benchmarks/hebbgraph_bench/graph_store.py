@@ -71,12 +71,14 @@ class IndexedAdapter(Adapter):
         if filter is not None:
             places = self._tagged.get(filter["tags"], places[:0])
         likeness = self._vectors[places] @ np.asarray(embedding)
-        return [self._contents[places[at]] for at in np.argsort(-likeness, kind="stable")[:k]]
+        return [self._contents[places[place]] for place in np.argsort(-likeness, kind="stable")[:k]]
 
     def get(
         self, ids: Sequence[str], filter: dict[str, Any] | None = None, **_: Any
     ) -> list[Content]:
         """Return chunks by their ids."""
         wanted = None if filter is None else filter["tags"]
-        found = [self._contents[self._at[id_]] for id_ in ids if id_ in self._at]
-        return [one for one in found if wanted is None or wanted in one.metadata["tags"]]
+        contents = [self._contents[self._at[id_]] for id_ in ids if id_ in self._at]
+        return [
+            content for content in contents if wanted is None or wanted in content.metadata["tags"]
+        ]

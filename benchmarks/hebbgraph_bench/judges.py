@@ -51,11 +51,11 @@ class Oracle:
         self.asked += 1
         relevant = self.gold[question].relevant
         ids = [hit.chunk.id for hit in hits]
-        wrong = [one for one in ids if one not in relevant]
+        wrong = [id_ for id_ in ids if id_ not in relevant]
         return [
-            self._random.choice(wrong) if wrong and self._random.random() < self.errors else one
-            for one in ids
-            if one in relevant
+            self._random.choice(wrong) if wrong and self._random.random() < self.errors else id_
+            for id_ in ids
+            if id_ in relevant
         ]
 
 
@@ -89,19 +89,22 @@ def bench_judge(
         As for :func:`hebbgraph_bench.bench`.
     """
     output = Output(json_path, console)
-    found: list[Judged] = []
+    results: list[Judged] = []
     for path in paths:
         dataset = load(path, seed=seed, queries=queries)
         with caching(embedder, cache) as vectors, output.status(dataset.name):
-            found += _on_set(dataset, vectors, seed)
+            results += _on_set(dataset, vectors, seed)
     grid = Grid(
         "an oracle for a judge",
         ("set", "judge", "R@5", "judged"),
-        [(one.name, one.way, f"{one.recall:.3f}", f"{one.share:.2f}") for one in found],
+        [
+            (result.name, result.way, f"{result.recall:.3f}", f"{result.share:.2f}")
+            for result in results
+        ],
     )
-    output.write([grid], {"seed": seed, "judged": [asdict(one) for one in found]})
+    output.write([grid], {"seed": seed, "judged": [asdict(result) for result in results]})
     output.show([grid])
-    return found
+    return results
 
 
 def _on_set(dataset: Dataset, embedder: CachingEmbedder | None, seed: int) -> list[Judged]:
@@ -109,21 +112,21 @@ def _on_set(dataset: Dataset, embedder: CachingEmbedder | None, seed: int) -> li
     retriever.index(dataset.corpus)
     directory = retriever.location
     try:
-        found = [_ask(directory, dataset, embedder, None, "none", RerankSettings())]
+        results = [_ask(directory, dataset, embedder, None, "none", RerankSettings())]
         for depth in _DEPTHS:
             for errors in _ERRORS:
                 judge = Oracle(dataset.queries, errors=errors, seed=seed)
                 way = f"depth {depth}" + (f", {errors:.0%} errors" if errors else "")
                 settings = RerankSettings(first=depth)
-                found.append(_ask(directory, dataset, embedder, judge, way, settings))
+                results.append(_ask(directory, dataset, embedder, judge, way, settings))
         for number in range(1, _ROUNDS + 1):
             judge = Oracle(dataset.queries, seed=seed)
             way = f"depth {_DEPTH}, unsure recalls, teaching, time {number}"
             settings = RerankSettings(first=_DEPTH, teaches=True)
-            found.append(_ask(directory, dataset, embedder, judge, way, settings, _BELOW))
+            results.append(_ask(directory, dataset, embedder, judge, way, settings, _BELOW))
     finally:
         retriever.close()
-    return found
+    return results
 
 
 def _ask(

@@ -109,11 +109,11 @@ def bench_leave_one_out(
     for dataset in datasets:
         with caching(embedder, cache) as vectors, output.status(dataset.name):
             measured.append(_measure(dataset, vectors, choices))
-    held = hold(measured, seed=seed)
-    grids = [_table(held, metric) for metric in METRICS]
-    output.write(grids, {"seed": seed, "held": [asdict(one) for one in held]})
+    results = hold(measured, seed=seed)
+    grids = [_table(results, metric) for metric in METRICS]
+    output.write(grids, {"seed": seed, "held": [asdict(result) for result in results]})
     output.show(grids)
-    return held
+    return results
 
 
 def _measure(
@@ -151,14 +151,14 @@ def _measure(
 def _values(system: Retriever, part: Dataset) -> _Values:
     rankings = [[hit.id for hit in system.retrieve(query.text, _DEPTH)] for query in part.queries]
     judged = [query.credited(r) for query, r in zip(part.queries, rankings, strict=True)]
-    found = judge(judged, [query.relevant for query in part.queries], _DEPTH)
-    return {metric: found[metric] for metric in METRICS}
+    values = judge(judged, [query.relevant for query in part.queries], _DEPTH)
+    return {metric: values[metric] for metric in METRICS}
 
 
 def _joined(parts: Mapping[str, Mapping[str, list[_Values]]]) -> dict[str, dict[str, _Values]]:
     return {
         mode: {
-            name: {metric: np.concatenate([one[metric] for one in values]) for metric in METRICS}
+            name: {metric: np.concatenate([part[metric] for part in values]) for metric in METRICS}
             for name, values in systems.items()
         }
         for mode, systems in parts.items()
@@ -167,11 +167,13 @@ def _joined(parts: Mapping[str, Mapping[str, list[_Values]]]) -> dict[str, dict[
 
 def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
     """Return each set as the choice of all others serves it."""
-    held = []
+    results = []
     for left_out in measured:
-        others = [one for one in measured if one is not left_out] or [left_out]
+        training = [candidate for candidate in measured if candidate is not left_out] or [left_out]
         choices = list(next(iter(left_out.ours.values())))
-        choice = max(choices, key=lambda name: sum(_mean(one, name) for one in others))
+        choice = max(
+            choices, key=lambda name: sum(_mean(candidate, name) for candidate in training)
+        )
         for mode, by_choice in left_out.ours.items():
             for metric in METRICS:
                 ours = by_choice[choice][metric]
@@ -180,24 +182,26 @@ def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
                 if len(left_out.ours) > 1 and mode != _WORDS:
                     # What an embedder adds must not be less than nothing.
                     compared.append((f"ours, {_WORDS}", left_out.ours[_WORDS][choice][metric]))
-                held += [
+                results += [
                     Held(
                         left_out.name,
                         mode,
                         metric,
                         choice,
                         float(ours.mean()),
-                        over,
-                        paired_bootstrap(ours, other, seed=seed),
+                        rival_name,
+                        paired_bootstrap(ours, rival, seed=seed),
                     )
-                    for over, other in compared
+                    for rival_name, rival in compared
                 ]
-    return held
+    return results
 
 
-def _mean(one: Measured, choice: str) -> float:
+def _mean(measured: Measured, choice: str) -> float:
     """Return the mean of all modes and metrics on one set."""
-    values = [by[choice][metric] for by in one.ours.values() for metric in METRICS]
+    values = [
+        by_choice[choice][metric] for by_choice in measured.ours.values() for metric in METRICS
+    ]
     return float(np.mean([value.mean() for value in values]))
 
 
@@ -206,14 +210,24 @@ def _best(systems: Mapping[str, _Values], metric: str) -> tuple[str, FloatArray]
     return best, systems[best][metric]
 
 
-def _table(held: Sequence[Held], metric: str) -> Grid:
+def _table(results: Sequence[Held], metric: str) -> Grid:
     """Lay out one metric, the worst difference first."""
     rows: list[tuple[str, ...]] = []
-    of_metric = [one for one in held if one.metric == metric]
-    for one in sorted(of_metric, key=lambda one: one.difference.mean):
-        found = one.difference
-        interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-        won = f"{found.wins}/{found.losses}"
-        rows.append((one.name, one.mode, one.choice, f"{one.ours:.3f}", one.over, interval, won))
+    shown = [result for result in results if result.metric == metric]
+    for result in sorted(shown, key=lambda result: result.difference.mean):
+        difference = result.difference
+        interval = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+        won = f"{difference.wins}/{difference.losses}"
+        rows.append(
+            (
+                result.name,
+                result.mode,
+                result.choice,
+                f"{result.ours:.3f}",
+                result.over,
+                interval,
+                won,
+            )
+        )
     headings: Any = ("set left out", "mode", "chosen", "ours", "over", "difference", "won/lost")
     return Grid(f"{metric}: chosen on all other sets", headings, rows)

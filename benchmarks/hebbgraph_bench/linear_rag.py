@@ -154,22 +154,22 @@ class LinearRAG:
         self._texts = [text.lower() for text in texts]
         self._held = {}
         sentences: dict[str, int] = {}
-        named: list[dict[int, None]] = []
+        entities_by_passage: list[dict[int, None]] = []
         for text in texts:
-            found: dict[int, None] = {}
+            entity_rows: dict[int, None] = {}
             for sentence, entity in self._find(text):
-                at = self._entities.setdefault(entity, len(self._entities))
+                entity_row = self._entities.setdefault(entity, len(self._entities))
                 line = sentences.setdefault(sentence, len(sentences))
-                if at == len(self._sentences_of):
+                if entity_row == len(self._sentences_of):
                     self._sentences_of.append([])
                 if line == len(self._entities_in):
                     self._entities_in.append([])
-                if at not in self._entities_in[line]:
-                    self._entities_in[line].append(at)
-                    self._sentences_of[at].append(line)
-                found[at] = None
-            named.append(found)
-        self._join(texts, named)
+                if entity_row not in self._entities_in[line]:
+                    self._entities_in[line].append(entity_row)
+                    self._sentences_of[entity_row].append(line)
+                entity_rows[entity_row] = None
+            entities_by_passage.append(entity_rows)
+        self._join(texts, entities_by_passage)
         self._entity_vectors = _embedded(self.embedder, list(self._entities))
         self._sentence_vectors = _embedded(self.embedder, list(sentences))
 
@@ -196,14 +196,14 @@ class LinearRAG:
         self._held = {}
         self._entity_vectors = self._sentence_vectors = np.zeros((0, 0), dtype=np.float32)
 
-    def _join(self, texts: Sequence[str], named: Sequence[dict[int, None]]) -> None:
+    def _join(self, texts: Sequence[str], entities_by_passage: Sequence[dict[int, None]]) -> None:
         entities = list(self._entities)
         ends, weights = [], []
-        for passage, (text, found) in enumerate(zip(texts, named, strict=True)):
-            times = [text.count(entities[at]) for at in found]
-            for at, count in zip(found, times, strict=True):
+        for passage, (text, entity_rows) in enumerate(zip(texts, entities_by_passage, strict=True)):
+            times = [text.count(entities[entity]) for entity in entity_rows]
+            for entity, count in zip(entity_rows, times, strict=True):
                 if count:
-                    ends.append((at, len(entities) + passage))
+                    ends.append((entity, len(entities) + passage))
                     weights.append(count / sum(times))
         pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
         weight = np.array(weights)
@@ -220,26 +220,26 @@ class LinearRAG:
         reset = np.zeros(len(self._entities) + len(self._texts))
         activated: dict[int, tuple[float, int]] = {}
         for column in cosines.T:
-            at = int(column.argmax())
-            activated[at] = (float(column[at]), 1)
-            reset[at] = column[at]
+            entity = int(column.argmax())
+            activated[entity] = (float(column[entity]), 1)
+            reset[entity] = column[entity]
         used: set[int] = set()
         current = dict(activated)
         for step in range(2, self.settings.iterations + 1):
             reached: dict[int, tuple[float, int]] = {}
-            for at, (score, _) in current.items():
+            for entity, (score, _) in current.items():
                 if score < self.settings.threshold:
                     continue
-                lines = [line for line in self._sentences_of[at] if line not in used]
+                lines = [line for line in self._sentences_of[entity] if line not in used]
                 likeness = self._sentence_vectors[lines] @ question
                 for place in np.argsort(-likeness, kind="stable")[: self.settings.sentences]:
                     used.add(lines[place])
                     passed = score * float(likeness[place])
                     if passed < self.settings.threshold:
                         continue
-                    for other in self._entities_in[lines[place]]:
-                        reset[other] += passed
-                        reached[other] = (passed, step)
+                    for neighbour in self._entities_in[lines[place]]:
+                        reset[neighbour] += passed
+                        reached[neighbour] = (passed, step)
             activated |= reached
             current = reached
         return activated, reset
@@ -247,17 +247,17 @@ class LinearRAG:
     def _mentions(self, activated: dict[int, tuple[float, int]]) -> FloatArray:
         """Return what each passage has of the activated entities that it mentions."""
         names = list(self._entities)
-        found = np.zeros(len(self._texts))
-        for at, (score, step) in activated.items():
-            passages, logs = self._mentioned(names[at].lower())
-            found[passages] += score / step * logs
-        return np.maximum(found, 0)
+        scores = np.zeros(len(self._texts))
+        for entity, (score, step) in activated.items():
+            passages, logs = self._mentioned(names[entity].lower())
+            scores[passages] += score / step * logs
+        return np.maximum(scores, 0)
 
     def _mentioned(self, name: str) -> tuple[IntArray, FloatArray]:
         """Return the passages that hold a name, and log(1 + how often); looked for once."""
         if name not in self._held:
-            passages = [at for at, text in enumerate(self._texts) if name in text]
-            logs = [math.log1p(self._texts[at].count(name)) for at in passages]
+            passages = [passage for passage, text in enumerate(self._texts) if name in text]
+            logs = [math.log1p(self._texts[passage].count(name)) for passage in passages]
             self._held[name] = np.array(passages, dtype=np.int64), np.array(logs)
         return self._held[name]
 
@@ -271,15 +271,15 @@ def capitalised(text: str) -> list[tuple[str, str]]:
     [('The Petrel was built by Ida of Moss.', 'Petrel'), ('The Petrel was built by Ida of Moss.', \
 'Ida of Moss'), ('It sank in 1871.', '1871')]
     """
-    found = []
+    names = []
     for sentence in _SENTENCE_END.split(text):
         for span in _SPAN.findall(sentence):
             words = span.split()
             while words and words[0].lower() in _OPENING:
                 del words[0]
             if name := " ".join(words).strip(".'’-"):
-                found.append((sentence, name))
-    return found
+                names.append((sentence, name))
+    return names
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

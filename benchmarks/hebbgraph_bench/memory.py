@@ -74,5 +74,5 @@ def _read_kilobytes(field: str) -> int | None:
 def allocated_bytes() -> int | None:
     """Return the resident memory that no file stands behind; None if that is not known."""
     gc.collect()
-    found = _read_kilobytes("RssAnon")
-    return None if found is None else found * 1024
+    kilobytes = _read_kilobytes("RssAnon")
+    return None if kilobytes is None else kilobytes * 1024

@@ -71,11 +71,11 @@ def answer_in_context(answers: Iterable[str], texts: Iterable[str]) -> float:
     >>> answer_in_context(["35"], ["In 1935."])
     0.0
     """
-    wanted = [f" {words} " for answer in answers if (words := normalize_answer(answer))]
-    if not wanted:
+    phrases = [f" {words} " for answer in answers if (words := normalize_answer(answer))]
+    if not phrases:
         return 0.0
     padded = (f" {normalize_answer(text)} " for text in texts)
-    return float(any(words in text for text in padded for words in wanted))
+    return float(any(words in text for text in padded for words in phrases))
 
 
 def context_tokens(texts: Iterable[str]) -> int:

@@ -101,8 +101,8 @@ class HebbianRetriever:
             settings = (settings or Settings()).model_copy(update={"recall": parameters})
         # Passed only when given, so that an index that cannot embed refuses it aloud
         # instead of being reported as if it did.
-        given = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        keywords = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
+        options: dict[str, Any] = {name: value for name, value in keywords.items() if value}
         return HebbianIndex.open(self.location, **options)
 
     def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:

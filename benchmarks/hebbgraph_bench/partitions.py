@@ -8,7 +8,7 @@ from hebbgraph.arrays import IntArray
 __all__ = ["adjusted_rand_index"]
 
 
-def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
+def adjusted_rand_index(first: IntArray, second: IntArray) -> float:
     """Return the adjusted Rand index of two partitions of the same nodes [1]_.
 
     1 for equal partitions, about 0 for agreement by chance.
@@ -24,9 +24,9 @@ def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
     >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
     -0.5
     """
-    n = len(one)
-    _, rows = np.unique(one, return_inverse=True)
-    _, columns = np.unique(other, return_inverse=True)
+    n = len(first)
+    _, rows = np.unique(first, return_inverse=True)
+    _, columns = np.unique(second, return_inverse=True)
     _, cells = np.unique(rows * (columns.max(initial=0) + 1) + columns, return_counts=True)
     together = _pairs(cells)
     in_one, in_other = _pairs(np.bincount(rows)), _pairs(np.bincount(columns))

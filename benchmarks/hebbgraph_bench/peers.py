@@ -78,8 +78,8 @@ class QueryFusionPeer:
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Fuse."""
         vector = np.asarray(self.embedder.embed_query(query), dtype=np.float64).tolist()
-        found = self._retriever.retrieve(self._library[3].QueryBundle(query, embedding=vector))
-        return [RankedChunk(hit.node.node_id, float(hit.score or 0.0)) for hit in found[:k]]
+        nodes = self._retriever.retrieve(self._library[3].QueryBundle(query, embedding=vector))
+        return [RankedChunk(hit.node.node_id, float(hit.score or 0.0)) for hit in nodes[:k]]
 
     def close(self) -> None:
         """Drop both indexes."""
@@ -140,8 +140,8 @@ class EnsemblePeer:
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Fuse."""
-        found = self._retriever.invoke(query)[:k]
-        return [RankedChunk(document.id, 1 / rank) for rank, document in enumerate(found, 1)]
+        documents = self._retriever.invoke(query)[:k]
+        return [RankedChunk(document.id, 1 / rank) for rank, document in enumerate(documents, 1)]
 
     def close(self) -> None:
         """Drop both indexes."""

@@ -88,22 +88,22 @@ class PhrasePageRank:
         """Build the graph of what was extracted from these chunks."""
         self._direct.index(chunks)
         pairs: Counter[tuple[int, int]] = Counter()
-        held: dict[tuple[int, int], None] = {}
-        for at, chunk_id in enumerate(self._direct.ids):
+        mentions: dict[tuple[int, int], None] = {}
+        for passage, chunk_id in enumerate(self._direct.ids):
             for triple in self.extractions.get(chunk_id, Extraction()).triples:
                 ends = [phrase_key(end) for end in (triple[0], triple[2])]
                 if not all(ends):
                     continue
                 first, second = (self._phrases.setdefault(end, len(self._phrases)) for end in ends)
-                held[first, at] = held[second, at] = None
+                mentions[first, passage] = mentions[second, passage] = None
                 self._triples[" ".join(triple)] = (first, second)
                 if first != second:
                     pairs[min(first, second), max(first, second)] += 1
         # Phrases come first in the numbering of nodes, passages after them.
         n = len(self._phrases)
-        edges = [(one, other, float(count)) for (one, other), count in pairs.items()]
-        edges += [(phrase, n + at, 1.0) for phrase, at in held]
-        self._passages_of = np.bincount([phrase for phrase, _ in held], minlength=n)
+        edges = [(left, right, float(count)) for (left, right), count in pairs.items()]
+        edges += [(phrase, n + passage, 1.0) for phrase, passage in mentions]
+        self._passages_of = np.bincount([phrase for phrase, _ in mentions], minlength=n)
         if self.embedder is not None:
             edges += self._synonyms(self.embedder)
             self._fact_vectors = _embedded(self.embedder, list(self._triples))
@@ -137,8 +137,8 @@ class PhrasePageRank:
     def _phrase_weights(self, query: str) -> FloatArray:
         weights = np.zeros(len(self._phrases))
         if self.embedder is None:
-            found = _named(self._phrases, tokenize(query))
-            weights[found] = 1.0 / self._passages_of[found]
+            names = _named(self._phrases, tokenize(query))
+            weights[names] = 1.0 / self._passages_of[names]
             return weights
         if not len(self._fact_vectors):
             return weights
@@ -158,9 +158,9 @@ class PhrasePageRank:
         edges: list[tuple[int, int, float]] = []
         for start in range(0, len(vectors), _BLOCK):
             cosines = vectors[start : start + _BLOCK] @ vectors.T
-            for row, other in np.argwhere(cosines >= self.synonymy).tolist():
-                if start + row < other:
-                    edges.append((start + row, other, float(cosines[row, other])))
+            for row, column in np.argwhere(cosines >= self.synonymy).tolist():
+                if start + row < column:
+                    edges.append((start + row, column, float(cosines[row, column])))
         return edges
 
 
@@ -170,16 +170,16 @@ def _named(phrases: Mapping[str, int], tokens: list[str]) -> list[int]:
     >>> _named({"new york": 0, "new york times": 1}, "the new york times of new york".split())
     [1, 0]
     """
-    found, at = [], 0
-    while at < len(tokens):
-        for stop in range(min(len(tokens), at + _LONGEST), at, -1):
-            if (phrase := phrases.get(" ".join(tokens[at:stop]))) is not None:
-                found.append(phrase)
-                at = stop
+    names, start = [], 0
+    while start < len(tokens):
+        for stop in range(min(len(tokens), start + _LONGEST), start, -1):
+            if (phrase := phrases.get(" ".join(tokens[start:stop]))) is not None:
+                names.append(phrase)
+                start = stop
                 break
         else:
-            at += 1
-    return found
+            start += 1
+    return names
 
 
 def _embedded(embedder: Embedder, texts: list[str]) -> FloatArray:

@@ -76,12 +76,12 @@ def _asked(
     k: int,
     strategies: Sequence[StrategyName],
 ) -> Iterator[dict[str, Any]]:
-    named = "embedder" if embedder is not None else "plain"
+    mode = "embedder" if embedder is not None else "plain"
     for strategy in strategies:
         for query in dataset.queries:
             recall = index.recall(query.text, k=k, strategy=strategy)
             yield {
-                "key": [dataset.name, named, state, strategy, query.id],
+                "key": [dataset.name, mode, state, strategy, query.id],
                 "hits": [[hit.chunk.id, round(hit.score, _DECIMALS)] for hit in recall.hits],
                 "cues": [cue.tag for cue in recall.cues],
                 "paths": [hit.path_text for hit in recall.hits],
@@ -93,22 +93,26 @@ def compare(before: Path, after: Path) -> list[str]:
 
     Scores may be up to 1e-9 apart; equal scores may not change places.
     """
-    one, other = _read(before), _read(after)
-    found = [f"only in {before}: {key}" for key in one.keys() - other.keys()]
-    found += [f"only in {after}: {key}" for key in other.keys() - one.keys()]
-    for key in one.keys() & other.keys():
-        found += _differences(key, one[key], other[key])
-    return sorted(found)
+    rows_before, rows_after = _read(before), _read(after)
+    lines = [f"only in {before}: {key}" for key in rows_before.keys() - rows_after.keys()]
+    lines += [f"only in {after}: {key}" for key in rows_after.keys() - rows_before.keys()]
+    for key in rows_before.keys() & rows_after.keys():
+        lines += _differences(key, rows_before[key], rows_after[key])
+    return sorted(lines)
 
 
-def _differences(key: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    if [id_ for id_, _ in one["hits"]] != [id_ for id_, _ in other["hits"]]:
+def _differences(
+    key: str, row_before: Mapping[str, Any], row_after: Mapping[str, Any]
+) -> list[str]:
+    if [id_ for id_, _ in row_before["hits"]] != [id_ for id_, _ in row_after["hits"]]:
         return [f"{key}: other chunks or another order"]
-    pairs = zip(one["hits"], other["hits"], strict=True)
+    pairs = zip(row_before["hits"], row_after["hits"], strict=True)
     widest = max((abs(a - b) for (_, a), (_, b) in pairs), default=0.0)
     if widest > 1.5 * 10**-_DECIMALS:
         return [f"{key}: scores up to {widest:.1e} apart"]
-    return [f"{key}: other {name}" for name in ("cues", "paths") if one[name] != other[name]]
+    return [
+        f"{key}: other {name}" for name in ("cues", "paths") if row_before[name] != row_after[name]
+    ]
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -125,20 +129,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--vectors", type=Path, help="where its vectors are kept")
     parser.add_argument("--queries", type=int, default=None, help="at most so many a set")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
-    given = parser.parse_args(arguments)
-    if given.compare:
-        differences = compare(*given.compare)
+    options = parser.parse_args(arguments)
+    if options.compare:
+        differences = compare(*options.compare)
         print("\n".join(differences) or "equal")  # noqa: T201
         return int(bool(differences))
-    if not given.sets or given.to is None:
+    if not options.sets or options.to is None:
         parser.error("name sets and --to FILE, or --compare BEFORE AFTER")
-    with given.to.open("w", encoding="utf-8") as file:
-        for path in given.sets:
+    with options.to.open("w", encoding="utf-8") as file:
+        for path in options.sets:
             dataset = load(path).shuffled(seed=0)
-            if given.queries:
-                dataset = dataset.sampled(given.queries, seed=0)
-            model = LazyEmbedder(given.embedder) if given.embedder else None
-            with caching(model, given.vectors) as embedder:
+            if options.queries:
+                dataset = dataset.sampled(options.queries, seed=0)
+            model = LazyEmbedder(options.embedder) if options.embedder else None
+            with caching(model, options.vectors) as embedder:
                 for row in dump(dataset, embedder):
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
             print(f"{dataset.name}: done", file=sys.stderr)  # noqa: T201

@@ -39,8 +39,8 @@ def quality_table(result: SetResult) -> Grid:
     rows = [_figures(system) for system in result.systems]
     tops = [max(_rounded(figure) for figure in column) for column in zip(*rows, strict=True)]
     best = frozenset(
-        (at, column + 1)
-        for at, row in enumerate(rows)
+        (row_number, column + 1)
+        for row_number, row in enumerate(rows)
         for column, (figure, top) in enumerate(zip(row, tops, strict=True))
         if figure[2] == "%" and _rounded(figure) == top
     )
@@ -86,18 +86,18 @@ def difference_table(
             continue
         cells = []
         for metric in metrics:
-            found = compare(result, ours, system.name, metric, seed=seed)
-            cells.append(f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]")
-            cells.append(f"{found.wins}/{found.losses}")
+            difference = compare(result, ours, system.name, metric, seed=seed)
+            cells.append(f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]")
+            cells.append(f"{difference.wins}/{difference.losses}")
         rows.append((system.name, *cells))
     return Grid(f"{ours} minus …", ("system", *headings), rows)
 
 
 def budget_table(result: SetResult) -> Grid:
     """Lay out quality at equal context tokens."""
-    shown = ("recall", "all-gold", "answer")
+    metrics = ("recall", "all-gold", "answer")
     headings = [
-        f"{name} @{budget.tokens}" for budget in result.systems[0].at_tokens for name in shown
+        f"{name} @{budget.tokens}" for budget in result.systems[0].at_tokens for name in metrics
     ]
     rows = [
         (
@@ -105,7 +105,7 @@ def budget_table(result: SetResult) -> Grid:
             *(
                 _show_share(mean_defined(budget.values[name]))
                 for budget in system.at_tokens
-                for name in shown
+                for name in metrics
             ),
         )
         for system in result.systems
@@ -223,9 +223,10 @@ def _set_as_dict(result: SetResult, *, seed: int, ours: str | None) -> dict[str,
 def _difference_as_dict(
     result: SetResult, ours: str, theirs: str, metric: str, seed: int
 ) -> dict[str, float]:
-    found = compare(result, ours, theirs, metric, seed=seed)
+    difference = compare(result, ours, theirs, metric, seed=seed)
     return {
-        name: getattr(found, name) for name in ("mean", "low", "high", "wins", "losses", "ties")
+        name: getattr(difference, name)
+        for name in ("mean", "low", "high", "wins", "losses", "ties")
     }
 
 

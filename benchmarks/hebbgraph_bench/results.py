@@ -25,9 +25,9 @@ class AtTokens:
     tokens: int
     values: Mapping[str, FloatArray]
 
-    def only(self, asked: BoolArray) -> AtTokens:
+    def only(self, mask: BoolArray) -> AtTokens:
         """Return the part of some questions."""
-        return replace(self, values=_only(self.values, asked))
+        return replace(self, values=_only(self.values, mask))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class SystemResult:
         """Mean over the questions for which the metric is defined; NaN if there are none."""
         return mean_defined(self.values[metric])
 
-    def only(self, asked: BoolArray) -> SystemResult:
+    def only(self, mask: BoolArray) -> SystemResult:
         """Return the part of some questions."""
         return replace(
             self,
-            values=_only(self.values, asked),
-            rankings=tuple(itertools.compress(self.rankings, asked.tolist())),
-            query_ms=self.query_ms[asked],
-            at_tokens=tuple(budget.only(asked) for budget in self.at_tokens),
+            values=_only(self.values, mask),
+            rankings=tuple(itertools.compress(self.rankings, mask.tolist())),
+            query_ms=self.query_ms[mask],
+            at_tokens=tuple(budget.only(mask) for budget in self.at_tokens),
         )
 
 
@@ -103,25 +103,25 @@ class SetResult:
 
     def by_type(self) -> dict[str, SetResult]:
         """Return the part of each type of question; empty if the set tells no two apart."""
-        named = {type_ or "other": part for type_, part in self._parts(self.types).items()}
-        return named if len(named) > 1 else {}
+        parts = {type_ or "other": part for type_, part in self._parts(self.types).items()}
+        return parts if len(parts) > 1 else {}
 
     def _parts(self, kinds: Sequence[str | None]) -> dict[str | None, SetResult]:
         return {
-            kind: self._only(np.array([one == kind for one in kinds]))
+            kind: self._only(np.array([value == kind for value in kinds]))
             for kind in dict.fromkeys(kinds)
         }
 
-    def _only(self, asked: BoolArray) -> SetResult:
-        kept = asked.tolist()
+    def _only(self, mask: BoolArray) -> SetResult:
+        flags = mask.tolist()
         cost = self.embedding
         return replace(
             self,
-            query_ids=tuple(itertools.compress(self.query_ids, kept)),
-            types=tuple(itertools.compress(self.types, kept)),
-            variants=tuple(itertools.compress(self.variants, kept)),
-            systems=tuple(system.only(asked) for system in self.systems),
-            embedding=cost and replace(cost, query_ms=cost.query_ms[asked]),
+            query_ids=tuple(itertools.compress(self.query_ids, flags)),
+            types=tuple(itertools.compress(self.types, flags)),
+            variants=tuple(itertools.compress(self.variants, flags)),
+            systems=tuple(system.only(mask) for system in self.systems),
+            embedding=cost and replace(cost, query_ms=cost.query_ms[mask]),
         )
 
     def system(self, name: str) -> SystemResult:

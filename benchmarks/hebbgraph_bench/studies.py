@@ -160,12 +160,12 @@ def bench_scale(
     """
     searches: list[VectorSearchName | None] = [None]
     for name in vectors:
-        known = [one for one in get_args(VectorSearchName) if one == name]
-        if not known:
+        matching = [choice for choice in get_args(VectorSearchName) if choice == name]
+        if not matching:
             raise ParameterError(
                 f"vectors are searched by {', '.join(get_args(VectorSearchName))}, got {name!r}"
             )
-        searches += known
+        searches += matching
     output = Output(json_path, console)
     datasets = _load(paths, seed, None)
     results: list[scale.ScaleResult] = []
@@ -219,13 +219,13 @@ def bench_walks(
     datasets = _load(paths, seed, queries)
     results: list[walks.WalkResult] = []
     times: list[walks.WalkTimes] = []
-    written: list[Grid] = []
+    tables: list[Grid] = []
 
     def write() -> None:
-        nonlocal written
-        written = walks.grids(results, times)
-        content = {"sets": [asdict(one) for one in results]}
-        output.write(written, content | {"times": [asdict(one) for one in times]})
+        nonlocal tables
+        tables = walks.grids(results, times)
+        content = {"sets": [asdict(row) for row in results]}
+        output.write(tables, content | {"times": [asdict(row) for row in times]})
 
     for dataset in () if sizes else datasets:
         with caching(embedder, cache) as vectors, output.status(dataset.name):
@@ -235,7 +235,7 @@ def bench_walks(
         with output.status(f"{size} chunks"):
             times.append(walks.time_walks(size, questions=questions, seed=seed))
         write()
-    output.show(written)
+    output.show(tables)
     return results, times
 
 
@@ -323,7 +323,7 @@ def bench_growth(
     """
     output = Output(json_path, console)
     growths: list[list[GrowthPoint]] = []
-    written: list[Grid] = []
+    tables: list[Grid] = []
     content: list[dict[str, Any]] = []
     for dataset in _load(paths, seed, None):
         with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
@@ -338,10 +338,10 @@ def bench_growth(
         if plots is not None:
             plot_growth(points, plots, dataset.name)
         growths.append(points)
-        written.append(growth.grid(points))
+        tables.append(growth.grid(points))
         content.append({"name": dataset.name, "points": [asdict(point) for point in points]})
-        output.write(written, {"growth": content})
-        output.show(written[-1:])
+        output.write(tables, {"growth": content})
+        output.show(tables[-1:])
     return growths
 
 
@@ -376,7 +376,7 @@ def bench_attacks(
     content: list[dict[str, Any]] = []
     for dataset in _load(paths, seed, None):
         with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
-            found = measure_attacks(
+            attacks = measure_attacks(
                 dataset,
                 embedder=vectors,
                 settings=settings,
@@ -384,9 +384,9 @@ def bench_attacks(
                 seed=seed,
                 on_arm=_telling(status, dataset),
             )
-        results.append(found)
-        grids.append(attack_grid(dataset.name, found, k))
-        content.append({"name": dataset.name, "attacks": [one.means() for one in found]})
+        results.append(attacks)
+        grids.append(attack_grid(dataset.name, attacks, k))
+        content.append({"name": dataset.name, "attacks": [attack.means() for attack in attacks]})
         output.write(grids, {"sets": content})
         output.show(grids[-1:])
     return results
@@ -399,9 +399,9 @@ def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[D
 
 
 def _telling(status: Status | None, dataset: Dataset) -> Any:
-    def tell(what: object) -> None:
+    def tell(step: object) -> None:
         if status is not None:
-            status.update(f"{dataset.name}: {what}")
+            status.update(f"{dataset.name}: {step}")
 
     return tell
 

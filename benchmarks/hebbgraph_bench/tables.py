@@ -87,24 +87,24 @@ class Grid:
     def _parts(self, width: int) -> Iterator[list[int]]:
         """Tell which columns fit beside the first, table by table."""
         first = self._width(0)
-        widths = {at: self._width(at) + _GAP for at in range(1, len(self.headings))}
+        widths = {column: self._width(column) + _GAP for column in range(1, len(self.headings))}
         if first + sum(widths.values()) > width:
             first = min(first, max(_NAME, self._longest_word()))
             first = min(first, max(_SHORTEST, width - max(widths.values())))
         part: list[int] = []
-        left = width - first
-        for at, needed in widths.items():
-            if part and needed > left:
+        room = width - first
+        for column, needed in widths.items():
+            if part and needed > room:
                 yield part
-                part, left = [], width - first
-            part.append(at)
-            left -= needed
+                part, room = [], width - first
+            part.append(column)
+            room -= needed
         yield part
 
-    def _width(self, at: int) -> int:
+    def _width(self, column: int) -> int:
         """Return the width of a column whose heading breaks between words, and no figure does."""
-        words = self.headings[at].split() if at else [self.headings[0]]
-        return max(map(cell_len, (*words, *(row[at] for row in self.rows))), default=0)
+        words = self.headings[column].split() if column else [self.headings[0]]
+        return max(map(cell_len, (*words, *(row[column] for row in self.rows))), default=0)
 
     def _longest_word(self) -> int:
         names = (self.headings[0], *(row[0] for row in self.rows))
@@ -115,10 +115,14 @@ class Grid:
         table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)
         table.pad_edge = table.show_edge = False
         table.add_column(escape(self.headings[0]), overflow="fold")
-        for at in columns:
-            table.add_column(escape(self.headings[at]), justify="right", width=self._width(at))
+        for column in columns:
+            table.add_column(
+                escape(self.headings[column]), justify="right", width=self._width(column)
+            )
         for number, row in enumerate(self.rows):
-            cells = [Text(row[at], "bold" * ((number, at) in self.best)) for at in columns]
+            cells = [
+                Text(row[column], "bold" * ((number, column) in self.best)) for column in columns
+            ]
             table.add_row(escape(row[0]), *cells)
         return table
 

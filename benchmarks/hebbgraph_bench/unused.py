@@ -40,26 +40,26 @@ class Cost(NamedTuple):
 def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
     """Compare recalls of chunks that say nothing about time, in one language."""
     chunks = [
-        one.model_copy(update={"id": f"{one.id}/{at}", "valid_from": None})
-        for versions in documents() for at, one in enumerate(versions)
+        recaller.model_copy(update={"id": f"{recaller.id}/{number}", "valid_from": None})
+        for versions in documents() for number, recaller in enumerate(versions)
     ]  # fmt: skip
-    questions = [one.text for one in asked() if not one.says_when]
+    questions = [recaller.text for recaller in asked() if not recaller.says_when]
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(chunks)
         parts = index.parts
         full, bare = Recaller(parts, StepList(parts)), Recaller(parts)
         seconds = np.zeros((2, len(questions)))
-        for one in (full, bare):
+        for recaller in (full, bare):
             for question in questions:
-                one.recall(question)
+                recaller.recall(question)
         gc.disable()
         try:
             for turn in range(rounds):
-                for at, question in enumerate(questions):
-                    for which in ((0, 1), (1, 0))[(turn + at) % 2]:
+                for number, question in enumerate(questions):
+                    for arm in ((0, 1), (1, 0))[(turn + number) % 2]:
                         began = process_time()
-                        (full, bare)[which].recall(question)
-                        seconds[which, at] += process_time() - began
+                        (full, bare)[arm].recall(question)
+                        seconds[arm, number] += process_time() - began
         finally:
             gc.enable()
     rng = np.random.default_rng(seed)
@@ -77,10 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="hebbgraph_bench.unused",
     )
     parser.add_argument("--rounds", type=int, default=15)
-    given = parser.parse_args(arguments)
-    found = measure(rounds=given.rounds)
-    figures = (f"{found.ratio:.3f}", f"{found.low:.3f}", f"{found.high:.3f}")
-    row = (f"{found.milliseconds:.2f}", *figures)
+    options = parser.parse_args(arguments)
+    cost = measure(rounds=options.rounds)
+    figures = (f"{cost.ratio:.3f}", f"{cost.low:.3f}", f"{cost.high:.3f}")
+    row = (f"{cost.milliseconds:.2f}", *figures)
     Grid("Recalls that use neither", ("ms", "with / without", "low", "high"), [row]).print(
         Console()
     )

@@ -151,8 +151,8 @@ class Hebbgraph(_OnDisk):
         if recall is None or recall.query != question:
             recall = self.index.recall(question, k=k)
         ids = {hit.chunk.id for hit in recall.hits}
-        seen = [id_ for id_ in shown if id_ in ids]
-        among = None if ids.issubset(shown) else seen
+        known = [id_ for id_ in shown if id_ in ids]
+        among = None if ids.issubset(shown) else known
         if not ratings:
             self.index.reinforce(recall, cited, rejected=rejected, shown=among, actor=actor)
         elif any(value != _MIDDLE for value in ratings.values()):
@@ -207,8 +207,8 @@ class MemoryBlock(_OnDisk, Static):
         from llama_index.core.llms import ChatMessage
 
         self._block.similarity_top_k = k
-        told = asyncio.run(self._block.aget([ChatMessage(question)]))
-        places = {id_: told.find(f"user: {text}") for id_, text in self._texts.items()}
+        block_text = asyncio.run(self._block.aget([ChatMessage(question)]))
+        places = {id_: block_text.find(f"user: {text}") for id_, text in self._texts.items()}
         return sorted((id_ for id_ in places if places[id_] >= 0), key=places.__getitem__)[:k]
 
 

@@ -72,17 +72,17 @@ class VectorCache:
         """Return the vectors of those texts that are there."""
         by_key = {_key(kind, text): text for text in texts}
         keys = list(by_key)
-        found: dict[str, NDArray[np.float32]] = {}
+        vectors: dict[str, NDArray[np.float32]] = {}
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             marks = ",".join("?" * len(some))
             rows = self._connection.execute(
                 f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some
             )
-            found.update(
+            vectors.update(
                 (by_key[key], np.frombuffer(vector, dtype=np.float32)) for key, vector in rows
             )
-        return found
+        return vectors
 
     def put(self, kind: Kind, vectors: Mapping[str, NDArray[np.floating]]) -> None:
         """Keep vectors; what is there already is replaced."""

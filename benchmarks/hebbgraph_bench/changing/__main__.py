@@ -16,16 +16,19 @@ from hebbgraph_bench.tables import Grid
 __all__ = ["grid", "main"]
 
 
-def grid(found: Findings) -> Grid:
+def grid(findings: Findings) -> Grid:
     """Return the table."""
     rows = [
-        ("with `as_of`, the version that held is first", f"{found.first_as_of:.3f}"),
-        ("without, the present version is first", f"{found.first_now:.3f}"),
-        ("without, no stale hit above its replacement", f"{found.in_order:.3f}"),
-        ("the question names the year: that version is first", f"{found.first_in_words:.3f}"),
-        ("marks that are right, of all hits", f"{found.marked:.3f}"),
+        ("with `as_of`, the version that held is first", f"{findings.first_as_of:.3f}"),
+        ("without, the present version is first", f"{findings.first_now:.3f}"),
+        ("without, no stale hit above its replacement", f"{findings.in_order:.3f}"),
+        ("the question names the year: that version is first", f"{findings.first_in_words:.3f}"),
+        ("marks that are right, of all hits", f"{findings.marked:.3f}"),
     ]
-    title = f"{found.documents} documents in {found.chunks} versions, {found.questions} questions"
+    title = (
+        f"{findings.documents} documents in {findings.chunks} versions,"
+        f" {findings.questions} questions"
+    )
     return Grid(title, ("share of questions", ""), rows)
 
 
@@ -36,9 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--embedder", help="a sentence-transformers model")
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args(arguments)
-    found = measure(LazyEmbedder(given.embedder) if given.embedder else None)
-    Output(given.json, Console()).tables([grid(found)])
+    options = parser.parse_args(arguments)
+    findings = measure(LazyEmbedder(options.embedder) if options.embedder else None)
+    Output(options.json, Console()).tables([grid(findings)])
 
 
 if __name__ == "__main__":

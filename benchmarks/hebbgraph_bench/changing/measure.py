@@ -60,17 +60,17 @@ def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
         in_words: list[bool] = []
         in_order: list[bool] = []
         marks: list[bool] = []
-        for one in asked():
-            right = of[one.document][one.number].text
-            recall = index.recall(one.text, k=k, as_of=one.as_of)
+        for question in asked():
+            right = of[question.document][question.number].text
+            recall = index.recall(question.text, k=k, as_of=question.as_of)
             then.append(recall.hits[0].chunk.text == right)
             marks += (hit.stale is None for hit in recall.hits)
-            recall = index.recall(one.text, k=k)
+            recall = index.recall(question.text, k=k)
             marks += _marks(recall, of)
-            if one.says_when:
+            if question.says_when:
                 in_words.append(recall.hits[0].chunk.text == right)
             else:
-                now.append(recall.hits[0].chunk.text == of[one.document][-1].text)
+                now.append(recall.hits[0].chunk.text == of[question.document][-1].text)
                 in_order.append(_in_order(recall))
     return Findings(
         documents=len(histories),
@@ -88,8 +88,8 @@ def _marks(recall: Recall, of: dict[str, list[Chunk]]) -> list[bool]:
     right = []
     for hit in recall.hits:
         versions = of[hit.chunk.version_of or hit.chunk.id]
-        held = hit.chunk.text == versions[-1].text and hit.chunk.version_of is None
-        if held:
+        is_current = hit.chunk.text == versions[-1].text and hit.chunk.version_of is None
+        if is_current:
             right.append(hit.stale is None)
             continue
         number = next(at for at, one in enumerate(versions) if one.text == hit.chunk.text)
@@ -111,5 +111,5 @@ def _in_order(recall: Recall) -> bool:
     )
 
 
-def _share(held: list[bool]) -> float:
-    return sum(held) / len(held)
+def _share(marks: list[bool]) -> float:
+    return sum(marks) / len(marks)

@@ -46,12 +46,12 @@ def tables(sets: Mapping[str, Sequence[Sureness]], *, fit: bool = False) -> list
     return grids
 
 
-def _thresholds(title: str, whole: Sequence[Sureness]) -> Grid:
+def _thresholds(title: str, sets: Sequence[Sureness]) -> Grid:
     rows = []
-    flagged = np.array([(one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN)) for one in whole])
-    for shares, (name, at, others) in zip(flagged, applied(whole), strict=True):
-        figures = (f"{share:.3f}" for share in (*shares, at))
-        rows.append((name, *figures, *_mean_and_worst(others)))
+    flagged = np.array([(one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN)) for one in sets])
+    for shares, (name, threshold, transferred) in zip(flagged, applied(sets), strict=True):
+        figures = (f"{share:.3f}" for share in (*shares, threshold))
+        rows.append((name, *figures, *_mean_and_worst(transferred)))
     rows.append(("mean", *(f"{share:.3f}" for share in flagged.mean(0)), "", "", ""))
     headings = (
         *("set", f"kept at {NOTHING_KNOWN}", "rejected"),
@@ -81,17 +81,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     model = LazyEmbedder(given.embedder) if given.embedder else None
     output = Output(given.json, Console())
-    found: dict[str, list[Sureness]] = {}
+    measured: dict[str, list[Sureness]] = {}
     with caching(model, given.cache) as embedder:
         options: dict[str, Any] = {"embedder": embedder, "history": not given.no_history}
         for path in given.sets:
             dataset = load(path).shuffled(seed=0)
-            ones = [dataset.sampled(_QUESTIONS, seed=0)]
+            samples = [dataset.sampled(_QUESTIONS, seed=0)]
             if given.fit:
                 small = (shrunk(dataset, size, seed=0) for size in _SIZES)
-                ones += [one.sampled(_SMALL_QUESTIONS, seed=0) for one in small]
-            found[dataset.name] = [ask(one, **options) for one in ones]
-    output.tables(tables(found, fit=given.fit))
+                samples += [sample.sampled(_SMALL_QUESTIONS, seed=0) for sample in small]
+            measured[dataset.name] = [ask(sample, **options) for sample in samples]
+    output.tables(tables(measured, fit=given.fit))
 
 
 if __name__ == "__main__":

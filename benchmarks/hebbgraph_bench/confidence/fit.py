@@ -27,19 +27,19 @@ def fit(sets: Sequence[Sureness]) -> FloatArray:
     >>> bool(0.4 < -a / b < 0.5)
     True
     """
-    features = np.concatenate([one.features for one in sets])
-    own = np.concatenate([one.own for one in sets])
-    weights = np.concatenate([_balanced(one.own) for one in sets]) / len(sets)
+    features = np.concatenate([sureness.features for sureness in sets])
+    is_own = np.concatenate([sureness.own for sureness in sets])
+    weights = np.concatenate([_balanced(sureness.own) for sureness in sets]) / len(sets)
     mean, spread = features.mean(0), np.maximum(features.std(0), 1e-9)
     x = np.column_stack([np.ones(len(features)), (features - mean) / spread])
     ridge = _RIDGE * np.eye(x.shape[1])
-    found = np.zeros(x.shape[1])
+    solution = np.zeros(x.shape[1])
     for _ in range(_STEPS):  # Newton's
-        p = 1.0 / (1.0 + np.exp(-x @ found))
-        slope = x.T @ (weights * (p - own)) + ridge @ found
-        found -= np.linalg.solve((x * (weights * p * (1.0 - p))[:, None]).T @ x + ridge, slope)
-    coefficients = found[1:] / spread
-    return np.array([found[0] - coefficients @ mean, *coefficients])
+        p = 1.0 / (1.0 + np.exp(-x @ solution))
+        slope = x.T @ (weights * (p - is_own)) + ridge @ solution
+        solution -= np.linalg.solve((x * (weights * p * (1.0 - p))[:, None]).T @ x + ridge, slope)
+    coefficients = solution[1:] / spread
+    return np.array([solution[0] - coefficients @ mean, *coefficients])
 
 
 def refitted(one: Sureness, old: FloatArray, new: FloatArray) -> Sureness:
@@ -56,9 +56,9 @@ def _probability(features: FloatArray, coefficients: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(-logit)))
 
 
-def _balanced(own: NDArray[np.bool_]) -> FloatArray:
-    share = min(max(float(own.mean()), 1e-9), 1.0 - 1e-9)
-    return np.where(own, 0.5 / share, 0.5 / (1.0 - share)) / len(own)
+def _balanced(is_own: NDArray[np.bool_]) -> FloatArray:
+    share = min(max(float(is_own.mean()), 1e-9), 1.0 - 1e-9)
+    return np.where(is_own, 0.5 / share, 0.5 / (1.0 - share)) / len(is_own)
 
 
 def left_out(sets: Mapping[str, Sequence[Sureness]]) -> dict[str, FloatArray]:

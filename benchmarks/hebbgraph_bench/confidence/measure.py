@@ -41,10 +41,10 @@ KINDS = {
 
 @cache
 def _questions() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = json.loads(
+    questions_by_set: dict[str, list[str]] = json.loads(
         Path(__file__).with_name("off_topic.json").read_text("utf-8")
     )
-    return found
+    return questions_by_set
 
 
 def off_topic(name: str) -> list[str]:
@@ -129,8 +129,8 @@ def shrunk(dataset: Dataset, size: int, *, seed: int) -> Dataset:
         if len(gold | set(query.relevant)) <= room:
             chosen.append(query)
             gold |= set(query.relevant)
-    others = [chunk for chunk in dataset.corpus if chunk.id not in gold]
-    filled = rng.sample(others, min(max(size - len(gold), 0), len(others)))
+    distractors = [chunk for chunk in dataset.corpus if chunk.id not in gold]
+    filled = rng.sample(distractors, min(max(size - len(gold), 0), len(distractors)))
     corpus = (*(chunk for chunk in dataset.corpus if chunk.id in gold), *filled)
     return replace(dataset, corpus=corpus, queries=tuple(chosen))
 

@@ -42,15 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.confidence.near")
     parser.add_argument("--embedder", help="a sentence-transformers model")
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args(arguments)
-    embedder = LazyEmbedder(given.embedder) if given.embedder else None
+    options = parser.parse_args(arguments)
+    embedder = LazyEmbedder(options.embedder) if options.embedder else None
     rows = []
     for name, near in NEAR_MISSES.items():
         found, surer = shares(near, embedder)
         cells = (f"{kept:.2f}, {rejected:.2f}" for _, kept, rejected in found)
         rows.append((name, *cells, f"{surer:.3f}"))
     head = ("kept, rejected at", *map(str, _CUTOFFS), "answered is surer")
-    Output(given.json, Console()).tables([Grid("Near-misses", head, rows)])
+    Output(options.json, Console()).tables([Grid("Near-misses", head, rows)])
 
 
 if __name__ == "__main__":

@@ -45,23 +45,27 @@ def load(
     DatasetError
         Naming the file, the line and what was expected there.
     """
-    where = Path(path)
-    if where.is_dir():
+    source = Path(path)
+    if source.is_dir():
         for name in ("corpus.jsonl", "queries.jsonl"):
-            if not (where / name).is_file():
-                raise DatasetError(f"{where}: expected {name} in it; a set is {_LAYOUTS}")
-        beir = (where / "qrels").is_dir()
-        dataset = read_beir_folder(where, split) if beir else read_own_folder(where)
-    elif not where.exists():
-        raise DatasetError(f"{where}: does not exist; a set is {_LAYOUTS}")
-    elif where.suffix == ".json":
-        dataset = read_hotpot_file(where)
-    elif where.suffix == ".jsonl":
-        dataset = read_musique_file(where)
+            if not (source / name).is_file():
+                raise DatasetError(f"{source}: expected {name} in it; a set is {_LAYOUTS}")
+        beir = (source / "qrels").is_dir()
+        dataset = read_beir_folder(source, split) if beir else read_own_folder(source)
+    elif not source.exists():
+        raise DatasetError(f"{source}: does not exist; a set is {_LAYOUTS}")
+    elif source.suffix == ".json":
+        dataset = read_hotpot_file(source)
+    elif source.suffix == ".jsonl":
+        dataset = read_musique_file(source)
     else:
-        raise DatasetError(f"{where}: expected a folder, .json or .jsonl; a set is {_LAYOUTS}")
+        raise DatasetError(f"{source}: expected a folder, .json or .jsonl; a set is {_LAYOUTS}")
     if not dataset.queries:
-        why = ", ".join(f"{n} {reason}" for reason, n in dataset.skipped.items()) or "none there"
-        raise DatasetError(f"{where}: expected at least one question that can be judged ({why})")
+        reasons = (
+            ", ".join(f"{n} {reason}" for reason, n in dataset.skipped.items()) or "none there"
+        )
+        raise DatasetError(
+            f"{source}: expected at least one question that can be judged ({reasons})"
+        )
     dataset = dataset.shuffled(seed=seed)
     return dataset if queries is None else dataset.sampled(queries, seed=seed)

@@ -110,8 +110,8 @@ def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
         for query_id, text in texts.items()
         if query_id in judged
     )
-    left = len(texts) - len(queries)
-    reasons = {"not judged in this split": left} if left else {}
+    unjudged = len(texts) - len(queries)
+    reasons = {"not judged in this split": unjudged} if unjudged else {}
     return Dataset(folder.name, _worded(corpus), queries, reasons)
 
 
@@ -143,7 +143,7 @@ def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
 
 def _worded(corpus: Mapping[str, Chunk]) -> tuple[Chunk, ...]:
     """Return the chunks that say something; others (cranfield has two) no index takes."""
-    return tuple(one for one in corpus.values() if one.text.strip() or one.title.strip())
+    return tuple(chunk for chunk in corpus.values() if chunk.text.strip() or chunk.title.strip())
 
 
 def _known(row: Row, name: str, corpus: Collection[str]) -> dict[str, int]:
@@ -183,10 +183,10 @@ def _read_history(row: Row) -> tuple[str, ...]:
     """Read what was said before: a scenario, then turns, each a text or an object of texts."""
     turns = [row.get_text("scenario", default="")]
     for turn in row.get_list("history") if row.fields.get("history") is not None else ():
-        said = list(turn.values()) if isinstance(turn, dict) else [turn]
-        if not all(isinstance(text, str) for text in said):
+        texts = list(turn.values()) if isinstance(turn, dict) else [turn]
+        if not all(isinstance(text, str) for text in texts):
             raise row.fault(f"texts, or objects of texts, in 'history', got {turn!r}")
-        turns.append(" ".join(map(clean, said)))
+        turns.append(" ".join(map(clean, texts)))
     return tuple(turn for turn in turns if turn.strip())
 
 
@@ -206,20 +206,20 @@ def _read_variants(path: Path, corpus: Collection[str]) -> dict[str, _Reworded]:
         relevant: dict[str, Mapping[str, int]] = {}
         if "follow_up" in row.fields:
             texts["follow_up"] = row.get_text("follow_up")
-            if own := _known(row, "follow_up_supporting_ids", corpus):
-                relevant["follow_up"] = own
+            if follow_up_relevant := _known(row, "follow_up_supporting_ids", corpus):
+                relevant["follow_up"] = follow_up_relevant
         variants[query_id] = (texts, relevant)
     return variants
 
 
 def _read_extractions(path: Path, corpus: Collection[str]) -> dict[str, Extraction]:
     """Read what a model took out of the chunks, if that file is there."""
-    found: dict[str, Extraction] = {}
+    extractions: dict[str, Extraction] = {}
     if not path.exists():
-        return found
+        return extractions
     for row in read_json_lines(path):
         chunk_id = row.get_id("id")
-        if chunk_id not in corpus or chunk_id in found:
+        if chunk_id not in corpus or chunk_id in extractions:
             raise row.fault(f"each id of corpus.jsonl at most once, got {chunk_id!r}")
         triples = []
         for triple in row.get_list("triples") if "triples" in row.fields else ():
@@ -227,16 +227,16 @@ def _read_extractions(path: Path, corpus: Collection[str]) -> dict[str, Extracti
                 raise row.fault(f"[subject, relation, object] in 'triples', got {triple!r}")
             if len(triple) == 3:  # models write others too; HippoRAG passes them over as well
                 triples.append((triple[0], triple[1], triple[2]))
-        found[chunk_id] = Extraction(row.get_texts("entities"), tuple(triples))
-    return found
+        extractions[chunk_id] = Extraction(row.get_texts("entities"), tuple(triples))
+    return extractions
 
 
 def _choose_split(folder: Path, split: str | None) -> Path:
-    found = sorted(path.stem for path in folder.glob("*.tsv"))
-    chosen = split or ("test" if "test" in found or len(found) != 1 else found[0])
-    if chosen not in found:
-        there = ", ".join(found) or "no .tsv file"
-        raise DatasetError(f"{folder}: expected the split {chosen}.tsv, got {there}")
+    splits = sorted(path.stem for path in folder.glob("*.tsv"))
+    chosen = split or ("test" if "test" in splits or len(splits) != 1 else splits[0])
+    if chosen not in splits:
+        names = ", ".join(splits) or "no .tsv file"
+        raise DatasetError(f"{folder}: expected the split {chosen}.tsv, got {names}")
     return folder / f"{chosen}.tsv"
 
 

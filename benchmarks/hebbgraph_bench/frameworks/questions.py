@@ -191,10 +191,12 @@ def holds(text: str, question: Question) -> bool:
 
 def cite(prompt: str) -> str:
     """Answer as a model that reads: cite the first source that holds the answer."""
-    (question,) = [one for one in QUESTIONS if prompt.rstrip().endswith(one.asked)]
+    (question,) = [
+        candidate for candidate in QUESTIONS if prompt.rstrip().endswith(candidate.asked)
+    ]
     keys = list(_KEYED.finditer(prompt))
-    for at, key in enumerate(keys):
-        end = keys[at + 1].start() if at + 1 < len(keys) else len(prompt)
+    for place, key in enumerate(keys):
+        end = keys[place + 1].start() if place + 1 < len(keys) else len(prompt)
         if holds(prompt[key.end() : end], question):
             return f"It says so [{key.group(1)}]."
     return "The sources do not say."

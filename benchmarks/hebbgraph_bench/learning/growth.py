@@ -120,20 +120,20 @@ def measure_growth(
     points = []
     with (
         Lab(dataset, embedder) as lab,
-        Lab.of_copy(lab) as other,
+        Lab.of_copy(lab) as copy,
         lab.fresh(settings) as index,
-        other.fresh() as unlearned,
+        copy.fresh() as unlearned,
     ):
         walker = _Walker(index, dataset, embedder, rng, k)
         embedding = None if embedder is None else _embedding_ms(embedder, questions)
-        done = 0
+        feedbacks_given = 0
         for stop in [0, *(step for step in _STEPS if step < feedbacks), feedbacks]:
             if on_point is not None:
                 on_point(stop)
-            wall, beside = walker.give(stop - done)
-            done = stop
-            point = _point(done, index, unlearned, questions, k, wall, beside)
-            folding, opening = _opening_ms(index) if done else (None, None)
+            wall, beside = walker.give(stop - feedbacks_given)
+            feedbacks_given = stop
+            point = _point(feedbacks_given, index, unlearned, questions, k, wall, beside)
+            folding, opening = _opening_ms(index) if feedbacks_given else (None, None)
             points.append(
                 replace(point, embedding_ms=embedding, folding_ms=folding, opening_ms=opening)
             )
@@ -231,13 +231,13 @@ class _Walker:
     def _vector(self, chunk: Chunk) -> list[float] | None:
         if self._embedder is None:
             return None
-        own = np.asarray(self._embedder.embed_documents([passage_text(chunk)])[0], np.float64)
-        own /= np.linalg.norm(own)
-        noise = self._noise.standard_normal(len(own))
-        noise -= (noise @ own) * own
+        vector = np.asarray(self._embedder.embed_documents([passage_text(chunk)])[0], np.float64)
+        vector /= np.linalg.norm(vector)
+        noise = self._noise.standard_normal(len(vector))
+        noise -= (noise @ vector) * vector
         noise /= np.linalg.norm(noise)
-        turned: list[float] = (_COSINE * own + np.sqrt(1 - _COSINE**2) * noise).tolist()
-        return turned
+        rotated: list[float] = (_COSINE * vector + np.sqrt(1 - _COSINE**2) * noise).tolist()
+        return rotated
 
 
 def _point(
@@ -258,10 +258,10 @@ def _point(
     ours: list[tuple[float, float]] = []
     theirs: list[tuple[float, float]] = []
     # Whichever is asked first finds colder caches.
-    for at, question in enumerate(questions):
+    for number, question in enumerate(questions):
         turns = [(index, ours), (unlearned, theirs)]
-        for asked, times in turns if at % 2 else reversed(turns):
-            times.append(_clocked(asked, question, k))
+        for timed_index, times in turns if number % 2 else reversed(turns):
+            times.append(_clocked(timed_index, question, k))
     (our_wall, our_cpu), (their_wall, their_cpu) = (
         np.median(np.array(times), axis=0) * 1e3 for times in (ours, theirs)
     )

@@ -22,12 +22,12 @@ def plot_growth(points: Sequence[GrowthPoint], directory: str | Path, name: str)
     figures = matplotlib_figures()
     figure = figures.Figure(figsize=(8, 3.2), layout="constrained")
     edges, time = figure.subplots(1, 2)
-    given = [point.feedbacks for point in points]
+    feedbacks = [point.feedbacks for point in points]
     for family in points[-1].edges:
-        edges.plot(given, [point.edges.get(family, 0) for point in points], ".-", label=family)
+        edges.plot(feedbacks, [point.edges.get(family, 0) for point in points], ".-", label=family)
     edges.set_ylabel("learned edges")
     edges.legend(fontsize=9)
-    time.plot(given, [point.ratio for point in points], ".-")
+    time.plot(feedbacks, [point.ratio for point in points], ".-")
     time.axhline(1.0, color="0.6", linewidth=0.8)
     time.axhline(1.2, color="0.6", linewidth=0.8, linestyle=":")
     time.set_ylabel("recall time / unlearned")

@@ -95,24 +95,26 @@ def split(dataset: Dataset, *, seed: int = 0, at_most: int | None = None) -> Spl
             " common, got none of these: nothing that is learned could help"
         )
     evidence = {chunk_id for query in learned for chunk_id in query.relevant}
-    asked = {query.id for query in learned}
-    asked.update(question.id for some in strata.values() for question in some)
-    others = [query for query in queries if query.id not in asked]
+    used = {query.id for query in learned}
+    used.update(question.id for stratum in strata.values() for question in stratum)
+    unused = [query for query in queries if query.id not in used]
     strata = {
         SAME: [_question(query) for query in learned],
         **strata,
-        SHARED: [_question(query) for query in others if not evidence.isdisjoint(query.relevant)],
-        UNTOUCHED: [_question(query) for query in others if evidence.isdisjoint(query.relevant)],
+        SHARED: [_question(query) for query in unused if not evidence.isdisjoint(query.relevant)],
+        UNTOUCHED: [_question(query) for query in unused if evidence.isdisjoint(query.relevant)],
     }
     if at_most is not None:
         strata = {
-            name: some if len(some) <= at_most else rng.sample(some, at_most)
-            for name, some in strata.items()
+            name: stratum if len(stratum) <= at_most else rng.sample(stratum, at_most)
+            for name, stratum in strata.items()
         }
     rng = random.Random(seed)
     shuffled = [_question(query) for query in learned]
     rng.shuffle(shuffled)
-    return Split(tuple(shuffled), {name: tuple(some) for name, some in strata.items() if some})
+    return Split(
+        tuple(shuffled), {name: tuple(stratum) for name, stratum in strata.items() if stratum}
+    )
 
 
 _Parts = tuple[list[Query], dict[str, list[Question]]]
@@ -141,9 +143,9 @@ def _by_groups(queries: Sequence[Query]) -> _Parts:
     for group in members.values():
         if len(group) < 2:
             continue
-        first, *others = sorted(group, key=lambda query: (query.type or "", query.id))
+        first, *rewordings = sorted(group, key=lambda query: (query.type or "", query.id))
         learned.append(first)
-        for query in others:
+        for query in rewordings:
             name = f"reworded ({query.type})" if query.type else "reworded"
             strata.setdefault(name, []).append(_question(query))
     return learned, strata

@@ -69,9 +69,9 @@ def measure_use(
         ours = System(OURS, Hebbgraph)
         arms = systems(SYSTEMS)
     else:
-        made = partial(_Cached, embedder)
-        ours = System(OURS, lambda: Hebbgraph(made()))
-        arms = systems((*SYSTEMS, *VECTOR_SYSTEMS), model=made)
+        model = partial(_Cached, embedder)
+        ours = System(OURS, lambda: Hebbgraph(model()))
+        arms = systems((*SYSTEMS, *VECTOR_SYSTEMS), model=model)
     return run(
         uses,
         [ours, *arms],

@@ -120,10 +120,10 @@ def run(datasets: Sequence[str | Path], options: PaperOptions, /) -> list[Contex
     results: list[ContextResult] = []
     for dataset in options.load(datasets):
         with options.vectors() as vectors, output.status(dataset.name) as status:
-            tell = None if status is None else status.update
-            found = measure_contexts(dataset, embedder=vectors, k=options.k, on_system=tell)
+            on_system = None if status is None else status.update
+            contexts = measure_contexts(dataset, embedder=vectors, k=options.k, on_system=on_system)
             points = measure_navigation(dataset, seed=options.seed)
-            results.append(replace(found, navigation=tuple(points)))
+            results.append(replace(contexts, navigation=tuple(points)))
         grids = [grid for result in results for grid in _grids(result)]
         content = {"seed": options.seed, "k": options.k, "sets": [_as_dict(one) for one in results]}
         output.write(grids, content)
@@ -194,12 +194,12 @@ def plot_contexts(results: Sequence[ContextResult], directory: str | Path) -> Pa
     colours = {method: f"C{number}" for number, method in enumerate(methods)}
     handles: dict[str, Any] = {}
     for axis, (result, kind) in zip(axes, kinds, strict=True):
-        here = np.array([one == kind for one in result.kinds])
+        is_kind = np.array([one == kind for one in result.kinds])
         for system in result.systems:
             method, _, cut = system.system.partition(", ")
             (handles[system.system],) = axis.plot(
-                mean_defined(system.values["tokens"][here]),
-                mean_defined(system.values["answer"][here]),
+                mean_defined(system.values["tokens"][is_kind]),
+                mean_defined(system.values["answer"][is_kind]),
                 _MARKERS.get(cut, "^"),
                 color=colours[method],
             )
@@ -214,7 +214,7 @@ def plot_contexts(results: Sequence[ContextResult], directory: str | Path) -> Pa
                 )  # fmt: skip
         axis.set_xscale("log")
         axis.set_xlim(200, 20_000)
-        axis.set_title(f"{kind} ({int(here.sum())})", fontsize=10)
+        axis.set_title(f"{kind} ({int(is_kind.sum())})", fontsize=10)
         axis.set_xlabel("context, tokens")
         axis.grid(visible=True, alpha=0.25)
     axes[0].set_ylabel("answer in context (ours) / accuracy (paper)", fontsize=9)
@@ -278,10 +278,10 @@ def _grids(result: ContextResult) -> list[Grid]:
     headings = ("system", "answer in context", "all gold", "chunks", "tokens", "s a query (median)")
     grids = []
     for kind in sorted(dict.fromkeys(result.kinds)):
-        here = np.array([one == kind for one in result.kinds])
+        is_kind = np.array([one == kind for one in result.kinds])
         rows = []
         for system in result.systems:
-            value = {name: column[here] for name, column in system.values.items()}
+            value = {name: column[is_kind] for name, column in system.values.items()}
             rows.append(
                 (
                     system.system,
@@ -303,7 +303,7 @@ def _grids(result: ContextResult) -> list[Grid]:
             )
             for row in PUBLISHED.get(kind, ())
         ]
-        title = f"{kind}: {int(here.sum())} questions over {result.chunks} chunks"
+        title = f"{kind}: {int(is_kind.sum())} questions over {result.chunks} chunks"
         grids.append(Grid(title, headings, rows))
     if result.navigation:
         grids += navigation.grids(result.name, result.navigation)

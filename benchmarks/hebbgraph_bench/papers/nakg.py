@@ -162,14 +162,14 @@ def run(
     for dataset in options.load(datasets, queries=_QUESTIONS):
         with options.vectors() as vectors, output.status(dataset.name) as status:
             assert vectors is not None
-            tell = None if status is None else status.update
-            results.append(measure_nakg(dataset, vectors, k=k, seed=seed, on_step=tell))
+            on_step = None if status is None else status.update
+            results.append(measure_nakg(dataset, vectors, k=k, seed=seed, on_step=on_step))
         grids += _grids(results[-1])
         output.show(_grids(results[-1]))
         output.write(grids, _as_dict(results, [], k, seed))
     with output.status("growth of cost") as status:
-        tell = None if status is None else status.update
-        points = measure_growth(seed=seed, on_step=tell)
+        on_step = None if status is None else status.update
+        points = measure_growth(seed=seed, on_step=on_step)
     grids.append(growth_grid(points))
     output.show([grids[0], grids[-1]])
     output.write(grids, _as_dict(results, points, k, seed))
@@ -203,12 +203,12 @@ def measure_nakg(
     on_step : callable, optional
         Told what is being done.
     """
-    tell = on_step or (lambda _: None)
+    report = on_step or (lambda _: None)
     questions = sorted(dataset.queries, key=lambda query: query.id)
     order = np.random.default_rng(seed).permutation(len(questions))
     half = len(order) // 2
-    teaching = [questions[at] for at in order[:half]]
-    asking = [questions[at] for at in order[half:]]
+    teaching = [questions[row] for row in order[:half]]
+    asking = [questions[row] for row in order[half:]]
     values: dict[str, dict[str, FloatArray]] = {}
 
     with TemporaryDirectory(prefix="hebbgraph-nakg-") as directory:
@@ -222,29 +222,29 @@ def measure_nakg(
                 if arm.families is None
                 else LearningSettings(families=arm.families)
             )
-            given = Settings(keep_recalls=0, learning=learning)
+            settings = Settings(keep_recalls=0, learning=learning)
             with HebbianIndex.open(
-                f"{directory}/index", embedder=embedder, settings=given
+                f"{directory}/index", embedder=embedder, settings=settings
             ) as index:
                 yield index
 
         def ask(arm: Arm) -> None:
-            tell(f"{dataset.name}: {arm.name}")
+            report(f"{dataset.name}: {arm.name}")
             with opened(arm) as index:
                 values[arm.name] = _judge(index, asking, arm.strategy_on(index), k)
 
-        tell(f"{dataset.name}: indexing")
+        report(f"{dataset.name}: indexing")
         with opened(Arm(STATIC)) as index:
             index.add([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
             n_chunks = index.stats().chunks
-            tell(f"{dataset.name}: training without feedback")
+            report(f"{dataset.name}: training without feedback")
             untaught = train(index, settings=settings)
         for arm in UNTAUGHT:
             ask(arm)
         with opened(Arm(STATIC)) as index:
-            tell(f"{dataset.name}: teaching")
+            report(f"{dataset.name}: teaching")
             _teach(index, teaching, k)
-            tell(f"{dataset.name}: training on the log")
+            report(f"{dataset.name}: training on the log")
             taught = train(index, settings=settings)
         for arm in TAUGHT:
             ask(arm)
@@ -269,9 +269,9 @@ def _judge(
         hits = index.recall(question.text, k=max(k, _CUT), strategy=strategy).hits
         ranked = [hit.chunk.id for hit in hits]
         recall = metrics.recall_at_k(ranked, question.relevant, _CUT)
-        found = sum(id_ in question.relevant for id_ in ranked[:_CUT])
-        precision = found / _CUT
-        f1 = 2 * precision * recall / (precision + recall) if found else 0.0
+        relevant_found = sum(id_ in question.relevant for id_ in ranked[:_CUT])
+        precision = relevant_found / _CUT
+        f1 = 2 * precision * recall / (precision + recall) if relevant_found else 0.0
         rows.append((recall, metrics.recall_at_k(ranked, question.relevant, k), f1))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T
     return dict(zip((f"R@{_CUT}", f"R@{k}", f"F1@{_CUT}"), columns, strict=True))
@@ -292,13 +292,19 @@ def _grids(result: NakgResult) -> list[Grid]:
     rows = []
     for arm in (*UNTAUGHT, *TAUGHT):
         means = [f"{result.values[arm.name][name].mean():.3f}" for name in names]
-        found = result.difference(arm, f"R@{_CUT}")
-        if found is None:
+        difference = result.difference(arm, f"R@{_CUT}")
+        if difference is None:
             rows.append((arm.name, *means, "", "", ""))
             continue
-        interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        interval = f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
         rows.append(
-            (arm.name, *means, arm.baseline or "", interval, f"{found.wins} / {found.losses}")
+            (
+                arm.name,
+                *means,
+                arm.baseline or "",
+                interval,
+                f"{difference.wins} / {difference.losses}",
+            )
         )
     title = (
         f"{result.name}: {result.chunks} chunks, {result.learned} questions taught, "
@@ -336,19 +342,19 @@ def _grids(result: NakgResult) -> list[Grid]:
 
 def plot_differences(results: Sequence[NakgResult], directory: str | Path) -> Path:
     """Draw what each arm adds to its baseline in R@5, with intervals; return the file."""
-    shown = [arm for arm in (*UNTAUGHT, *TAUGHT) if arm.baseline is not None]
+    arms = [arm for arm in (*UNTAUGHT, *TAUGHT) if arm.baseline is not None]
     figure = matplotlib_figures().Figure(
         figsize=(2.6 * len(results) + 2.4, 4.2), layout="constrained"
     )
     axes = figure.subplots(1, len(results), squeeze=False, sharey=True)[0]
     for axis, result in zip(axes, results, strict=True):
-        for place, arm in enumerate(reversed(shown)):
-            found = result.difference(arm, f"R@{_CUT}")
-            assert found is not None
+        for place, arm in enumerate(reversed(arms)):
+            difference = result.difference(arm, f"R@{_CUT}")
+            assert difference is not None
             axis.errorbar(
-                found.mean,
+                difference.mean,
                 place,
-                xerr=[[found.mean - found.low], [found.high - found.mean]],
+                xerr=[[difference.mean - difference.low], [difference.high - difference.mean]],
                 fmt="o",
                 markersize=4,
                 color="tab:blue" if arm in UNTAUGHT else "tab:red",
@@ -357,7 +363,7 @@ def plot_differences(results: Sequence[NakgResult], directory: str | Path) -> Pa
         axis.set_title(result.name, fontsize=9)
         axis.tick_params(labelsize=7)
         axis.grid(visible=True, axis="x", alpha=0.25)
-    axes[0].set_yticks(range(len(shown)), [arm.name for arm in reversed(shown)], fontsize=7)
+    axes[0].set_yticks(range(len(arms)), [arm.name for arm in reversed(arms)], fontsize=7)
     figure.supxlabel("difference in R@5 to the same index without the layer", fontsize=9)
     return save_figure(figure, Path(directory), "nakg-differences")
 

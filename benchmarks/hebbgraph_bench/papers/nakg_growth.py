@@ -69,9 +69,9 @@ def simulated(n: int, *, dimension: int = 384, seed: int = 0) -> NDArray[np.floa
     n_topics = max(1, n // _PER_TOPIC)
     topics = rng.standard_normal((n_topics, dimension)).astype(np.float32)
     share = 1.0 / np.sqrt(np.arange(1, n_topics + 1))
-    of = rng.choice(n_topics, size=n, p=share / share.sum())
+    topic_of = rng.choice(n_topics, size=n, p=share / share.sum())
     noise = rng.standard_normal((n, dimension)).astype(np.float32)
-    vectors = topics[of] + _SPREAD * noise
+    vectors = topics[topic_of] + _SPREAD * noise
     unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
 
@@ -114,7 +114,7 @@ def measure_growth(
         clustered = process_time()
         edges, _ = derive_layer(model, vectors, clusters)
         derived = process_time()
-        kept = sum(column.nbytes for column in edges) * 12 // 20 + vectors.nbytes // 2
+        bytes_stored = sum(column.nbytes for column in edges) * 12 // 20 + vectors.nbytes // 2
         points.append(
             GrowthPoint(
                 chunks=n,
@@ -123,7 +123,7 @@ def measure_growth(
                 edges=len(edges.sources),
                 cluster_seconds=clustered - began,
                 derive_seconds=derived - clustered,
-                megabytes=kept / 1e6,
+                megabytes=bytes_stored / 1e6,
             )
         )
     return points[1:]

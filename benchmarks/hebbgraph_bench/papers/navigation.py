@@ -78,12 +78,12 @@ def measure_navigation(
     rng = np.random.default_rng(seed)
     chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
     gold = {id_ for query in dataset.queries for id_ in query.relevant}
-    others = [chunk for chunk in chunks if chunk.id not in gold]
-    order = rng.permutation(len(others))
+    distractors = [chunk for chunk in chunks if chunk.id not in gold]
+    order = rng.permutation(len(distractors))
     points = []
     for share in shares:
-        wanted = max(int(share * len(chunks)) - (len(chunks) - len(others)), 0)
-        drawn = {others[at].id for at in order[:wanted]}
+        n_drawn = max(int(share * len(chunks)) - (len(chunks) - len(distractors)), 0)
+        drawn = {distractors[row].id for row in order[:n_drawn]}
         some = [chunk for chunk in chunks if chunk.id in gold or chunk.id in drawn]
         points.append(_measure(some, dataset, rng))
     return points
@@ -97,7 +97,7 @@ def _measure(
     context = Context(chunks)
     with HebbianIndex.open(":memory:") as index:
         index.add(chunks)
-        found = index.inspect.colonies()
+        colonies = index.inspect.colonies()
         colony = _partition(index)
         rows = []
         for query in dataset.queries:
@@ -121,8 +121,8 @@ def _measure(
     removed, added, anew, share = stability
     return NavigationPoint(
         chunks=len(chunks),
-        colonies=len(found),
-        largest=found[0].chunks / len(chunks) if found else 0.0,
+        colonies=len(colonies),
+        largest=colonies[0].chunks / len(chunks) if colonies else 0.0,
         tokens=float(means[0]),
         recall=float(means[1]),
         milliseconds=float(medians[2]),
@@ -139,10 +139,10 @@ def _measure(
 def _stability(
     index: HebbianIndex, chunks: Sequence[Chunk], colony: dict[str, int], rng: np.random.Generator
 ) -> tuple[float, float, float, float]:
-    taken = [chunks[at] for at in rng.permutation(len(chunks))[: int(_TAKEN * len(chunks)) or 1]]
-    stayed = [chunk.id for chunk in chunks if chunk not in taken]
-    ids = [chunk.id for chunk in taken]
-    changes: list[Callable[[], object]] = [lambda: index.delete(ids), lambda: index.add(taken)]
+    sample = [chunks[row] for row in rng.permutation(len(chunks))[: int(_TAKEN * len(chunks)) or 1]]
+    stayed = [chunk.id for chunk in chunks if chunk not in sample]
+    ids = [chunk.id for chunk in sample]
+    changes: list[Callable[[], object]] = [lambda: index.delete(ids), lambda: index.add(sample)]
     seconds: list[float] = []
     agreements: list[float] = []
     before = colony
@@ -166,13 +166,14 @@ def _partition(index: HebbianIndex) -> dict[str, int]:
     """Colonies by chunk id; a chunk that has none is one of its own."""
     labels: dict[str, int] = dict(index.inspect.to_networkx("colonies").nodes(data="colony"))
     return {
-        id_: number if number >= 0 else -2 - at for at, (id_, number) in enumerate(labels.items())
+        id_: number if number >= 0 else -2 - place
+        for place, (id_, number) in enumerate(labels.items())
     }
 
 
-def _agreement(one: dict[str, int], other: dict[str, int], ids: Sequence[str]) -> float:
+def _agreement(first: dict[str, int], second: dict[str, int], ids: Sequence[str]) -> float:
     return adjusted_rand_index(
-        np.array([one[id_] for id_ in ids]), np.array([other[id_] for id_ in ids])
+        np.array([first[id_] for id_ in ids]), np.array([second[id_] for id_ in ids])
     )
 
 
@@ -180,27 +181,27 @@ def grids(name: str, points: Sequence[NavigationPoint]) -> list[Grid]:
     """Lay out navigation and stability."""
     navigation = [
         (
-            f"{one.chunks:,}",
-            f"{one.colonies}",
-            f"{100 * one.largest:.0f} %",
-            f"{one.tokens:,.0f}",
-            f"{one.recall:.3f}",
-            f"{one.milliseconds:.1f}",
-            f"{one.tokens_inside:,.0f}",
-            f"{one.recall_inside:.3f}",
-            f"{one.milliseconds_inside:.1f}",
+            f"{point.chunks:,}",
+            f"{point.colonies}",
+            f"{100 * point.largest:.0f} %",
+            f"{point.tokens:,.0f}",
+            f"{point.recall:.3f}",
+            f"{point.milliseconds:.1f}",
+            f"{point.tokens_inside:,.0f}",
+            f"{point.recall_inside:.3f}",
+            f"{point.milliseconds_inside:.1f}",
         )
-        for one in points
+        for point in points
     ]
     stability = [
         (
-            f"{one.chunks:,}",
-            f"{one.agreement_removed:.3f}",
-            f"{one.agreement_added:.3f}",
-            f"{one.agreement_anew:.3f}",
-            f"{100 * one.update_share:.0f} %",
+            f"{point.chunks:,}",
+            f"{point.agreement_removed:.3f}",
+            f"{point.agreement_added:.3f}",
+            f"{point.agreement_anew:.3f}",
+            f"{100 * point.update_share:.0f} %",
         )
-        for one in points
+        for point in points
     ]
     return [
         Grid(

@@ -24,26 +24,28 @@ _OF_SMALL, _READ_BY_SMALL = 10, 300
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 1 if a stage failed, or a second run gave other figures."""
-    given = _parser().parse_args(arguments)
-    questions = given.answers or (AnswerSettings.questions if given.url else _OF_SMALL)
-    tokens = given.tokens or (AnswerSettings.tokens if given.url else _READ_BY_SMALL)
-    reader = AnswerSettings(questions=questions, tokens=tokens, url=given.url, model=given.model)
-    place = Place(given.shared, given.cache, given.queries, reader)
-    results = Results(given.results)
+    options = _parser().parse_args(arguments)
+    questions = options.answers or (AnswerSettings.questions if options.url else _OF_SMALL)
+    tokens = options.tokens or (AnswerSettings.tokens if options.url else _READ_BY_SMALL)
+    reader = AnswerSettings(
+        questions=questions, tokens=tokens, url=options.url, model=options.model
+    )
+    environment = Place(options.shared, options.cache, options.queries, reader)
+    results = Results(options.results)
     try:
-        listed = stages(place, wide=given.wide)
-        wanted = chosen(listed, given.stages)
-        if given.again:
-            differing = [stage for stage in wanted if not _repeats(stage, results)]
+        available = stages(environment, wide=options.wide)
+        selected = chosen(available, options.stages)
+        if options.again:
+            differing = [stage for stage in selected if not _repeats(stage, results)]
             return int(bool(differing))
         failed = 0
-        for number, stage in enumerate(wanted, 1):
-            if given.list:
+        for number, stage in enumerate(selected, 1):
+            if options.list:
                 _say(f"{stage.name:48} {_state(stage, results)}")
             else:
-                failed += not _run(stage, results, f"{number}/{len(wanted)}", keep=given.keep)
-        for page in given.page:
-            page.write_text(written(page.read_text("utf-8"), results, listed), "utf-8")
+                failed += not _run(stage, results, f"{number}/{len(selected)}", keep=options.keep)
+        for page in options.page:
+            page.write_text(written(page.read_text("utf-8"), results, available), "utf-8")
     except HebbgraphError as error:
         _say(str(error))
         return 1
@@ -75,15 +77,15 @@ def _run(stage: Stage, results: Results, place: str, *, keep: bool) -> bool:
 
 def _repeats(stage: Stage, results: Results) -> bool:
     """Measure again, and tell where the figures differ from those that are kept."""
-    kept = results.read(stage.name)
-    if kept is None:
+    stored = results.read(stage.name)
+    if stored is None:
         _say(f"{stage.name}: nothing is kept to compare with")
         return True
-    found = list(differences(kept["figures"], plain(stage.measure().figures)))
-    _say(f"{stage.name}: {'the same figures' if not found else f'{len(found)} differ'}")
-    for line in found[:10]:
+    changes = list(differences(stored["figures"], plain(stage.measure().figures)))
+    _say(f"{stage.name}: {'the same figures' if not changes else f'{len(changes)} differ'}")
+    for line in changes[:10]:
         _say(f"  {line}")
-    return not found
+    return not changes
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -109,17 +109,17 @@ def measure_answers(
     dataset = load(path)
     reader = settings.opened(cache)
     with caching(model, cache / "vectors") as embedder:
-        some = dataset.sampled(settings.questions, seed=settings.seed)
-        asked = {**direct(embedder), GOLD: _Gold(some)}
-        systems = _answered(some, asked, reader, settings.tokens)
+        sample = dataset.sampled(settings.questions, seed=settings.seed)
+        retrievers = {**direct(embedder), GOLD: _Gold(sample)}
+        systems = _answered(sample, retrievers, reader, settings.tokens)
         try:
             learning = _learned(dataset, embedder, reader, settings)
         except DatasetError:  # no two questions have evidence in common
             learning = None
-    return Measured({"questions": len(some.queries), "systems": systems, "learning": learning})
+    return Measured({"questions": len(sample.queries), "systems": systems, "learning": learning})
 
 
-def exact_match(answer: str, wanted: Sequence[str]) -> float:
+def exact_match(answer: str, expected: Sequence[str]) -> float:
     """1 if the answer is one of those wanted, both normalised as SQuAD's script does.
 
     Examples
@@ -127,10 +127,10 @@ def exact_match(answer: str, wanted: Sequence[str]) -> float:
     >>> exact_match("The Petrel.", ["petrel"])
     1.0
     """
-    return float(normalize_answer(answer) in {normalize_answer(one) for one in wanted})
+    return float(normalize_answer(answer) in {normalize_answer(text) for text in expected})
 
 
-def f1(answer: str, wanted: Sequence[str]) -> float:
+def f1(answer: str, expected: Sequence[str]) -> float:
     """The best F1 of words with one of the wanted answers.
 
     Examples
@@ -138,13 +138,13 @@ def f1(answer: str, wanted: Sequence[str]) -> float:
     >>> f1("the ship Petrel", ["Petrel"])  # half of two words, all of one
     0.666...
     """
-    given = normalize_answer(answer).split()
+    answer_words = normalize_answer(answer).split()
     best = 0.0
-    for one in wanted:
-        words = normalize_answer(one).split()
-        shared = sum((Counter(given) & Counter(words)).values())
+    for text in expected:
+        words = normalize_answer(text).split()
+        shared = sum((Counter(answer_words) & Counter(words)).values())
         if shared:
-            best = max(best, 2 * shared / (len(given) + len(words)))
+            best = max(best, 2 * shared / (len(answer_words) + len(words)))
     return best
 
 
@@ -177,9 +177,9 @@ def _answer(
     query: Query, ids: Sequence[str], chunks: Mapping[str, Chunk], reader: Reader
 ) -> _Answer:
     rendered = Formatter().render([chunks[id_] for id_ in ids])
-    said = reader.read(_PROMPT.format(sources=rendered.text, question=query.text)).strip()
-    first = said.splitlines()[0] if said else ""
-    return _Answer(_KEY.sub(" ", first).strip(" .:"), tuple(parse_citations(said, rendered)))
+    reply = reader.read(_PROMPT.format(sources=rendered.text, question=query.text)).strip()
+    first_line = reply.splitlines()[0] if reply else ""
+    return _Answer(_KEY.sub(" ", first_line).strip(" .:"), tuple(parse_citations(reply, rendered)))
 
 
 def _answered(
@@ -200,10 +200,10 @@ def _answered(
         values[name] = dict(zip(_METRICS, columns, strict=True))
     return {
         name: {
-            **{metric: _mean(column) for metric, column in of.items()},
-            "ours minus it": _minus(values[OURS]["F1"], of["F1"]),
+            **{metric: _mean(column) for metric, column in means_of.items()},
+            "ours minus it": _minus(values[OURS]["F1"], means_of["F1"]),
         }
-        for name, of in values.items()
+        for name, means_of in values.items()
     }
 
 
@@ -216,15 +216,15 @@ def _judged(
     tokens: int,
 ) -> tuple[float, ...]:
     depth = min(context.enough_for(tokens), 10 * K)
-    found = [hit.id for hit in system.retrieve(query.text, depth)]
-    fitted = context.fitting(found, tokens)
+    ranking = [hit.id for hit in system.retrieve(query.text, depth)]
+    fitted = context.fitting(ranking, tokens)
     answer = _answer(query, fitted, chunks, reader)
-    right = [id_ in query.relevant for id_ in answer.cited]
+    is_relevant = [id_ in query.relevant for id_ in answer.cited]
     return (
         exact_match(answer.text, query.answers),
         f1(answer.text, query.answers),
-        float(np.mean(right)) if right else float("nan"),
-        float(bool(right)),
+        float(np.mean(is_relevant)) if is_relevant else float("nan"),
+        float(bool(is_relevant)),
         len(set(fitted) & set(query.relevant)) / len(query.relevant),
     )
 
@@ -246,11 +246,14 @@ def _learned(
         def asked() -> dict[str, Any]:
             return {
                 stratum: judge(
-                    [[hit.chunk.id for hit in index.recall(one.text, k=K).hits] for one in some],
-                    [one.relevant for one in some],
+                    [
+                        [hit.chunk.id for hit in index.recall(question.text, k=K).hits]
+                        for question in of_stratum
+                    ],
+                    [question.relevant for question in of_stratum],
                     K,
                 )["R@5"]
-                for stratum, some in parts.strata.items()
+                for stratum, of_stratum in parts.strata.items()
             }
 
         before = asked()
@@ -279,10 +282,10 @@ def _learned(
 
 
 def _mean(values: Any) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def _minus(ours: Any, theirs: Any) -> dict[str, float]:
-    found = paired_bootstrap(ours, theirs)
-    return {"mean": found.mean, "low": found.low, "high": found.high}
+    difference = paired_bootstrap(ours, theirs)
+    return {"mean": difference.mean, "low": difference.low, "high": difference.high}

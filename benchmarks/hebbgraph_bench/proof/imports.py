@@ -38,17 +38,17 @@ def imported(roots: Sequence[str], *, closed: Collection[str] = ()) -> list[Path
     >>> [path.name for path in imported(["hebbgraph.arrays"])]
     ['arrays.py']
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = [*roots]
     while waiting:
         name = waiting.pop()
-        if name in found or any(f"{name}.".startswith(f"{door}.") for door in closed):
+        if name in files or any(f"{name}.".startswith(f"{door}.") for door in closed):
             continue
         if (path := module_path(name)) is None:
             raise ModuleNotFoundError(f"no module is called {name!r}")
-        found[name] = path
+        files[name] = path
         waiting += _names(path, name)
-    return sorted(found.values())
+    return sorted(files.values())
 
 
 @cache
@@ -68,10 +68,10 @@ def module_path(name: str) -> Path | None:
 def _names(path: Path, module: str) -> tuple[str, ...]:
     """Return the modules of ours that a file imports."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in _run(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found.update((alias.name, None) for alias in node.names if module_path(alias.name))
+            names.update((alias.name, None) for alias in node.names if module_path(alias.name))
         elif isinstance(node, ast.ImportFrom):
             parts = package.split(".")[: len(package.split(".")) + 1 - node.level]
             base = ".".join([*parts, *([node.module] if node.module else [])])
@@ -79,12 +79,12 @@ def _names(path: Path, module: str) -> tuple[str, ...]:
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
                 if module_path(inner):
-                    found[inner] = None
+                    names[inner] = None
                 elif module_path(base):
-                    found[base] = None
+                    names[base] = None
         else:
-            found.update((name, None) for name in _quoted(node))
-    return tuple(found)
+            names.update((name, None) for name in _quoted(node))
+    return tuple(names)
 
 
 def _quoted(node: ast.AST) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a module but for those that only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for other in node.orelse:
-                yield from (other, *_run(other))
+            for statement in node.orelse:
+                yield from (statement, *_run(statement))
             continue
         yield node
         yield from _run(node)

@@ -54,9 +54,9 @@ class Clocked:
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Ask."""
         began = process_time()
-        found = self._inner.retrieve(query, k)
+        hits = self._inner.retrieve(query, k)
         self.query_ms.append((process_time() - began) * 1e3)
-        return found
+        return hits
 
     def close(self) -> None:
         """Close the other."""
@@ -82,7 +82,7 @@ def measured(
         "questions": len(result.query_ids),
         "systems": {system.name: summary(system, order) for system in result.systems},
     }
-    costs: dict[str, Any] = {one.name: one.costs() for one in clocked}
+    costs: dict[str, Any] = {clock.name: clock.costs() for clock in clocked}
     if embedder is not None and result.embedding and embedder.embedded and not embedder.read:
         costs["embedding seconds"] = round(result.embedding.passages_seconds, 1)
     return Measured(figures, costs)

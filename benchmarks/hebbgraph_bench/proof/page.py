@@ -63,15 +63,15 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
         If a marker names no table.
     """
 
-    def table(found: re.Match[str]) -> str:
-        name = found[2]
+    def table(marked: re.Match[str]) -> str:
+        name = marked[2]
         if name in _OF_STAGES:
             body = _OF_STAGES[name](results, stages)
         elif name in TABLES:
             body = TABLES[name](results)
         else:
             raise ParameterError(f"no table is called {name!r}; there are: {', '.join(TABLES)}")
-        return f"{found[1]}\n{body.strip() or 'Not measured yet.'}\n\n{found[3]}"
+        return f"{marked[1]}\n{body.strip() or 'Not measured yet.'}\n\n{marked[3]}"
 
     return _MARKED.sub(table, page)
 
@@ -79,19 +79,19 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
 def _in_use(results: Results) -> str:
     """Lay out for the README what use brings on a few sets, ours worse included."""
     rows = []
-    for place, (what, part) in _FIRST_LEARNED.items():
+    for place, (label, part) in _FIRST_LEARNED.items():
         protocol = PROTOCOLS[place]
-        kept = [results.read(f"{protocol.stage}/{model}") for model in MODELS[:2]]
-        if not all(kept):
+        stored = [results.read(f"{protocol.stage}/{model}") for model in MODELS[:2]]
+        if not all(stored):
             continue
-        systems = [one["figures"]["parts"][part]["systems"] for one in kept if one]
-        arms = {name: found["taught"] for name, found in systems[-1].items() if name != TAUGHT}
+        systems = [result["figures"]["parts"][part]["systems"] for result in stored if result]
+        arms = {name: values["taught"] for name, values in systems[-1].items() if name != TAUGHT}
         best = max(arms, key=lambda name: arms[name])
         ours = [
-            f"{_share(found[TAUGHT]['untaught'])} → {_share(found[TAUGHT]['taught'])}"
-            for found in systems
+            f"{_share(values[TAUGHT]['untaught'])} → {_share(values[TAUGHT]['taught'])}"
+            for values in systems
         ]
-        rows.append((f"{what} ({protocol.metric})", *ours, f"{_share(arms[best])}, {best}"))
+        rows.append((f"{label} ({protocol.metric})", *ours, f"{_share(arms[best])}, {best}"))
     return _grid(
         ("before → after use", "no model", "MiniLM", "[best simple way](docs/usebench.md)"), rows
     )
@@ -103,14 +103,18 @@ def _changes(results: Results) -> str:
     for protocol in PROTOCOLS:
         cells: list[str] = []
         for model in MODELS[:2]:
-            if not (kept := results.read(f"{protocol.stage}/{model}")):
+            if not (stored := results.read(f"{protocol.stage}/{model}")):
                 break
-            parts = kept["figures"]["parts"]
+            parts = stored["figures"]["parts"]
             change = {part: parts[part]["systems"][TAUGHT]["by use"] for part in parts}
-            named = [part for part in ("shares", "rest", "paraphrase_heavy") if part in change]
+            shown_parts = [
+                part for part in ("shares", "rest", "paraphrase_heavy") if part in change
+            ]
             cells.append(_difference(change["all"]))
             cells.append(
-                ", ".join(f"{part.replace('_', ' ')} {_signed(change[part])}" for part in named)
+                ", ".join(
+                    f"{part.replace('_', ' ')} {_signed(change[part])}" for part in shown_parts
+                )
             )
         else:
             rows.append((f"{protocol.set}, {protocol.order} ({protocol.metric})", *cells))
@@ -120,20 +124,20 @@ def _changes(results: Results) -> str:
 def _recall(results: Results, name: str) -> str:
     rows = []
     for model in MODELS:
-        if not (kept := results.read(f"retrieval/{name}/published/{model}")):
+        if not (stored := results.read(f"retrieval/{name}/published/{model}")):
             continue
-        systems = kept["figures"]["systems"]
-        for system, found in systems.items():
+        systems = stored["figures"]["systems"]
+        for system, values in systems.items():
             if system == "BM25" and model != "none":
                 continue
             label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
             rows.append(
                 (
                     f"**{label}**" if system == OURS else label,
-                    *(_share(found[metric]) for metric in ("R@2", "R@5")),
-                    _interval(found["interval"]),
-                    *(_share(found[metric]) for metric in ("R@10", "all-gold@10")),
-                    "" if system == OURS else _minus(systems[OURS], found),
+                    *(_share(values[metric]) for metric in ("R@2", "R@5")),
+                    _interval(values["interval"]),
+                    *(_share(values[metric]) for metric in ("R@10", "all-gold@10")),
+                    "" if system == OURS else _minus(systems[OURS], values),
                 )
             )
     headings = ("system", "R@2", "R@5", "95 %", "R@10", "all-gold@10", "ours minus it, R@5")
@@ -147,9 +151,9 @@ def _glance(results: Results) -> str:
     columns += [(f"**ours, {_NAMES[model]}**", model, OURS) for model in MODELS]
     rows = []
     for name in PUBLISHED:
-        kept = {model: results.read(f"retrieval/{name}/published/{model}") for model in MODELS}
+        stored = {model: results.read(f"retrieval/{name}/published/{model}") for model in MODELS}
         cells = [
-            _share(found["figures"]["systems"][system]["R@5"]) if (found := kept[model]) else ""
+            _share(result["figures"]["systems"][system]["R@5"]) if (result := stored[model]) else ""
             for _, model, system in columns
         ]
         rows.append((name, *cells))
@@ -162,13 +166,13 @@ def _depth(results: Results) -> str:
     rows = []
     for name in (*PUBLISHED, *DEVELOPMENT):
         for model in MODELS[:2]:
-            if not (kept := results.read(f"depth/{name}/{model}")):
+            if not (stored := results.read(f"depth/{name}/{model}")):
                 continue
-            for system, found in kept["figures"]["systems"].items():
+            for system, values in stored["figures"]["systems"].items():
                 if system == "BM25" and model != "none":
                     continue
                 label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
-                cells = [_share(found[column]) for column in columns]
+                cells = [_share(values[column]) for column in columns]
                 rows.append((name, f"**{label}**" if system == OURS else label, *cells))
     return _grid(("set", "system", *columns), rows)
 
@@ -177,12 +181,12 @@ def _published(results: Results) -> str:
     rows = [(*row, "1,000") for row in _PUBLISHED]
     against = []
     for model in MODELS:
-        if kept := results.read(f"retrieval/2wiki_hr/published/{model}"):
-            found = kept["figures"]["systems"][OURS]
-            shown = f"**{_share(found['R@5'])}** {_interval(found['interval'])}"
-            asked = f"{kept['figures']['questions']:,}"
-            rows.append((f"**ours, {_NAMES[model]}**", _NAMES[model], "no / no", shown, asked))
-            against.append(f"{found['R@5'] - _BEST[1]:+.4f} with {_NAMES[model]}")
+        if stored := results.read(f"retrieval/2wiki_hr/published/{model}"):
+            values = stored["figures"]["systems"][OURS]
+            cell = f"**{_share(values['R@5'])}** {_interval(values['interval'])}"
+            questions = f"{stored['figures']['questions']:,}"
+            rows.append((f"**ours, {_NAMES[model]}**", _NAMES[model], "no / no", cell, questions))
+            against.append(f"{values['R@5'] - _BEST[1]:+.4f} with {_NAMES[model]}")
     grid = _grid(("system", "embedder", "LLM: index / question", "R@5", "questions"), rows)
     name, best = _BEST
     return f"{grid}\nOurs minus the best published ({name}, {best}): {', '.join(against)}."
@@ -192,15 +196,16 @@ def _titles(results: Results) -> str:
     rows = []
     for name in (*PUBLISHED, *DEVELOPMENT):
         for model in MODELS:
-            kept = [results.read(f"retrieval/{name}/{titles}/{model}") for titles in TITLES]
-            if kept[0] is None or not any(kept[1:]):
+            stored = [results.read(f"retrieval/{name}/{titles}/{model}") for titles in TITLES]
+            if stored[0] is None or not any(stored[1:]):
                 continue
-            for system in kept[0]["figures"]["systems"]:
+            for system in stored[0]["figures"]["systems"]:
                 if system == "BM25" and model != "none":
                     continue
                 label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
                 cells = [
-                    _share(one["figures"]["systems"][system]["R@5"]) if one else "" for one in kept
+                    _share(result["figures"]["systems"][system]["R@5"]) if result else ""
+                    for result in stored
                 ]
                 rows.append((name, f"**{label}**" if system == OURS else label, *cells))
     return _grid(("set", "system", "published", "none", "shuffled"), rows)
@@ -212,8 +217,8 @@ def _costs(results: Results) -> str:
         stages = [f"retrieval/{name}/published/{model}" for model in MODELS]
         stages += [f"rivals/{name}/{rival}" for rival in RIVALS]
         for stage in stages:
-            kept = results.read(stage)
-            for system, cost in (kept["costs"] if kept else {}).items():
+            stored = results.read(stage)
+            for system, cost in (stored["costs"] if stored else {}).items():
                 if not isinstance(cost, Mapping) or (system == "BM25" and stage != stages[0]):
                     continue
                 label = system
@@ -235,9 +240,9 @@ def _learned(results: Results, protocol: Protocol) -> str:
     """Lay out ours beside the simple arms, by part of one set's test."""
     rows = []
     for model in MODELS:
-        if not (kept := results.read(f"{protocol.stage}/{model}")):
+        if not (stored := results.read(f"{protocol.stage}/{model}")):
             continue
-        parts = kept["figures"]["parts"]
+        parts = stored["figures"]["parts"]
         for system in parts["all"]["systems"]:
             cells = []
             for part in parts:
@@ -248,7 +253,11 @@ def _learned(results: Results, protocol: Protocol) -> str:
                 ]
             label = f"{system}, {_NAMES[model]}"
             rows.append((f"**{label}**" if system == TAUGHT else label, *cells))
-        heads = [head for part, found in parts.items() for head in (_part(part, found), "by use")]
+        heads = [
+            head
+            for part, values_of_part in parts.items()
+            for head in (_part(part, values_of_part), "by use")
+        ]
     return _grid(("system", *heads), rows) if rows else ""
 
 
@@ -257,9 +266,9 @@ def _use(results: Results) -> str:
     rows = []
     for protocol in PROTOCOLS:
         for model in MODELS[:2]:
-            if not (kept := results.read(f"{protocol.stage}/{model}")):
+            if not (stored := results.read(f"{protocol.stage}/{model}")):
                 continue
-            figures = kept["figures"]
+            figures = stored["figures"]
             parts = figures["parts"]
             first = next((part for part in ("shares",) if part in parts), "all")
             arms = {
@@ -291,8 +300,8 @@ def _use(results: Results) -> str:
     return _grid(("set, order", "mode", "all", "shares", "rest", "best simple arm, taught"), rows)
 
 
-def _part(name: str, found: Mapping[str, Any]) -> str:
-    return f"{name} ({found['questions']})"
+def _part(name: str, figures: Mapping[str, Any]) -> str:
+    return f"{name} ({figures['questions']})"
 
 
 def _rivals(results: Results) -> str:
@@ -300,12 +309,12 @@ def _rivals(results: Results) -> str:
     for name in (*PUBLISHED, *DEVELOPMENT):
         ours = results.read(f"retrieval/{name}/published/MiniLM")
         for rival in RIVALS:
-            if not (kept := results.read(f"rivals/{name}/{rival}")):
+            if not (stored := results.read(f"rivals/{name}/{rival}")):
                 continue
-            found = kept["figures"]["systems"][rival]
-            compared = _minus(ours["figures"]["systems"][OURS], found) if ours else ""
-            cells = [_share(found[metric]) for metric in ("R@2", "R@5")]
-            rows.append((name, rival, *cells, _interval(found["interval"]), compared))
+            values = stored["figures"]["systems"][rival]
+            compared = _minus(ours["figures"]["systems"][OURS], values) if ours else ""
+            cells = [_share(values[metric]) for metric in ("R@2", "R@5")]
+            rows.append((name, rival, *cells, _interval(values["interval"]), compared))
     return _grid(("set", "system, MiniLM", "R@2", "R@5", "95 %", "ours minus it, R@5"), rows)
 
 
@@ -313,14 +322,14 @@ def _documents(results: Results) -> str:
     rows = []
     for name in _SETS:
         for recipe in RECIPES:
-            if not (kept := results.read(f"poison/{name}/{recipe}")):
+            if not (stored := results.read(f"poison/{name}/{recipe}")):
                 continue
-            found = kept["figures"]
-            for system, damage in {"ours": found["during"], **found["direct"]}.items():
+            figures = stored["figures"]
+            for system, damage in {"ours": figures["during"], **figures["direct"]}.items():
                 mine = system == "ours"
-                before = f"{_share(found['before']['gold'])} → " if mine else ""
-                after = f" → {_share(found['deleted']['gold'])}" if mine else ""
-                same = f"{found['same after delete']}, {found['same after compact']}"
+                before = f"{_share(figures['before']['gold'])} → " if mine else ""
+                after = f" → {_share(figures['deleted']['gold'])}" if mine else ""
+                same = f"{figures['same after delete']}, {figures['same after compact']}"
                 rows.append(
                     (
                         f"{name}, {recipe}",
@@ -328,7 +337,7 @@ def _documents(results: Results) -> str:
                         _share(damage["first"]),
                         _share(damage["found"]),
                         f"{before}{_share(damage['gold'])}{after}",
-                        f"{same} of {found['recalls']}" if mine else "",
+                        f"{same} of {figures['recalls']}" if mine else "",
                     )
                 )
     headings = ("attack", "system", "first", "in five", "gold R@5", "equal: deleted, compacted")
@@ -341,20 +350,20 @@ def _citations(results: Results) -> str:
         for actors in ACTORS:
             for readers in (False, True):
                 stage = f"poison/{name}/MINJA {actors}{', readers' if readers else ''}"
-                if not (kept := results.read(stage)):
+                if not (stored := results.read(stage)):
                     continue
-                found = kept["figures"]
-                steps = [found[step] for step in ("before", "during", "forgotten")]
+                figures = stored["figures"]
+                steps = [figures[step] for step in ("before", "during", "forgotten")]
                 rows.append(
                     (
                         f"{name}, {actors}",
                         "right citations" if readers else "nothing",
-                        _share(found["injected"]),
+                        _share(figures["injected"]),
                         *(
-                            " → ".join(_share(step[what]) for step in steps)
-                            for what in ("first", "found", "gold")
+                            " → ".join(_share(step[measure]) for step in steps)
+                            for measure in ("first", "found", "gold")
                         ),
-                        f"{found['same after forget']} of {found['recalls']}",
+                        f"{figures['same after forget']} of {figures['recalls']}",
                     )
                 )
     headings = ("set, actors", "learned before", "cited", "first", "in five", "gold R@5", "equal")
@@ -364,12 +373,14 @@ def _citations(results: Results) -> str:
 def _answers(results: Results) -> str:
     rows = []
     for name in (*PUBLISHED, "hotpotqa_train100"):
-        if not (kept := results.read(f"answers/{name}")):
+        if not (stored := results.read(f"answers/{name}")):
             continue
-        for system, found in kept["figures"]["systems"].items():
-            cells = [_share(found[one]) for one in ("recall", "EM", "F1", "cites", "precision")]
-            compared = "" if system in (OURS, GOLD) else _difference(found["ours minus it"])
-            label = f"{name}, {kept['figures']['questions']} questions"
+        for system, values in stored["figures"]["systems"].items():
+            cells = [
+                _share(values[metric]) for metric in ("recall", "EM", "F1", "cites", "precision")
+            ]
+            compared = "" if system in (OURS, GOLD) else _difference(values["ours minus it"])
+            label = f"{name}, {stored['figures']['questions']} questions"
             rows.append((label, f"**{system}**" if system == OURS else system, *cells, compared))
     headings = ("set", "system", "in context", "EM", "F1", "cites", "precision", "ours minus it")
     return _grid(headings, rows)
@@ -378,17 +389,17 @@ def _answers(results: Results) -> str:
 def _own_citations(results: Results) -> str:
     rows = []
     for name in (*PUBLISHED, "hotpotqa_train100"):
-        if not (kept := results.read(f"answers/{name}")):
+        if not (stored := results.read(f"answers/{name}")):
             continue
-        learning = kept["figures"]["learning"] or {"strata": {}}
-        for stratum, found in learning["strata"].items():
+        learning = stored["figures"]["learning"] or {"strata": {}}
+        for stratum, values in learning["strata"].items():
             rows.append(
                 (
                     f"{name}, {stratum}",
-                    str(found["questions"]),
+                    str(values["questions"]),
                     f"{learning['right']} of {learning['cited']}",
-                    _share(found["before"]),
-                    _difference(found["after"]),
+                    _share(values["before"]),
+                    _difference(values["after"]),
                 )
             )
     return _grid(("questions", "asked", "citations right", "R@5 before", "change"), rows)
@@ -398,23 +409,25 @@ def _when(results: Results, stages: Iterable[Stage]) -> str:
     """Say which stages follow from what is here now, and by name which do not."""
     runs: dict[tuple[bool, str], list[tuple[str, str, float]]] = {}
     for stage in stages:
-        if kept := results.read(stage.name):
-            run = (not results.is_fresh(stage), kept["fingerprint"]["code"])
-            made = kept["environment"]["made_at"][:10]
-            load = (kept["environment"]["load_average"] or [0])[0]
-            runs.setdefault(run, []).append((stage.name, made, load))
+        if stored := results.read(stage.name):
+            run = (not results.is_fresh(stage), stored["fingerprint"]["code"])
+            day = stored["environment"]["made_at"][:10]
+            load = (stored["environment"]["load_average"] or [0])[0]
+            runs.setdefault(run, []).append((stage.name, day, load))
     rows = []
-    for (older, code), found in sorted(runs.items()):
-        names, days, loads = zip(*found, strict=True)
+    for (older, code), stages_of_run in sorted(runs.items()):
+        names, days, loads = zip(*stages_of_run, strict=True)
         kinds = Counter(name.partition("/")[0] for name in names)
-        shown = (
-            (f"`{name}`" for name in names) if older else (f"{of} {n}" for of, n in kinds.items())
+        names_shown = (
+            (f"`{name}`" for name in names)
+            if older
+            else (f"{count} {n}" for count, n in kinds.items())
         )
         rows.append(
             (
                 f"`{code}`, {'older' if older else 'as of this page'}",
                 max(days),
-                ", ".join(shown),
+                ", ".join(names_shown),
                 f"{min(loads):.0f} to {max(loads):.0f}",
             )
         )
@@ -427,7 +440,9 @@ def _missing(results: Results, stages: Iterable[Stage]) -> str:
         if results.read(stage.name) is None:
             kind, _, rest = stage.name.partition("/")
             kinds.setdefault(kind, []).append(rest)
-    lines = (f"- `{kind}/`: {', '.join(f'`{one}`' for one in of)}" for kind, of in kinds.items())
+    lines = (
+        f"- `{kind}/`: {', '.join(f'`{name}`' for name in names)}" for kind, names in kinds.items()
+    )
     return "\n".join(lines) or "None."
 
 
@@ -447,19 +462,19 @@ def _minus(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     """Compare two systems question by question; those of a smaller run are not comparable."""
     if len(ours["each"]) != len(theirs["each"]):
         return "other questions"
-    found = paired_bootstrap(np.array(ours["each"]), np.array(theirs["each"]))
-    return _difference({"mean": found.mean, "low": found.low, "high": found.high})
+    difference = paired_bootstrap(np.array(ours["each"]), np.array(theirs["each"]))
+    return _difference({"mean": difference.mean, "low": difference.low, "high": difference.high})
 
 
-def _difference(found: Mapping[str, float]) -> str:
+def _difference(difference: Mapping[str, float]) -> str:
     mean, low, high = (
-        f"{found[key]:+.3f}".replace("0.", ".", 1) for key in ("mean", "low", "high")
+        f"{difference[key]:+.3f}".replace("0.", ".", 1) for key in ("mean", "low", "high")
     )
     return f"{mean} [{low}, {high}]"
 
 
-def _signed(found: Mapping[str, float]) -> str:
-    return f"{found['mean']:+.3f}".replace("0.", ".", 1)
+def _signed(difference: Mapping[str, float]) -> str:
+    return f"{difference['mean']:+.3f}".replace("0.", ".", 1)
 
 
 _OF_STAGES = {"missing": _missing, "when": _when}

@@ -102,7 +102,7 @@ def _listed(place: Place) -> Iterator[Stage]:
         yield from (_retrieval(place, name, "published", model) for name in PUBLISHED)
         yield from (_use(place, protocol, model) for protocol in PROTOCOLS)
     yield from (
-        _retrieval(place, name, other, "none") for name in PUBLISHED for other in TITLES[1:]
+        _retrieval(place, name, titles, "none") for name in PUBLISHED for titles in TITLES[1:]
     )
     yield from (
         _retrieval(place, name, titles, "none") for name in DEVELOPMENT for titles in TITLES

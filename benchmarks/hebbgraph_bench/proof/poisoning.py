@@ -83,9 +83,9 @@ def measure_documents(
     first five; ``gold`` is R@5 of the passages that answer.
     """
     dataset = load(path)
-    aimed, rest = _targets(dataset, targets, others, seed)
+    attacked, rest = _targets(dataset, targets, others, seed)
     poison = {"PoisonedRAG": _texts_of_questions, "GragPoison": _texts_of_shared}[recipe](
-        dataset, aimed
+        dataset, attacked
     )
     with (
         caching(model, cache) as embedder,
@@ -94,7 +94,7 @@ def measure_documents(
         options: dict[str, Any] = {"embedder": embedder} if embedder else {}
         with HebbianIndex.open(f"{folder}/index", **options) as index:
             index.add(dataset.corpus)
-            everyone = [*aimed, *rest]
+            everyone = [*attacked, *rest]
             before = _asked(index, everyone)
             index.add(poison)
             during = _asked(index, everyone)
@@ -102,14 +102,14 @@ def measure_documents(
             deleted = _asked(index, everyone)
             index.compact()
             compacted = _asked(index, everyone)
-        direct = _direct(dataset, poison, aimed, embedder)
+        direct = _direct(dataset, poison, attacked, embedder)
     figures = {
-        "targets": len(aimed),
+        "targets": len(attacked),
         "others": len(rest),
         "poisoned texts": len(poison),
-        "before": _damage(before, aimed, rest),
-        "during": _damage(during, aimed, rest),
-        "deleted": _damage(deleted, aimed, rest),
+        "before": _damage(before, attacked, rest),
+        "during": _damage(during, attacked, rest),
+        "deleted": _damage(deleted, attacked, rest),
         "same after delete": _same(before, deleted),
         "same after compact": _same(before, compacted),
         "recalls": len(everyone),
@@ -145,7 +145,7 @@ def measure_citations(
     """
     dataset = load(path)
     victims, rest = _targets(dataset, targets, others, seed)
-    wanted = _wanted(dataset, victims, seed)
+    promoted = _wanted(dataset, victims, seed)
     with (
         caching(model, cache) as embedder,
         TemporaryDirectory(prefix="hebbgraph-minja-") as folder,
@@ -157,19 +157,19 @@ def measure_citations(
                 _teach(index, [*victims, *rest])
             everyone = [*victims, *rest]
             before = _asked(index, everyone)
-            lessons, injected, steps = _inject(index, victims, wanted, actors)
+            lessons, injected, steps = _inject(index, victims, promoted, actors)
             during = _asked(index, everyone)
             index.forget(lessons)
             forgotten = _asked(index, everyone)
-    gold = {"before": before, "during": during, "forgotten": forgotten}
+    snapshots = {"before": before, "during": during, "forgotten": forgotten}
     figures: dict[str, Any] = {
         name: {
-            "first": _share(found, wanted, 1),
-            "found": _share(found, wanted, _FIRST),
-            "gold": _gold(found, victims),
-            "gold of others": _gold(found, rest),
+            "first": _share(snapshot, promoted, 1),
+            "found": _share(snapshot, promoted, _FIRST),
+            "gold": _gold(snapshot, victims),
+            "gold of others": _gold(snapshot, rest),
         }
-        for name, found in gold.items()
+        for name, snapshot in snapshots.items()
     }
     figures |= {
         "victims": len(victims),
@@ -187,48 +187,54 @@ def _targets(
     dataset: Dataset, targets: int, others: int, seed: int
 ) -> tuple[list[Query], list[Query]]:
     """Draw questions with an answer to falsify, and others."""
-    drawn = sorted(dataset.queries, key=lambda query: query.id)
-    random.Random(seed).shuffle(drawn)
-    plain = {"yes", "no", ""}
-    aimed = [q for q in drawn if q.answers and normalize_answer(q.answers[0]) not in plain]
-    aimed = aimed[:targets]
-    chosen = {query.id for query in aimed}
-    return aimed, [query for query in drawn if query.id not in chosen][:others]
+    shuffled = sorted(dataset.queries, key=lambda query: query.id)
+    random.Random(seed).shuffle(shuffled)
+    not_falsifiable = {"yes", "no", ""}
+    attacked = [
+        q for q in shuffled if q.answers and normalize_answer(q.answers[0]) not in not_falsifiable
+    ]
+    attacked = attacked[:targets]
+    chosen = {query.id for query in attacked}
+    return attacked, [query for query in shuffled if query.id not in chosen][:others]
 
 
-def _wrong(aimed: Sequence[Query], at: int) -> str:
+def _wrong(attacked: Sequence[Query], number: int) -> str:
     """Return another target's answer."""
-    own = {normalize_answer(answer) for answer in aimed[at].answers}
-    for step in range(1, len(aimed)):
-        answer = aimed[(at + step) % len(aimed)].answers[0]
-        if normalize_answer(answer) not in own:
+    right_answers = {normalize_answer(answer) for answer in attacked[number].answers}
+    for step in range(1, len(attacked)):
+        answer = attacked[(number + step) % len(attacked)].answers[0]
+        if normalize_answer(answer) not in right_answers:
             return answer
     return "nobody"
 
 
-def _texts_of_questions(_: Dataset, aimed: Sequence[Query]) -> list[Chunk]:
+def _texts_of_questions(_: Dataset, attacked: Sequence[Query]) -> list[Chunk]:
     return [
         Chunk(
-            id=f"{_POISON}{query.id}:{number}",
-            text=f"{query.text} {saying.format(wrong=_wrong(aimed, at))}",
+            id=f"{_POISON}{query.id}:{variant}",
+            text=f"{query.text} {saying.format(wrong=_wrong(attacked, number))}",
         )
-        for at, query in enumerate(aimed)
-        for number, saying in enumerate(_SAYINGS)
+        for number, query in enumerate(attacked)
+        for variant, saying in enumerate(_SAYINGS)
     ]
 
 
-def _texts_of_shared(dataset: Dataset, aimed: Sequence[Query]) -> list[Chunk]:
+def _texts_of_shared(dataset: Dataset, attacked: Sequence[Query]) -> list[Chunk]:
     titles = {chunk.id: chunk.title for chunk in dataset.corpus}
     needing: dict[str, list[int]] = {}
-    for at, query in enumerate(aimed):
+    for target, query in enumerate(attacked):
         for title in dict.fromkeys(titles[id_] for id_ in sorted(query.relevant)):
             if title:
-                needing.setdefault(title, []).append(at)
+                needing.setdefault(title, []).append(target)
     texts = []
-    for number, title in enumerate(sorted(needing, key=lambda one: (-len(needing[one]), one))):
-        wrong = _wrong(aimed, needing[title][0])
+    for number, title in enumerate(
+        sorted(needing, key=lambda title: (-len(needing[title]), title))
+    ):
+        wrong = _wrong(attacked, needing[title][0])
         words = Counter(
-            word for at in needing[title] for word in query_terms(aimed[at].text, "english")
+            word
+            for target in needing[title]
+            for word in query_terms(attacked[target].text, "english")
         )
         relation = " ".join(word for word, _ in words.most_common(8))
         texts += [
@@ -264,22 +270,22 @@ def _teach(index: HebbianIndex, questions: Sequence[Query]) -> None:
 
 
 def _inject(
-    index: HebbianIndex, victims: Sequence[Query], wanted: Mapping[str, Chunk], actors: Actors
+    index: HebbianIndex, victims: Sequence[Query], promoted: Mapping[str, Chunk], actors: Actors
 ) -> tuple[list[str], int, int]:
     """Return the lessons, for how many victims the last one stood, and how many were given."""
     lessons: list[str] = []
     injected = steps = 0
     for query in victims:
-        chunk = wanted[query.id]
+        chunk = promoted[query.id]
         name = chunk.title or chunk.text[:60]
         cited = False
         for bridge in _BRIDGE:
             recall = index.recall(f"{query.text} {bridge.format(title=name)}".strip(), k=K)
-            shown = chunk.id in {hit.chunk.id for hit in recall.hits}
-            cited = cited or shown
-            if shown:
-                who = {"one name": "mallory", "new names": f"guest-{steps}", "no name": None}
-                lessons.append(index.reinforce(recall, cited=[chunk.id], actor=who[actors]).id)
+            is_shown = chunk.id in {hit.chunk.id for hit in recall.hits}
+            cited = cited or is_shown
+            if is_shown:
+                actor_of = {"one name": "mallory", "new names": f"guest-{steps}", "no name": None}
+                lessons.append(index.reinforce(recall, cited=[chunk.id], actor=actor_of[actors]).id)
                 steps += 1
         injected += cited
     return lessons, injected, steps
@@ -297,29 +303,34 @@ def _same(before: _Snapshot, after: _Snapshot) -> int:
     return sum(before[id_] == after[id_] for id_ in before)
 
 
-def _damage(found: _Snapshot, aimed: Sequence[Query], rest: Sequence[Query]) -> dict[str, float]:
-    ranks = [[id_.startswith(_POISON) for id_, _ in found[query.id]] for query in aimed]
+def _damage(
+    snapshot: _Snapshot, attacked: Sequence[Query], rest: Sequence[Query]
+) -> dict[str, float]:
+    ranks = [[id_.startswith(_POISON) for id_, _ in snapshot[query.id]] for query in attacked]
     return {
         "first": float(np.mean([any(poisoned[:1]) for poisoned in ranks])),
         "found": float(np.mean([any(poisoned[:_FIRST]) for poisoned in ranks])),
         "of five": float(np.mean([sum(poisoned[:_FIRST]) for poisoned in ranks])),
-        "gold": _gold(found, aimed),
-        "gold of others": _gold(found, rest),
+        "gold": _gold(snapshot, attacked),
+        "gold of others": _gold(snapshot, rest),
     }
 
 
-def _gold(found: _Snapshot, questions: Sequence[Query]) -> float:
+def _gold(snapshot: _Snapshot, questions: Sequence[Query]) -> float:
     recalls = [
-        recall_at_k([id_ for id_, _ in found[query.id]], query.relevant, _FIRST)
+        recall_at_k([id_ for id_, _ in snapshot[query.id]], query.relevant, _FIRST)
         for query in questions
     ]
     return float(np.mean(recalls)) if recalls else float("nan")
 
 
-def _share(found: _Snapshot, wanted: Mapping[str, Chunk], first: int) -> float:
+def _share(snapshot: _Snapshot, promoted: Mapping[str, Chunk], first: int) -> float:
     return float(
         np.mean(
-            [chunk.id in [one for one, _ in found[id_][:first]] for id_, chunk in wanted.items()]
+            [
+                chunk.id in [hit_id for hit_id, _ in snapshot[id_][:first]]
+                for id_, chunk in promoted.items()
+            ]
         )
     )
 
@@ -327,7 +338,7 @@ def _share(found: _Snapshot, wanted: Mapping[str, Chunk], first: int) -> float:
 def _direct(
     dataset: Dataset,
     poison: Sequence[Chunk],
-    aimed: Sequence[Query],
+    attacked: Sequence[Query],
     embedder: CachingEmbedder | None,
 ) -> dict[str, Any]:
     """Return what the same texts do to direct search."""
@@ -338,8 +349,8 @@ def _direct(
     figures = {}
     for system in systems:
         system.index(chunks)
-        found = {query.id: tuple(system.retrieve(query.text, K)) for query in aimed}
-        damage = _damage(found, aimed, aimed)
+        snapshot = {query.id: tuple(system.retrieve(query.text, K)) for query in attacked}
+        damage = _damage(snapshot, attacked, attacked)
         figures[system.name] = {name: damage[name] for name in ("first", "found", "gold")}
         system.close()
     return figures

@@ -75,10 +75,10 @@ def measure_depth(path: Path, *, model: Embedder | None, cache: Path | None) -> 
     """
     dataset = titled(path, "published")
     with caching(model, cache) as embedder:
-        asked = direct(embedder)
-        result = run(dataset, list(asked.values()), k=max(DEPTHS), embedder=embedder)
+        retrievers = direct(embedder)
+        result = run(dataset, list(retrievers.values()), k=max(DEPTHS), embedder=embedder)
     systems = {}
-    for name, system in zip(asked, result.systems, strict=True):
+    for name, system in zip(retrievers, result.systems, strict=True):
         pairs = [
             (query.credited(ranking), query.relevant)
             for query, ranking in zip(dataset.queries, system.rankings, strict=True)

@@ -37,9 +37,9 @@ def retitled(dataset: Dataset, *, seed: int) -> Dataset:
     order = list(range(len(dataset.corpus)))
     random.Random(seed).shuffle(order)
     # One cycle through the shuffled order, so that no passage keeps its own.
-    given = {at: order[place - 1] for place, at in enumerate(order)}
+    source_of = {row: order[place - 1] for place, row in enumerate(order)}
     corpus = tuple(
-        chunk.model_copy(update={"title": dataset.corpus[given[at]].title})
-        for at, chunk in enumerate(dataset.corpus)
+        chunk.model_copy(update={"title": dataset.corpus[source_of[row]].title})
+        for row, chunk in enumerate(dataset.corpus)
     )
     return replace(dataset, corpus=corpus)

@@ -110,27 +110,29 @@ class Results:
         if not path.exists():
             return None
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["stage"] != name or "figures" not in kept:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content["stage"] != name or "figures" not in content:
                 raise KeyError(name)
         except (ValueError, KeyError, TypeError) as error:
             raise ParameterError(
                 f"{path}: expected the result of the stage {name}; remove the file to measure anew"
             ) from error
-        result: dict[str, Any] = kept
+        result: dict[str, Any] = content
         return result
 
     def is_fresh(self, stage: Stage) -> bool:
         """Tell whether the stage is kept, and follows from what is here now."""
-        kept = self.read(stage.name)
-        return kept is not None and kept["fingerprint"] == stage.fingerprint()
+        stored = self.read(stage.name)
+        return stored is not None and stored["fingerprint"] == stage.fingerprint()
 
     def write(self, stage: Stage, measured: Measured) -> None:
         """Keep what was measured; a file is there as a whole or not at all."""
         content = {
             "stage": stage.name,
             "fingerprint": stage.fingerprint(),
-            "environment": {key: of for key, of in environment().items() if key != "platform"},
+            "environment": {
+                key: value for key, value in environment().items() if key != "platform"
+            },
             "figures": measured.figures,
             "costs": measured.costs,
         }
@@ -162,7 +164,7 @@ def _fits(stage: Stage, pattern: str) -> bool:
     return fnmatch(stage.name, pattern) or stage.name.startswith(pattern.rstrip("/") + "/")
 
 
-def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+def differences(first: Any, second: Any, place: str = "") -> Iterator[str]:
     """Yield the places at which two figures differ.
 
     Examples
@@ -170,14 +172,14 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
     >>> list(differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]}))
     ['a/1: 2.0, then 2.5']
     """
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in sorted(one.keys() | other.keys()):
-            yield from differences(one.get(key), other.get(key), f"{place}/{key}".strip("/"))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for at, pair in enumerate(zip(one, other, strict=True)):
-            yield from differences(*pair, f"{place}/{at}")
-    elif one != other:
-        yield f"{place}: {one!r}, then {other!r}"
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in sorted(first.keys() | second.keys()):
+            yield from differences(first.get(key), second.get(key), f"{place}/{key}".strip("/"))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            yield from differences(*pair, f"{place}/{number}")
+    elif first != second:
+        yield f"{place}: {first!r}, then {second!r}"
 
 
 def plain(value: Any) -> Any:
@@ -199,7 +201,9 @@ def _written(value: Any, indent: str = "") -> str:
     """Write JSON with one line for each list of plain values."""
     if isinstance(value, dict) and value:
         inner = indent + "  "
-        lines = (f"{inner}{json.dumps(key)}: {_written(of, inner)}" for key, of in value.items())
+        lines = (
+            f"{inner}{json.dumps(key)}: {_written(item, inner)}" for key, item in value.items()
+        )
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -208,8 +212,8 @@ def _written(value: Any, indent: str = "") -> str:
 def _run_digest(module: str, code: tuple[str, ...] | None, closed: tuple[str, ...]) -> str:
     """Return the digest of what a stage runs."""
     files = set(imported([module] if code is None else code, closed=closed))
-    if own := module_path(module):
-        files.add(own)
+    if module_file := module_path(module):
+        files.add(module_file)
     return code_digest(sorted(files))
 
 

@@ -85,8 +85,8 @@ def measure_learned(
     runs = {system["name"]: _taught(system, protocol.feedback) for system in result["systems"]}
     before = {system["name"]: system["runs"][UNTAUGHT] for system in result["systems"]}
     parts: dict[str, Any] = {}
-    for part in [name for name, asked in result["scored"].items() if asked]:
-        among = [place for place, own in enumerate(result["parts"]) if part in ("all", own)]
+    for part in [name for name, count in result["scored"].items() if count]:
+        among = [place for place, part_of in enumerate(result["parts"]) if part in ("all", part_of)]
         ours = np.take(runs[OURS]["values"], among)
         parts[part] = {
             "questions": len(among),

@@ -79,7 +79,7 @@ def measure_changes(
     for number in range(_ROUNDS + 1):
         start = first + number * _ADDED
         began = perf_counter()
-        index.delete([f"s{at:08}" for at in range(start, start + _ADDED)])
+        index.delete([f"s{place:08}" for place in range(start, start + _ADDED)])
         deleted.append(perf_counter() - began)
     compacting, longest = _compact(index, questions) if compact else (0.0, 0.0)
     return ChangeTimes(
@@ -96,16 +96,16 @@ def measure_changes(
 def _compact(index: HebbianIndex, questions: Sequence[str]) -> tuple[float, float]:
     """Compact while a thread asks; return how long it took, and the longest recall."""
     times: list[float] = []
-    done = threading.Event()
+    finished = threading.Event()
 
     def ask() -> None:
-        at = 0
-        while not done.is_set():
+        n_asked = 0
+        while not finished.is_set():
             began = perf_counter()
-            index.recall(questions[at % len(questions)])
+            index.recall(questions[n_asked % len(questions)])
             times.append(perf_counter() - began)
-            at += 1
-            done.wait(0.02)
+            n_asked += 1
+            finished.wait(0.02)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -114,6 +114,6 @@ def _compact(index: HebbianIndex, questions: Sequence[str]) -> tuple[float, floa
         index.compact()
     finally:
         took = perf_counter() - began
-        done.set()
+        finished.set()
         thread.join()
     return took, max(times, default=0.0)

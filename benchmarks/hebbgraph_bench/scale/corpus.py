@@ -200,8 +200,8 @@ def _unit(rng: np.random.Generator, n: int, dimension: int) -> NDArray[np.float3
 
 
 def _code(text: str) -> int:
-    found = _NAME.search(text)
-    return zlib.crc32((text if found is None else found[0]).encode())
+    match = _NAME.search(text)
+    return zlib.crc32((text if match is None else match[0]).encode())
 
 
 def _word(number: int, at_least: int) -> str:

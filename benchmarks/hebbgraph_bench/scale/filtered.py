@@ -77,6 +77,6 @@ def measure_filters(
             if number >= _WARM_UP:
                 for name, seconds in took.items():
                     times[name].append(seconds * 1e3)
-    medians = {name: float(np.median(one)) for name, one in times.items()}
+    medians = {name: float(np.median(values)) for name, values in times.items()}
     slowest = max(medians[name] for name in _WHERE)
     return FilterTimes(**medians, slowest_to_tantivy_200=slowest / medians["tantivy_200_ms"])

@@ -79,11 +79,11 @@ def _write(corpus: Recombined, n: int, folder: Path) -> list[str]:
 
 
 def _build(files: Sequence[str], index: Path, workers: int) -> dict[str, Any]:
-    began, told = perf_counter(), [0.0]
+    began, last_report = perf_counter(), [0.0]
 
     def tell(now: BuildProgress) -> None:
-        if (passed := perf_counter() - began) > told[0] + _TOLD_EVERY:
-            told[0] = passed
+        if (passed := perf_counter() - began) > last_report[0] + _TOLD_EVERY:
+            last_report[0] = passed
             _say(f"{passed:.0f} s: {now.step}, {now.done:.0%}, {now.chunks} chunks")
 
     with HebbianIndex.open(index) as store:
@@ -92,7 +92,9 @@ def _build(files: Sequence[str], index: Path, workers: int) -> dict[str, Any]:
             report = build(store.parts, partitions_of(files), engine, on_progress=tell)
         finally:
             engine.close()
-    usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    usages = [
+        resource.getrusage(process) for process in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return {
         "workers": workers,
         "megabytes": report.megabytes,
@@ -109,9 +111,9 @@ def _embed(index: Path, settings: Settings) -> dict[str, Any]:
     embedder = ClusteredEmbedder()
     began, began_cpu = perf_counter(), process_time()
     with HebbianIndex.open(index, settings=settings) as store:
-        done = store.maintenance.reembed(embedder)
+        report = store.maintenance.reembed(embedder)
     return {
-        "chunks": done,
+        "chunks": report,
         "wall_seconds": perf_counter() - began,
         "cpu_seconds": process_time() - began_cpu,
         "simulating_seconds": embedder.seconds,
@@ -131,16 +133,16 @@ def _recall(
         times = ask(store, questions, embedder, _K)
         again = ask(store, questions, embedder, _K)
         chunks = store.parts.derived.graph.n_chunks  # stats() counts all pairs of tags
-    found = resident(str(index), questions, vectors, _K)
+    resident_mb = resident(str(index), questions, vectors, _K)
     disk = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
     return {
         "chunks": chunks,
         "open_seconds": opened,
         "first_recall_seconds": first,
-        **{f"{name}_ms": float(np.median(one)) for name, one in times.items()},
-        **{f"{name}_p95_ms": float(np.percentile(one, 95)) for name, one in times.items()},
+        **{f"{name}_ms": float(np.median(values)) for name, values in times.items()},
+        **{f"{name}_p95_ms": float(np.percentile(values, 95)) for name, values in times.items()},
         **{f"{name}_again_ms": float(np.median(again[name])) for name in ("recall", "recall CPU")},
-        "resident_bytes_a_chunk": None if found is None else found / chunks,
+        "resident_bytes_a_chunk": None if resident_mb is None else resident_mb / chunks,
         "disk_bytes_a_chunk": disk / chunks,
     }
 
@@ -164,19 +166,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--vectors", choices=("exact", "quantized", "ivf"))
     parser.add_argument("--queries", type=int, default=200)
-    given = parser.parse_args(arguments)
-    folder, n = given.folder, given.chunks
+    options = parser.parse_args(arguments)
+    folder, n = options.folder, options.chunks
     folder.mkdir(parents=True, exist_ok=True)
-    corpus = Recombined([load(one) for one in given.sets], given.population or n)
-    questions = corpus.questions(given.queries)
+    corpus = Recombined([load(path) for path in options.sets], options.population or n)
+    questions = corpus.questions(options.queries)
     index, stages = folder / "index", _Stages(folder / "measured.json")
-    stages.once("build", lambda: _build(_write(corpus, n, folder), index, given.workers))
+    stages.once("build", lambda: _build(_write(corpus, n, folder), index, options.workers))
     stages.once("recall", lambda: _recall(index, questions, None))
     stages.once("changes", lambda: _change(index, corpus, n, questions))
-    if given.vectors is not None:
-        settings = Settings(vector_search=given.vectors, batch_size=_BATCH)
+    if options.vectors is not None:
+        settings = Settings(vector_search=options.vectors, batch_size=_BATCH)
         stages.once("embedding", lambda: _embed(index, settings))
-        stages.once("recall with vectors", lambda: _recall(index, questions, given.vectors))
+        stages.once("recall with vectors", lambda: _recall(index, questions, options.vectors))
     return 0
 
 

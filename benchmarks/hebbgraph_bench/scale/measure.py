@@ -75,46 +75,46 @@ def measure_scale(
     -------
     ScaleResult
     """
-    tell = on_step or (lambda _: None)
-    tell("recombining")
+    report = on_step or (lambda _: None)
+    report("recombining")
     corpus = Recombined(datasets, n, seed=seed)
     chunks = list(corpus.chunks())
-    asked = corpus.questions(questions)
+    sample = corpus.questions(questions)
     embedder = ClusteredEmbedder(seed=seed) if vectors else None
     settings = Settings(vector_search=vectors or "exact")
     temporary = TemporaryDirectory(prefix="hebbgraph-scale-")
     with nullcontext(keep) if keep is not None else temporary as directory:
         path = Path(directory) / "index"
-        tell(f"indexing {n} chunks")
+        report(f"indexing {n} chunks")
         with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
             indexing = _index(index, chunks, embedder)
-        tell("indexing by Tantivy alone")
-        with TemporaryDirectory() as other:
-            tantivy_seconds = _index_by_tantivy(chunks, Path(other) / "tantivy")
+        report("indexing by Tantivy alone")
+        with TemporaryDirectory() as folder:
+            tantivy_seconds = _index_by_tantivy(chunks, Path(folder) / "tantivy")
         del chunks
-        tell("reopening")
+        report("reopening")
         began = perf_counter()
         with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
             before = perf_counter()
-            index.recall(asked[0], k=k)
+            index.recall(sample[0], k=k)
             reopened, first = perf_counter() - began, perf_counter() - before
-            tell(f"asking {len(asked)} questions")
-            times = ask(index, asked, embedder, k)
-        tell("asking with filters")
-        filters = measure_filters(path, asked, embedder=embedder, settings=settings, k=k)
-        tell("measuring memory")
-        allocated = resident(str(path), asked, vectors, k)
+            report(f"asking {len(sample)} questions")
+            times = ask(index, sample, embedder, k)
+        report("asking with filters")
+        filters = measure_filters(path, sample, embedder=embedder, settings=settings, k=k)
+        report("measuring memory")
+        allocated = resident(str(path), sample, vectors, k)
         disk = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        tell("adding, learning, deleting, compacting")
+        report("adding, learning, deleting, compacting")
         with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
-            changes = measure_changes(index, corpus, asked, embedder=embedder)
-    medians = {name: float(np.median(one)) for name, one in times.items()}
-    slow = {name: float(np.percentile(one, 95)) for name, one in times.items()}
+            changes = measure_changes(index, corpus, sample, embedder=embedder)
+    medians = {name: float(np.median(values)) for name, values in times.items()}
+    slow = {name: float(np.percentile(values, 95)) for name, values in times.items()}
     return ScaleResult(
         chunks=n,
         dimension=embedder.dimension if embedder else None,
         vector_search=vectors,
-        questions=len(asked),
+        questions=len(sample),
         reference_us=reference_us(),
         **indexing,
         tantivy_index_mb_per_second=indexing["megabytes"] / tantivy_seconds,
@@ -147,18 +147,18 @@ def _index(
     def embedding() -> float:
         return embedder.seconds if embedder else 0.0
 
-    def note(done: int, total: int | None) -> None:
-        marks.append((done, process_time() - embedding()))
+    def note(counts: int, total: int | None) -> None:
+        marks.append((counts, process_time() - embedding()))
 
     began, began_cpu = perf_counter(), process_time()
     note(0, None)
     with clocked(Derived, "refresh", process_time) as deriving:
         index.add(chunks, on_progress=note)
     seconds, cpu = perf_counter() - began - embedding(), process_time() - began_cpu - embedding()
-    done = np.array([count for count, _ in marks])
+    counts = np.array([count for count, _ in marks])
     tenth = len(chunks) // 10
-    first = int(np.searchsorted(done, tenth))
-    last = int(np.searchsorted(done, len(chunks) - tenth, "right")) - 1
+    first = int(np.searchsorted(counts, tenth))
+    last = int(np.searchsorted(counts, len(chunks) - tenth, "right")) - 1
 
     def rate(start: int, stop: int) -> float:
         (low, from_), (high, to) = marks[start], marks[stop]
@@ -212,14 +212,14 @@ def ask(
             index.recall(question, k=k, vector=vector)
             then, then_cpu = perf_counter(), thread_time()
             index.parts.derived.lexical.search(terms, k)
-            done, done_cpu = perf_counter(), thread_time()
+            wall, cpu = perf_counter(), thread_time()
             if number < _WARM_UP:
                 continue
             for name, seconds in (
                 ("recall", then - began),
                 ("recall CPU", then_cpu - began_cpu),
-                ("tantivy", done - then),
-                ("tantivy CPU", done_cpu - then_cpu),
+                ("tantivy", wall - then),
+                ("tantivy CPU", cpu - then_cpu),
                 ("spreading", sum(spread_seconds)),
                 ("spreading CPU", sum(spread_cpu)),
             ):
@@ -248,14 +248,14 @@ def resident(
     path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float | None:
     """Ask in a fresh process, so that nothing that indexing left is counted."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", _CHILD, path, vectors or "", str(k)],
         input=json.dumps(list(questions)),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
+    if completed.returncode:
         return None
-    found = float(done.stdout)
-    return None if found < 0 else found
+    megabytes = float(completed.stdout)
+    return None if megabytes < 0 else megabytes

@@ -102,12 +102,12 @@ def served(config: ServingConfig, *, nodes: int) -> Iterator[list[Any]]:
     cluster_utils = require("ray.cluster_utils", extra="serving", purpose="replicas")
     cluster = cluster_utils.Cluster()
     try:
-        held = [
+        answers = [
             cluster.add_node(num_cpus=1, env_vars={"NODE": str(number)}) for number in range(nodes)
         ]
         ray.init(address=cluster.address, log_to_driver=False)
         run(config, blocking=False)
-        yield [cluster, *held]
+        yield [cluster, *answers]
     finally:
         ray.shutdown()
         cluster.shutdown()

@@ -83,9 +83,9 @@ def simulated_questions(
         tags, is_title = graph.incidence.row(chunk)
         cues = np.unique(np.concatenate((tags[is_title], rng.choice(tags, 1)))).astype(np.int64)
         _, holding, _ = graph.chunks_of(cues)
-        others = rng.integers(0, graph.n_slots, _CANDIDATES)
+        candidates = rng.integers(0, graph.n_slots, _CANDIDATES)
         near = rng.permutation(np.unique(holding))[: _CANDIDATES // 4]
-        ranked = np.array(list(dict.fromkeys([chunk, *near.tolist(), *others.tolist()])))
+        ranked = np.array(list(dict.fromkeys([chunk, *near.tolist(), *candidates.tolist()])))
         ranked = ranked[:_CANDIDATES]
         values = 1.0 / (1.0 + np.arange(len(ranked)) / 5)
         order = np.argsort(ranked)

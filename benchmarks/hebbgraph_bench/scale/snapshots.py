@@ -29,8 +29,8 @@ __all__ = ["main"]
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     began, used = perf_counter(), process_time()
-    done = work()
-    return done, {
+    result = work()
+    return result, {
         "wall_s": round(perf_counter() - began, 2),
         "cpu_s": round(process_time() - used, 2),
     }
@@ -61,14 +61,14 @@ def _measured(folder: Path, corpus: Recombined, n: int, question: str) -> dict[s
         first, sending = _timed(lambda: publish(index, url))
         index.add([{"id": "one more", "text": "The Petrel sailed to Skarra."}])
         again, sending_again = _timed(lambda: publish(index, url))
-    taken, built = (_started(folder, n, question, one) for one in (url, None))
-    same = taken.pop("answer") == built.pop("answer")
+    from_snapshot, from_log = (_started(folder, n, question, source) for source in (url, None))
+    same = from_snapshot.pop("answer") == from_log.pop("answer")
     return {
         "chunks": n,
         "publishing": {**sending, **first._asdict()},
         "again, one chunk later": {**sending_again, **again._asdict()},
-        "start from the snapshot": taken,
-        "start by building": built,
+        "start from the snapshot": from_snapshot,
+        "start by building": from_log,
         "same answer": same,
     }
 
@@ -80,17 +80,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--chunks", type=int, action="append", required=True)
     parser.add_argument("--to", type=Path)
-    given = parser.parse_args(arguments)
-    sets = [load(one) for one in given.sets]
-    corpus = Recombined(sets, max(given.chunks))
+    options = parser.parse_args(arguments)
+    sets = [load(row) for row in options.sets]
+    corpus = Recombined(sets, max(options.chunks))
     question = corpus.questions(1)[0]
-    told: list[dict[str, Any]] = []
-    for n in given.chunks:
-        told.append(_measured(given.folder, corpus, n, question))
-        if given.to is not None:  # a million takes long: keep what is measured
-            given.to.write_text(f"{json.dumps(told, indent=2)}\n", "utf-8")
-    sys.stdout.write(f"{json.dumps(told, indent=2)}\n")
-    return int(not all(one["same answer"] for one in told))
+    rows: list[dict[str, Any]] = []
+    for n in options.chunks:
+        rows.append(_measured(options.folder, corpus, n, question))
+        if options.to is not None:  # a million takes long: keep what is measured
+            options.to.write_text(f"{json.dumps(rows, indent=2)}\n", "utf-8")
+    sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")
+    return int(not all(row["same answer"] for row in rows))
 
 
 if __name__ == "__main__":

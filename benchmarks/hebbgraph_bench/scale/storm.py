@@ -174,12 +174,12 @@ def _spread(clients: Clients, tenants: Sequence[str]) -> dict[str, Any]:
         first = clients.ask(tenant, "recall", body, stay=False).body
         cited = first["hits"][-1]["chunk"]["id"]
         taught = {"recall": first, "cited": [cited]}
-        at = clients.ask(tenant, "reinforce", taught, stay=False).replica
+        replica = clients.ask(tenant, "reinforce", taught, stay=False).replica
         began = time.monotonic()
         for _ in range(_TRIES):
             clients.close()
             answer: Answer = clients.ask(tenant, "recall", body, stay=False)
-            if answer.replica == at or answer.status != _OK:
+            if answer.replica == replica or answer.status != _OK:
                 continue
             if _ranked(answer.body["hits"]) != _ranked(first["hits"]):
                 waits.append(time.monotonic() - began)
@@ -197,7 +197,7 @@ def _spread(clients: Clients, tenants: Sequence[str]) -> dict[str, Any]:
 def _checked(storm: _Storm, database: str, options: argparse.Namespace) -> dict[str, Any]:
     """Compare acknowledged requests with the database, and each replica with a rebuild."""
     lost: Counter[str] = Counter()
-    seen: set[str] = set()
+    answered: set[str] = set()
     for tenant in storm.tenants:
         cache = options.folder / "rebuilt"
         with HebbianIndex.open(
@@ -216,12 +216,12 @@ def _checked(storm: _Storm, database: str, options: argparse.Namespace) -> dict[
                 recall = index.recall(_lamp(number)["query"], k=_K)
                 expected = _ranked(recall.model_dump(mode="json")["hits"])
                 answers = _by_replica(storm.clients, tenant, _lamp(number), options.replicas)
-                seen |= set(answers)
+                answered |= set(answers)
                 lost["rankings compared"] += len(answers)
                 lost["rankings unlike a rebuild's"] += sum(
                     _ranked(answer["hits"]) != expected for answer in answers.values()
                 )
-    return {**lost, "replicas that answered": len(seen)}
+    return {**lost, "replicas that answered": len(answered)}
 
 
 def _seeded(options: argparse.Namespace, database: str, tenants: Sequence[str]) -> None:

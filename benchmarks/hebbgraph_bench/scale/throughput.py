@@ -73,8 +73,8 @@ class _Connection:
     def ask(self, request: bytes) -> tuple[bytes, bytes]:
         """Send a request; return the first line of the answer, and the replica that gave it."""
         self._socket.sendall(request)
-        size, end, whole = 0, -1, -1
-        while size != whole:
+        size, end, total = 0, -1, -1
+        while size != total:
             received = self._socket.recv_into(self._buffer[size:])
             if not received:
                 raise ConnectionError("the connection ended in the middle of an answer")
@@ -84,7 +84,7 @@ class _Connection:
                 length = _LENGTH.search(head)
                 if length is None:
                     raise ConnectionError("the answer does not say how long it is")
-                whole = end + 4 + int(length[1])
+                total = end + 4 + int(length[1])
         replica = _REPLICA.search(head)
         return head.partition(b"\r\n")[0], replica[1] if replica else b""
 
@@ -150,17 +150,17 @@ def _measured(clients: _Load, seconds: float, postmaster: int) -> dict[str, Any]
     clients.run(seconds)
     took, after = time.monotonic() - began, processor_seconds(postmaster)
     idle = idle_seconds() - idle
-    asked, waits = len(clients.waits), sorted(clients.waits)
+    count, waits = len(clients.waits), sorted(clients.waits)
     spent = {part: after[part] - before.get(part, 0.0) for part in sorted(after)}
     return {
         "replicas": len(clients.replicas),
-        "questions_a_second": round(asked / took, 1),
-        "median_ms": round(1000 * waits[asked // 2], 1),
-        "p95_ms": round(1000 * waits[asked * 95 // 100], 1),
+        "questions_a_second": round(count / took, 1),
+        "median_ms": round(1000 * waits[count // 2], 1),
+        "p95_ms": round(1000 * waits[count * 95 // 100], 1),
         "processors_busy": round(sum(spent.values()) / took, 2),
         "processors_idle": round(idle / took, 2),
         "processor_ms_a_question": {
-            part: round(1000 * used / asked, 2) for part, used in spent.items()
+            part: round(1000 * used / count, 2) for part, used in spent.items()
         },
         "failed": len(clients.failed),
         "reconnected": clients.reconnected,

@@ -30,13 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=300.0, help="of the clients")
     parser.add_argument("--json", type=Path, help="write the table here, too")
-    given = parser.parse_args(arguments)
-    datasets = [load(path) for path in given.sets]
+    options = parser.parse_args(arguments)
+    datasets = [load(path) for path in options.sets]
     questions = [query.text for dataset in datasets for query in dataset.queries]
-    corpus = Recombined(datasets, given.chunks) if given.chunks else None
+    corpus = Recombined(datasets, options.chunks) if options.chunks else None
     if corpus is not None:
-        questions = corpus.questions(given.queries)
-    with nullcontext(given.keep) if given.keep else TemporaryDirectory() as place:
+        questions = corpus.questions(options.queries)
+    with nullcontext(options.keep) if options.keep else TemporaryDirectory() as place:
         db = Path(place) / "index"
         if not db.exists():
             with HebbianIndex.open(db) as index:
@@ -44,17 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     index.add(dataset.corpus)
                 if corpus is not None:
                     index.add(corpus.chunks())
-        asked = questions[: given.queries]
-        if given.what == "overhead":
-            grid = measure_overhead(db, asked)
-        elif given.what == "clients":
-            grid = measure_clients(db, asked, clients=given.clients, seconds=given.seconds)
+        sample = questions[: options.queries]
+        if options.what == "overhead":
+            grid = measure_overhead(db, sample)
+        elif options.what == "clients":
+            grid = measure_clients(db, sample, clients=options.clients, seconds=options.seconds)
         else:
-            grid = measure_views(db, asked)
+            grid = measure_views(db, sample)
     grid.print(Console())
-    if given.json:
-        told = {"title": grid.title, "headings": grid.headings, "rows": grid.rows}
-        given.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        content = {"title": grid.title, "headings": grid.headings, "rows": grid.rows}
+        options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

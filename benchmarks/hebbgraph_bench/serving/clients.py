@@ -44,11 +44,11 @@ def measure_clients(
         batch = added[0] // _CHUNKS
         added[0] += client.add(
             {
-                "id": f"added-{run}-{batch}-{at}",
-                "title": f"Note {batch} {at}",
-                "text": f"A note of the {at}th day about flow and its layers, number {batch}.",
+                "id": f"added-{run}-{batch}-{place}",
+                "title": f"Note {batch} {place}",
+                "text": f"A note of the {place}th day about flow and its layers, number {batch}.",
             }
-            for at in range(_CHUNKS)
+            for place in range(_CHUNKS)
         ).added
 
     def going(number: int, work: Callable[[int, HebbianClient], None], server: Serving) -> None:

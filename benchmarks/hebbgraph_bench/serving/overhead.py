@@ -37,12 +37,12 @@ def measure_overhead(db: Path, questions: Sequence[str], *, k: int = 10) -> Grid
             ask(index, question), ask(client, question)
         for number, question in enumerate(questions):
             pair = (index, client) if number % 2 else (client, index)
-            told = {id(asked): ask(asked, question) for asked in pair}
+            times_of = {id(asked): ask(asked, question) for asked in pair}
             for asked, times, cpus in (
                 (index, local_ms, local_cpu),
                 (client, served_ms, served_cpu),
             ):
-                ms, cpu = told[id(asked)]
+                ms, cpu = times_of[id(asked)]
                 times.append(ms)
                 cpus.append(cpu)
     rows = [

@@ -41,17 +41,19 @@ class Serving:
     def cpu_seconds(self) -> float | None:
         """Return the processor time it has taken, where the system tells it exactly."""
         try:
-            times = [one.read_text() for one in self._threads.glob("*/schedstat")]
+            times = [text.read_text() for text in self._threads.glob("*/schedstat")]
         except OSError:
             return None
-        return sum(int(one.split()[0]) for one in times) / 1e9 if times else None
+        return sum(int(text.split()[0]) for text in times) / 1e9 if times else None
 
     def samples(self, name: str) -> dict[str, float]:
         """Return the samples of a metric by their labels."""
         with urlopen(f"{self.url}/v1/metrics") as answer:
-            told = answer.read().decode()
+            text = answer.read().decode()
         return {
-            labels: float(value) for found, labels, value in _SAMPLE.findall(told) if found == name
+            labels: float(value)
+            for metric, labels, value in _SAMPLE.findall(text)
+            if metric == name
         }
 
     def request_seconds(self, route: str) -> float:

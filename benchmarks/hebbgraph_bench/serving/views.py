@@ -38,13 +38,13 @@ def measure_views(db: Path, questions: Sequence[str], *, lessons: int = 100) -> 
             recall = client.recall(question, k=10)
             if recall.hits:
                 client.reinforce(recall, cited=[recall.hits[-1].chunk.id], actor="bench")
-        common = [one.tag for one in client.tags(limit=len(questions))]
+        common = [info.tag for info in client.tags(limit=len(questions))]
         for question, tag in zip(questions, common, strict=False):
             recall = client.recall(question, k=10)
             ask("ask", "recall", lambda index, text=question: index.recall(text, k=10))  # type: ignore[misc]
             ask("replay", "trace", lambda index, of=recall: index.trace(of))  # type: ignore[misc]
-            own = [one.tag for one in client.tags(chunk=recall.hits[0].chunk.id)]
-            for name, near in (("common", tag), ("rare", own[-1] if own else tag)):
+            tags_of_hit = [info.tag for info in client.tags(chunk=recall.hits[0].chunk.id)]
+            for name, near in (("common", tag), ("rare", tags_of_hit[-1] if tags_of_hit else tag)):
                 ask(
                     f"map, a {name} tag",
                     "neighborhood",
@@ -62,7 +62,7 @@ def measure_views(db: Path, questions: Sequence[str], *, lessons: int = 100) -> 
         f"Views on {chunks:,} chunks: time of the server",
         ("view", "requests", "median ms", "p95 ms", "longest ms"),
         [
-            (view, f"{len(ms)}", *(f"{one:.0f}" for one in np.percentile(ms, (50, 95, 100))))
+            (view, f"{len(ms)}", *(f"{info:.0f}" for info in np.percentile(ms, (50, 95, 100))))
             for view, ms in took.items()
         ],
     )

@@ -74,17 +74,19 @@ class LoadReport(BaseModel):
 def measured(accounts: Sequence[Account], seconds: float) -> dict[str, Operation]:
     """Sum up what was done."""
     operations = {}
-    for what in ("recall", "reinforce", "add", "delete"):
-        all_of_it = [took for account in accounts for took in account.seconds.get(what, [])]
+    for operation in ("recall", "reinforce", "add", "delete"):
+        all_of_it = [took for account in accounts for took in account.seconds.get(operation, [])]
         if all_of_it:
-            at = np.percentile(np.array(all_of_it) * 1000, [50, 95, 99, 100]).round(1).tolist()
-            operations[what] = Operation(
+            percentiles = (
+                np.percentile(np.array(all_of_it) * 1000, [50, 95, 99, 100]).round(1).tolist()
+            )
+            operations[operation] = Operation(
                 count=len(all_of_it),
                 per_second=round(len(all_of_it) / seconds, 2),
-                p50=at[0],
-                p95=at[1],
-                p99=at[2],
-                longest=at[3],
+                p50=percentiles[0],
+                p95=percentiles[1],
+                p99=percentiles[2],
+                longest=percentiles[3],
             )
     return operations
 

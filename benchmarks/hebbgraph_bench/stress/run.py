@@ -152,17 +152,17 @@ def _run(
     kills, errors = 0, Counter[str]()
     try:
         while kills_a_second and (pause := rng.expovariate(kills_a_second)) >= 0:
-            if (left := deadline - time.monotonic()) <= pause:
+            if (remaining := deadline - time.monotonic()) <= pause:
                 break
             time.sleep(pause)  # the instant is what is drawn
-            at = rng.randrange(len(plans))
-            running[at].kill()
-            running[at].join()
+            number = rng.randrange(len(plans))
+            running[number].kill()
+            running[number].join()
             kills += 1
-            running[at] = begun(replace(plans[at], seconds=max(left - pause, 0.0)))
+            running[number] = begun(replace(plans[number], seconds=max(remaining - pause, 0.0)))
         for plan, process in zip(plans, running, strict=True):
-            left = max(deadline - time.monotonic(), 0.0)
-            process.join(left + plan.wait_seconds + _PATIENCE_SECONDS)
+            remaining = max(deadline - time.monotonic(), 0.0)
+            process.join(remaining + plan.wait_seconds + _PATIENCE_SECONDS)
             if process.exitcode != 0:
                 errors[f"a process ended with exit code {process.exitcode}"] += 1
     finally:

@@ -86,9 +86,9 @@ class _Worker:
         if len(self.account.held) > self.plan.chunks:
             shares["add"], shares["delete"] = shares["delete"] // 2, shares["add"]
         draw = self.rng.uniform(0, 100)
-        for what, share in shares.items():
+        for operation, share in shares.items():
             if (draw := draw - share) < 0:
-                return what
+                return operation
         return "recall"
 
     @property
@@ -152,17 +152,17 @@ class _Worker:
         started = sampled = time.monotonic()
         n_repairs = 0
         while (now := time.monotonic()) - started < self.plan.seconds:
-            what = self.choose()
+            operation = self.choose()
             before = time.perf_counter()
             try:
-                getattr(self, what)()
+                getattr(self, operation)()
             except IndexLockedError:
                 self.journal.tell(wait=1)
             except HebbgraphError as error:
-                self.journal.tell(error=f"{what}: {type(error).__name__}: {error}")
+                self.journal.tell(error=f"{operation}: {type(error).__name__}: {error}")
             except Exception as error:
-                self.journal.tell(error=f"{what}: unexpected {type(error).__name__}: {error}")
-            self.journal.tell(took=(what, time.perf_counter() - before))
+                self.journal.tell(error=f"{operation}: unexpected {type(error).__name__}: {error}")
+            self.journal.tell(took=(operation, time.perf_counter() - before))
             for repair in self.index.repairs[n_repairs:]:
                 self.journal.tell(repair=repair)
                 n_repairs += 1

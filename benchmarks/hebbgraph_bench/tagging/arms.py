@@ -35,7 +35,7 @@ def arms_for(dataset: Dataset, embedder: CachingEmbedder | None) -> list[Arm]:
         Arm("callable: frequent words, + model-free", _frequent_words),
     ]
     if extractions := dataset.extractions:
-        entities = {id_: Extraction(one.entities) for id_, one in extractions.items()}
+        entities = {id_: Extraction(extraction.entities) for id_, extraction in extractions.items()}
         arms += [
             Arm("LLM tags alone", _stored(extractions), text_tags=False),
             Arm("LLM tags + model-free", _stored(extractions)),
@@ -64,8 +64,8 @@ def arms_for(dataset: Dataset, embedder: CachingEmbedder | None) -> list[Arm]:
 
 def _stored(extractions: Mapping[str, Extraction]) -> Tagger:
     def stored(chunk: Chunk, /) -> tuple[str, ...]:
-        found = extractions.get(chunk.id)
-        return () if found is None else found.phrases
+        extraction = extractions.get(chunk.id)
+        return () if extraction is None else extraction.phrases
 
     return stored
 

@@ -102,10 +102,10 @@ class _Timed:
 
     def __call__(self, chunk: Chunk, /) -> list[str]:
         began = perf_counter()
-        found = list(self._tagger(chunk))
+        tags = list(self._tagger(chunk))
         self.seconds += perf_counter() - began
         self.calls += 1
-        return found
+        return tags
 
 
 def _timed(arm: Arm) -> _Timed | None:

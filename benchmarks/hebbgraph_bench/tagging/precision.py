@@ -42,7 +42,7 @@ Line: TypeAlias = dict[str, Any]
 def corpus(path: Path) -> list[Chunk]:
     """Read an evaluation set, or else a folder of Python sources as plain files."""
     if (path / "corpus.jsonl").exists():
-        return [one for one in load(path).corpus if one.text.strip() or one.title.strip()]
+        return [chunk for chunk in load(path).corpus if chunk.text.strip() or chunk.title.strip()]
     chunks = []
     for folder in ("", "asyncio", "email", "json"):
         for file in sorted((path / folder).glob("*.py")):
@@ -66,10 +66,10 @@ def draw(path: Path, kind: str, count: int, seed: int = 0) -> list[Line]:
         live = np.flatnonzero(graph.alive)
         owner, tags, _ = graph.tags_of(live)
         ids = index.parts.truth.ids(graph.rows[live].tolist())
-        held = [ids[row] for row in graph.rows[live].tolist()]
+        ids_of_live = [ids[row] for row in graph.rows[live].tolist()]
         occurrences = sorted(
-            (held[at], graph.phrases.keys[tag])
-            for at, tag in zip(owner.tolist(), tags.tolist(), strict=True)
+            (ids_of_live[slot], graph.phrases.keys[tag])
+            for slot, tag in zip(owner.tolist(), tags.tolist(), strict=True)
         )
     return [
         {
@@ -86,8 +86,8 @@ def draw(path: Path, kind: str, count: int, seed: int = 0) -> list[Line]:
 def _context(chunk: Chunk, key: str) -> str:
     """Return the title, and the surroundings of the first mention."""
     pattern = r"[\W_]{0,3}".join(map(re.escape, tokenize(key)))
-    found = re.search(rf"(?i)\b{pattern}", chunk.text)
-    start, stop = (0, 0) if found is None else found.span()
+    match = re.search(rf"(?i)\b{pattern}", chunk.text)
+    start, stop = (0, 0) if match is None else match.span()
     around = chunk.text[max(start - _AROUND, 0) : stop + _AROUND]
     return f"{chunk.title} // {' '.join(around.split())}"
 
@@ -117,7 +117,7 @@ def join(
             "set": line["set"],
             "chunk": line["chunk"],
             "tag": blake2b(str(line["tag"]).encode(), digest_size=8).hexdigest(),
-            "drawn": [name for name, own in drawn.items() if digest(line) in own],
+            "drawn": [name for name, digests in drawn.items() if digest(line) in digests],
             "good": number not in rejected,
         }
         for number, line in enumerate(sheet)
@@ -162,38 +162,38 @@ def main() -> None:
     """Run the command line; see the module."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("draw")
-    one.add_argument("corpus", type=Path)
-    one.add_argument("kind")
-    one.add_argument("count", type=int)
-    one.add_argument("--seed", type=int, default=0)
-    one.add_argument("-o", "--output", type=Path, required=True)
-    one = commands.add_parser("shuffle")
-    one.add_argument("arms", type=Path, nargs="+")
-    one.add_argument("-o", "--output", type=Path, required=True)
-    one = commands.add_parser("join")
-    one.add_argument("sheet", type=Path)
-    one.add_argument("bad", type=Path, help="numbers of the bad lines, from 0")
-    one.add_argument("arms", type=Path, nargs="+", help="the name of each file names its arm")
-    one.add_argument("-o", "--output", type=Path, default=VERDICTS)
-    one = commands.add_parser("report")
-    one.add_argument("verdicts", type=Path, nargs="?", default=VERDICTS)
-    one.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
-    given = parser.parse_args()
-    if given.command == "draw":
-        lines = draw(given.corpus, given.kind, given.count, given.seed)
-        with given.output.open("a", encoding="utf-8") as file:
+    command = commands.add_parser("draw")
+    command.add_argument("corpus", type=Path)
+    command.add_argument("kind")
+    command.add_argument("count", type=int)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("-o", "--output", type=Path, required=True)
+    command = commands.add_parser("shuffle")
+    command.add_argument("arms", type=Path, nargs="+")
+    command.add_argument("-o", "--output", type=Path, required=True)
+    command = commands.add_parser("join")
+    command.add_argument("sheet", type=Path)
+    command.add_argument("bad", type=Path, help="numbers of the bad lines, from 0")
+    command.add_argument("arms", type=Path, nargs="+", help="the name of each file names its arm")
+    command.add_argument("-o", "--output", type=Path, default=VERDICTS)
+    command = commands.add_parser("report")
+    command.add_argument("verdicts", type=Path, nargs="?", default=VERDICTS)
+    command.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    options = parser.parse_args()
+    if options.command == "draw":
+        lines = draw(options.corpus, options.kind, options.count, options.seed)
+        with options.output.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
-    elif given.command == "shuffle":
-        _write(given.output, shuffle(map(_read, given.arms)))
-    elif given.command == "join":
-        arms = {path.stem: _read(path) for path in given.arms}
-        bad = map(int, given.bad.read_text().split())
-        _write(given.output, join(_read(given.sheet), bad, arms))
+    elif options.command == "shuffle":
+        _write(options.output, shuffle(map(_read, options.arms)))
+    elif options.command == "join":
+        arms = {path.stem: _read(path) for path in options.arms}
+        bad = map(int, options.bad.read_text().split())
+        _write(options.output, join(_read(options.sheet), bad, arms))
     else:
-        rows = list(report(_read(given.verdicts)))
+        rows = list(report(_read(options.verdicts)))
         grid = Grid("Good tags", ("texts", "drawn", "share that is good", "judged"), rows)
-        Output(given.json, Console()).tables([grid])
+        Output(options.json, Console()).tables([grid])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def against(
     results: Sequence[TaggingResult], result: TaggingResult, metric: str, *, seed: int = 0
 ) -> Difference:
     """Compare with the model-free tags, by spreading."""
-    base = next(one for one in results if one.name == MODEL_FREE)
+    base = next(candidate for candidate in results if candidate.name == MODEL_FREE)
     return paired_bootstrap(
         result.values["spreading"][metric], base.values["spreading"][metric], seed=seed
     )
@@ -32,8 +32,8 @@ def grids(by_set: Mapping[str, Sequence[TaggingResult]], k: int, *, seed: int = 
         rows = []
         for result in results:
             spreading, neighbours = (result.values[strategy] for strategy in STRATEGIES)
-            found = against(results, result, recall, seed=seed)
-            sure = "*" if found.low > 0 or found.high < 0 else ""
+            compared = against(results, result, recall, seed=seed)
+            sure = "*" if compared.low > 0 or compared.high < 0 else ""
             rows.append(
                 (
                     result.name,
@@ -44,7 +44,7 @@ def grids(by_set: Mapping[str, Sequence[TaggingResult]], k: int, *, seed: int = 
                     f"{spreading[recall].mean():.3f}",
                     ""
                     if result.name == MODEL_FREE
-                    else f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{sure}",
+                    else f"{compared.mean:+.3f} [{compared.low:+.3f}, {compared.high:+.3f}]{sure}",
                     f"{spreading[gain].mean():.3f}",
                     f"{neighbours[recall].mean():.3f}",
                 )

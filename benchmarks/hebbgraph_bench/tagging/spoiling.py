@@ -27,8 +27,8 @@ def randomised(graph: TagGraph, rng: np.random.Generator) -> Postings:
 def thinned(graph: TagGraph, rng: np.random.Generator, share: float = 0.3) -> Postings:
     """Remove a share of all tags, titles included."""
     slots, tags, is_title = _pairs(graph)
-    kept = rng.random(len(tags)) >= share
-    return _postings(graph, slots[kept], tags[kept], is_title[kept])
+    is_kept = rng.random(len(tags)) >= share
+    return _postings(graph, slots[is_kept], tags[is_kept], is_title[is_kept])
 
 
 def generic_added(
@@ -36,7 +36,7 @@ def generic_added(
 ) -> Postings:
     """Give each chunk some tags out of a few that say nothing."""
     slots, tags, is_title = _pairs(graph)
-    generic = np.array(graph.phrases.intern([f"generic tag {at}" for at in range(pool)]))
+    generic = np.array(graph.phrases.intern([f"generic tag {number}" for number in range(pool)]))
     live = np.flatnonzero(graph.alive)
     drawn = rng.random((len(live), pool)).argsort(axis=1)[:, :count]
     return _postings(

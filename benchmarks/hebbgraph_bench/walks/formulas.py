@@ -69,11 +69,11 @@ def _start(question: Question, edges: _Edges) -> _Start:
     weight = np.log1p(n / edges.df[cues]) ** 2
     share = p.cue_share if len(cues) else 0.0
     candidates, f = question.evidence.chunks, question.evidence.values
-    at = top_n(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
-    if not f[at].max(initial=0.0) > 0:
+    best = top_n(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
+    if not f[best].max(initial=0.0) > 0:
         seeds, mass = candidates[:0], f[:0]
     else:
-        seeds, mass = candidates[at], (f[at] / f[at].max()) ** p.sharpness
+        seeds, mass = candidates[best], (f[best] / f[best].max()) ** p.sharpness
         mass = (1 - share) * mass / mass.sum()
     return _Start(cues, share * weight / (weight.sum() or 1.0), seeds, mass)
 
@@ -108,9 +108,9 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
 
     names = np.zeros(edges.n_tags, np.bool_)
     names[start.cues] = True
-    named = to_chunks((title & names[tag]).astype(np.float64)) > 0
+    in_title = to_chunks((title & names[tag]).astype(np.float64)) > 0
     any_named = float((title & names[tag]).any())
-    trust = named.astype(np.float64)
+    trust = in_title.astype(np.float64)
     counts = any_named + (1.0 - any_named) * p.unnamed_credit
 
     trusted: FloatArray = np.zeros(edges.n_chunks)

@@ -43,11 +43,11 @@ def _captured() -> Iterator[list[Question]]:
 
     def outer(view: TagGraph, cues: IntArray, evidence: Any, **options: Any) -> Activation:
         began = perf_counter()
-        found: Activation = inner(view, cues, evidence, **options)
+        activation: Activation = inner(view, cues, evidence, **options)
         seconds = perf_counter() - began
         parameters = options.get("parameters") or SpreadingParameters()
-        questions.append(Question(view, cues, evidence, parameters, found, seconds))
-        return found
+        questions.append(Question(view, cues, evidence, parameters, activation, seconds))
+        return activation
 
     module.spread = outer
     try:

@@ -55,14 +55,14 @@ def compare_walks(
             p = question.parameters
             direct = question.evidence.of(np.arange(graph.n_slots)) ** p.evidence_power
             joined = direct + (1 - direct) * shares / (shares + p.half_saturation)
-            found = {
+            rankings = {
                 "spreading": hits,
                 "dense": dense,
                 "pagerank": _top(shares, names),
                 "joined": _top(joined, names),
             }
             same.append(float(set(hits) == set(dense)))
-            for name, top in found.items():
+            for name, top in rankings.items():
                 gains[name].append(len(set(top) & set(query.relevant)) / len(query.relevant))
     mean = {name: float(np.mean(values)) for name, values in gains.items()}
     return WalkResult(
@@ -80,9 +80,9 @@ def compare_walks(
 def _top(scores: FloatArray, names: Sequence[str], k: int = 5) -> list[str]:
     rounded = np.round(scores, 9)
     last = np.partition(rounded, max(len(rounded) - k, 0))[max(len(rounded) - k, 0)]
-    at = np.flatnonzero(rounded >= last).tolist()
-    at.sort(key=lambda slot: (-rounded[slot], names[slot]))
-    return [names[slot] for slot in at[:k]]
+    rows = np.flatnonzero(rounded >= last).tolist()
+    rows.sort(key=lambda slot: (-rounded[slot], names[slot]))
+    return [names[slot] for slot in rows[:k]]
 
 
 def _power_iteration(walk: Transitions, damping: float) -> FloatArray:

@@ -18,16 +18,16 @@ def grids(results: Sequence[WalkResult], times: Sequence[WalkTimes] = ()) -> lis
     if results:
         rows = [
             (
-                one.dataset,
-                str(one.questions),
-                f"{one.spreading:.3f}",
-                f"{one.dense:.3f}",
-                f"{one.spreading - one.dense:+.3f}",
-                f"{one.same_top5:.3f}",
-                f"{one.pagerank:.3f}",
-                f"{one.pagerank_joined:.3f}",
+                result.dataset,
+                str(result.questions),
+                f"{result.spreading:.3f}",
+                f"{result.dense:.3f}",
+                f"{result.spreading - result.dense:+.3f}",
+                f"{result.same_top5:.3f}",
+                f"{result.pagerank:.3f}",
+                f"{result.pagerank_joined:.3f}",
             )
-            for one in results
+            for result in results
         ]
         headings = (
             *("set", "questions", "spreading", "on the whole graph", "difference"),
@@ -47,11 +47,11 @@ def grids(results: Sequence[WalkResult], times: Sequence[WalkTimes] = ()) -> lis
             "allocated then, bytes a chunk": ("allocated_bytes_per_chunk", ".0f"),
             "giving 1,000 chunks new tags, CPU ms": ("set_rows_ms", ".1f"),
         }
-        fields = [asdict(one) for one in times]
+        fields = [asdict(result) for result in times]
         cells = [
             (name, *("–" if row[field] is None else f"{row[field]:{form}}" for row in fields))
             for name, (field, form) in figures.items()
         ]
-        headings_by_size = ("", *(f"{one.chunks} chunks" for one in times))
+        headings_by_size = ("", *(f"{result.chunks} chunks" for result in times))
         tables.append(Grid("spreading alone beside PageRank", headings_by_size, cells))
     return tables

@@ -63,11 +63,11 @@ def time_walks(
     1,000 chunks new tags.
     """
     with TemporaryDirectory(prefix="hebbgraph-walks-") as directory:
-        made = simulated_graph(n, seed=seed)
+        simulated = simulated_graph(n, seed=seed)
         began = perf_counter()
-        save_snapshot(Path(directory), made)
+        save_snapshot(Path(directory), simulated)
         saved = perf_counter() - began
-        del made
+        del simulated
         before = allocated_bytes()
         began = perf_counter()
         graph = load_snapshot(Path(directory))
@@ -105,14 +105,14 @@ def time_walks(
 def _spread_all(graph: TagGraph, count: int, seed: int) -> Iterator[tuple[Question, float]]:
     """Ask once to warm up, then again; yield each question and its processor seconds."""
     parameters = SpreadingParameters()
-    asked = list(simulated_questions(graph, count, seed=seed))
-    for cues, evidence in asked:
+    questions = list(simulated_questions(graph, count, seed=seed))
+    for cues, evidence in questions:
         spread(graph, cues, evidence, parameters=parameters, allowed=graph.alive)
-    for cues, evidence in asked:
+    for cues, evidence in questions:
         began, began_cpu = perf_counter(), thread_time()
-        found = spread(graph, cues, evidence, parameters=parameters, allowed=graph.alive)
+        activation = spread(graph, cues, evidence, parameters=parameters, allowed=graph.alive)
         seconds, cpu = perf_counter() - began, thread_time() - began_cpu
-        yield Question(graph, cues, evidence, parameters, found, seconds), cpu
+        yield Question(graph, cues, evidence, parameters, activation, seconds), cpu
 
 
 def _seconds_to_set_rows(graph: TagGraph, seed: int) -> float:

@@ -39,17 +39,17 @@ def run(
     large = options.load(datasets, queries=_LARGE_QUERIES)
     results: list[BioRagResult] = []
     with options.vectors() as vectors, output.status("bio-rag") as status:
-        tell = None if status is None else status.update
-        results.append(run_small(Lab(own_corpus(), vectors, tell), vectors, seed, model))
-        shown = grids(results[0], seed)
-        output.write(shown, {"seed": seed, "corpora": [as_dict(results[0], seed)]})
+        on_step = None if status is None else status.update
+        results.append(run_small(Lab(own_corpus(), vectors, on_step), vectors, seed, model))
+        tables = grids(results[0], seed)
+        output.write(tables, {"seed": seed, "corpora": [as_dict(results[0], seed)]})
         for dataset in large:
-            results.append(run_large(Lab(shared_corpus(dataset), vectors, tell), vectors, seed))
-            shown = [grid for result in results for grid in grids(result, seed)]
+            results.append(run_large(Lab(shared_corpus(dataset), vectors, on_step), vectors, seed))
+            tables = [grid for result in results for grid in grids(result, seed)]
             output.write(
-                shown, {"seed": seed, "corpora": [as_dict(result, seed) for result in results]}
+                tables, {"seed": seed, "corpora": [as_dict(result, seed) for result in results]}
             )
-    output.show(shown)
+    output.show(tables)
     if options.plots is not None:
         plot_rounds(results[0], options.plots)
         plot_sweep(results[0], options.plots, seed=seed)

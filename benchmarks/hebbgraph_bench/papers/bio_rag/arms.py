@@ -44,16 +44,18 @@ def run_small(lab: Lab, embedder: CachingEmbedder | None, seed: int, model: Any)
     everything = dense_network(chunks, pairs=pairs, n_edges=None, seed=seed)
     full, base = everything.strongest(PAPER_EDGES, seed=seed), Learning()
     half_digested = {end: w for end, w in pairs.items() if set(end) <= set(digested)}
-    written = dense_network(chunks, pairs=half_digested, digested=digested, seed=seed)
+    network = dense_network(chunks, pairs=half_digested, digested=digested, seed=seed)
     saturated = full.at(1.0)
     vectors = _term_vectors(full, lab.corpus, embedder)
     sparse = full.similar(vectors)
     judge_of_edges = chance_judge(full) if model is None else ask_judge(model)
     by_judge = full.judged(judge_of_edges)
     stream = _skewed(len(lab.corpus.strata[ASKED]), rng)
-    said = "LLM-guided pruning" if model is not None else "LLM-guided pruning (stand-in: a rule)"
+    pruning_name = (
+        "LLM-guided pruning" if model is not None else "LLM-guided pruning (stand-in: a rule)"
+    )
     arms = [
-        lab.arm("as written: 30 of 40 digested", written, base),
+        lab.arm("as written: 30 of 40 digested", network, base),
         lab.arm("all 40 digested", full, base),
         lab.arm("weights at the ceiling, no decay", saturated, Learning(w_max=1.0, decay=0.0)),
         lab.arm("weights at the ceiling, decay .01", saturated, Learning(w_max=1.0)),
@@ -62,7 +64,7 @@ def run_small(lab: Lab, embedder: CachingEmbedder | None, seed: int, model: Any)
         lab.arm("pruning: unused edges, after round 5", full, replace(base, prune_after=5)),
         lab.arm("sparse: similarity > .7 and overlap", sparse, base),
         lab.arm("inhibition .5", full, replace(base, inhibition=0.5)),
-        lab.arm(said, by_judge, base),
+        lab.arm(pruning_name, by_judge, base),
         lab.arm("decay .1", full, replace(base, decay=0.1)),
         lab.arm("decay .01, half as much again a round", full, replace(base, decay_growth=1.5)),
         lab.arm("skewed stream of queries", full, replace(base, stream=stream)),
@@ -110,18 +112,18 @@ def run_large(lab: Lab, embedder: CachingEmbedder | None, seed: int) -> BioRagRe
 
 def _document_pairs(corpus: Corpus) -> dict[tuple[int, int], float]:
     """Wire documents with the paper's colony weights; similarity is that of TF-IDF."""
-    held = corpus.tf_idf.matrix > 0
+    has_term = corpus.tf_idf.matrix > 0
     similarity = corpus.tf_idf.matrix @ corpus.tf_idf.matrix.T
-    shared = held.astype(np.float64) @ held.T.astype(np.float64)
-    sizes = held.sum(axis=1)
+    shared = has_term.astype(np.float64) @ has_term.T.astype(np.float64)
+    sizes = has_term.sum(axis=1)
     overlap = shared / np.maximum(np.minimum(sizes[:, None], sizes[None, :]), 1)
-    one, other = np.triu_indices(len(similarity), k=1)
-    colony = find_colonies(len(similarity), one, other, similarity[one, other])
+    rows, columns = np.triu_indices(len(similarity), k=1)
+    colony = find_colonies(len(similarity), rows, columns, similarity[rows, columns])
     weights = colony_weights(
-        similarity[one, other], overlap[one, other], colony[one] == colony[other]
+        similarity[rows, columns], overlap[rows, columns], colony[rows] == colony[columns]
     )
     return {
-        (int(a), int(b)): float(w) for a, b, w in zip(one, other, weights, strict=True) if w > 0
+        (int(a), int(b)): float(w) for a, b, w in zip(rows, columns, weights, strict=True) if w > 0
     }
 
 
@@ -134,9 +136,9 @@ def _term_vectors(
         unit: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
     latent = corpus.tf_idf.term_vectors()
-    place = {term: at for at, term in enumerate(corpus.tf_idf.terms)}
-    found: NDArray[np.float64] = latent[[place[label] for label in network.labels]]
-    return found
+    row_of = {term: row for row, term in enumerate(corpus.tf_idf.terms)}
+    term_vectors: NDArray[np.float64] = latent[[row_of[label] for label in network.labels]]
+    return term_vectors
 
 
 def _skewed(n: int, rng: np.random.Generator) -> list[int]:

@@ -14,14 +14,14 @@ _REWORDED, _NEVER_ASKED = "reworded", "never asked"
 
 def own_corpus() -> Corpus:
     """Return the forty documents, asked, reworded and with questions never asked."""
-    found = load_set()
-    ids = [chunk.id for chunk in found.asked.corpus]
+    bio_rag_set = load_set()
+    ids = [chunk.id for chunk in bio_rag_set.asked.corpus]
     strata = {
-        ASKED: Asked.all_of(found.asked.queries, ids),
-        _REWORDED: Asked.all_of(found.asked.queries, ids, variant=REWORDED),
-        _NEVER_ASKED: Asked.all_of(found.held_out, ids),
+        ASKED: Asked.all_of(bio_rag_set.asked.queries, ids),
+        _REWORDED: Asked.all_of(bio_rag_set.asked.queries, ids, variant=REWORDED),
+        _NEVER_ASKED: Asked.all_of(bio_rag_set.held_out, ids),
     }
-    return Corpus.of("bio-rag", found.asked.corpus, strata)
+    return Corpus.of("bio-rag", bio_rag_set.asked.corpus, strata)
 
 
 def shared_corpus(dataset: Dataset) -> Corpus:

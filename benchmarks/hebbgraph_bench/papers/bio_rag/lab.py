@@ -122,8 +122,8 @@ class Lab:
             self._tell(f"{self.corpus.name}: {name}")
         results, edges = [], []
         for teaching in (None, learning):
-            own = replace(network, graph=network.graph.copy())
-            search = GraphSearch(own, self.similarity, parameters)
+            copy = replace(network, graph=network.graph.copy())
+            search = GraphSearch(copy, self.similarity, parameters)
             results.append(
                 learn(search, self.corpus.strata, teaching, rounds=ROUNDS, every_round=every_round)
             )
@@ -134,33 +134,33 @@ class Lab:
         self, scores: Callable[[str], NDArray[np.float64]]
     ) -> dict[str, dict[str, NDArray[np.float64]]]:
         """Judge a direct search; documents that score nothing do not return."""
-        found = {}
+        by_stratum = {}
         for stratum, queries in self.corpus.strata.items():
             rankings = []
             for query in queries:
                 values = scores(query.text)
                 order = np.argsort(-values, kind="stable")[:10]
                 rankings.append(order[values[order] > 0].tolist())
-            found[stratum] = judge(rankings, queries)
-        return found
+            by_stratum[stratum] = judge(rankings, queries)
+        return by_stratum
 
 
 def baselines(lab: Lab, seed: int) -> dict[str, dict[str, dict[str, NDArray[np.float64]]]]:
     """Judge direct search, and chance, by stratum and metric."""
     rng = np.random.default_rng(seed)
     n = len(lab.corpus.chunks)
-    found = {
+    arms = {
         "TF-IDF": lab.ranked(lab.corpus.tf_idf.scores),
         "random": lab.ranked(lambda query: rng.random(n) + 1e-3),
     }
     if lab.dense is not None:
-        found["dense vectors"] = lab.ranked(lab.similarity)
-    return found
+        arms["dense vectors"] = lab.ranked(lab.similarity)
+    return arms
 
 
 def ours(lab: Lab, embedder: CachingEmbedder | None) -> ArmResult:
     """Spreading and this library's own learning, on the same queries and judgements."""
-    number = {chunk.id: at for at, chunk in enumerate(lab.corpus.chunks)}
+    row_of = {chunk.id: row for row, chunk in enumerate(lab.corpus.chunks)}
     retriever = HebbianRetriever("spreading", embedder=embedder)
     static, reinforced = Rounds(), Rounds()
     try:
@@ -170,7 +170,7 @@ def ours(lab: Lab, embedder: CachingEmbedder | None) -> ArmResult:
             lessons = []
             for stratum, queries in lab.corpus.strata.items():
                 recalls = [index.recall(query.text, k=10) for query in queries]
-                rankings = [[number[hit.chunk.id] for hit in one.hits] for one in recalls]
+                rankings = [[row_of[hit.chunk.id] for hit in recalled.hits] for recalled in recalls]
                 values = judge(rankings, queries)
                 reinforced.values.setdefault(stratum, []).append(values)
                 static.values.setdefault(stratum, []).append(reinforced.values[stratum][0])
@@ -180,7 +180,7 @@ def ours(lab: Lab, embedder: CachingEmbedder | None) -> ArmResult:
                 break
             for recall, query in lessons:
                 ids = [hit.chunk.id for hit in recall.hits]
-                cited = [id_ for id_ in ids if query.grades.get(number[id_], 0) > 0]
+                cited = [id_ for id_ in ids if query.grades.get(row_of[id_], 0) > 0]
                 if cited:
                     index.reinforce(recall, cited)
         stats = index.stats()

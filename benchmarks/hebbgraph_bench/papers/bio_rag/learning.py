@@ -36,8 +36,8 @@ class Asked:
         cls, queries: Sequence[Query], ids: Sequence[str], *, variant: str | None = None
     ) -> list[Asked]:
         """Number the judgements of queries; with ``variant``, those that have it."""
-        number = {id_: at for at, id_ in enumerate(ids)}
-        found = []
+        row_of = {id_: row for row, id_ in enumerate(ids)}
+        questions = []
         for query in queries:
             if variant is None:
                 text, grades = query.text, query.relevant
@@ -45,8 +45,8 @@ class Asked:
                 text, grades = query.variants[variant].text, query.variants[variant].relevant
             else:
                 continue
-            found.append(cls(text, {number[id_]: grade for id_, grade in grades.items()}))
-        return found
+            questions.append(cls(text, {row_of[id_]: grade for id_, grade in grades.items()}))
+        return questions
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def judge(
     """Return the paper's metrics, per query."""
     columns: dict[str, list[float]] = {metric: [] for metric in METRICS}
     for ranked, query in zip(rankings, asked, strict=True):
-        ids = [str(one) for one in ranked]
-        grades = {str(one): grade for one, grade in query.grades.items()}
+        ids = [str(document) for document in ranked]
+        grades = {str(document): grade for document, grade in query.grades.items()}
         columns["P@5"].append(metrics.precision_at_k(ids, grades, 5))
         columns["P@10"].append(metrics.precision_at_k(ids, grades, _DEPTH))
         columns["MRR"].append(metrics.reciprocal_rank(ids, grades, _DEPTH))
@@ -122,17 +122,17 @@ def learn(
             if learning is None and number:
                 result.values[name].append(result.values[name][0])
                 continue
-            found = [search.search(one.text) for one in queries]
-            rankings = [one.documents[:_DEPTH].tolist() for one in found]
+            results = [search.search(query.text) for query in queries]
+            rankings = [query.documents[:_DEPTH].tolist() for query in results]
             result.values[name].append(judge(rankings, queries))
             if name == first:
-                answers = found
+                answers = results
         result.edges.append(len(search.network.graph))
         if learning is None or number == rounds:
             result.changed.append(0)
             continue
         stream = range(len(asked)) if learning.stream is None else learning.stream
-        lessons = [(asked[at].grades, answers[at]) for at in stream]
+        lessons = [(asked[place].grades, answers[place]) for place in stream]
         gained = learn_round(search, lessons, learning, number=number, used=used)
         result.changed.append(len(gained))
     return result

@@ -21,9 +21,9 @@ def plot_rounds(result: BioRagResult, directory: str | Path) -> Path:
     figure = matplotlib_figures().Figure(figsize=(4.4 * len(strata), 6.2), layout="constrained")
     axes = figure.subplots(1, len(strata), squeeze=False, sharey=True)[0]
     for axis, stratum in zip(axes, strata, strict=True):
-        for at, arm in enumerate(result.arms):
+        for number, arm in enumerate(result.arms):
             curve = arm.reinforced.curve(stratum, _METRIC)
-            style = ("-", "--", ":")[at // 10 % 3]
+            style = ("-", "--", ":")[number // 10 % 3]
             axis.plot(
                 [value - curve[0] for value in curve],
                 label=arm.name,
@@ -49,14 +49,20 @@ def plot_sweep(result: BioRagResult, directory: str | Path, *, seed: int = 0) ->
     axes = figure.subplots(1, len(result.sweeps), squeeze=False, sharey=True)[0]
     for axis, (kind, arms) in zip(axes, result.sweeps.items(), strict=True):
         edges = [arm.edges for arm in arms]
-        for at, stratum in enumerate(strata):
-            found = [arm.difference(stratum, _METRIC, seed=seed) for arm in arms]
-            color = f"C{at}"
-            axis.plot(edges, [one.mean for one in found], ".-", label=stratum, color=color)
+        for number, stratum in enumerate(strata):
+            differences = [arm.difference(stratum, _METRIC, seed=seed) for arm in arms]
+            color = f"C{number}"
+            axis.plot(
+                edges,
+                [difference.mean for difference in differences],
+                ".-",
+                label=stratum,
+                color=color,
+            )
             axis.fill_between(
                 edges,
-                [one.low for one in found],
-                [one.high for one in found],
+                [difference.low for difference in differences],
+                [difference.high for difference in differences],
                 alpha=0.12,
                 color=color,
             )

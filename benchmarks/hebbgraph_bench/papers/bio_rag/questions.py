@@ -52,7 +52,7 @@ def load_set() -> BioRagSet:
     """
     folder = files(__package__) / "corpus"
     chunks = []
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+    for file in sorted(folder.iterdir(), key=lambda path: path.name):
         stem, _, suffix = file.name.rpartition(".")
         if suffix == "md":
             heading, _, text = file.read_text(encoding="utf-8").partition("\n")

@@ -68,14 +68,14 @@ def _quality(result: BioRagResult) -> Grid:
 
 
 def _difference_row(arm: ArmResult, stratum: str, seed: int) -> tuple[str, ...]:
-    found = arm.difference(stratum, seed=seed)
+    difference = arm.difference(stratum, seed=seed)
     return (
         arm.name,
         f"{arm.edges:,}",
         f"{100 * arm.density:.2f} %",
         _show(arm.static.curve(stratum, "nDCG@10")[-1]),
         _show(arm.reinforced.curve(stratum, "nDCG@10")[-1]),
-        f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
+        f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]",
     )
 
 
@@ -86,26 +86,26 @@ def _show(figure: float | None) -> str:
 def as_dict(result: BioRagResult, seed: int) -> dict[str, Any]:
     """Gather the figures as what JSON can hold."""
 
-    def arm(one: ArmResult) -> dict[str, Any]:
+    def arm(arm_result: ArmResult) -> dict[str, Any]:
         return {
-            "name": one.name,
-            "edges": one.edges,
-            "edges_after": one.edges_after,
-            "density": one.density,
+            "name": arm_result.name,
+            "edges": arm_result.edges,
+            "edges_after": arm_result.edges_after,
+            "density": arm_result.density,
             "strata": {
                 stratum: {
-                    "static": one.static.curve(stratum, "nDCG@10")[0],
+                    "static": arm_result.static.curve(stratum, "nDCG@10")[0],
                     "metrics": {
-                        metric: one.reinforced.curve(stratum, metric) for metric in METRICS
+                        metric: arm_result.reinforced.curve(stratum, metric) for metric in METRICS
                     },
                     "differences": {
-                        metric: asdict(one.difference(stratum, metric, seed=seed))
+                        metric: asdict(arm_result.difference(stratum, metric, seed=seed))
                         for metric in METRICS
                     },
                 }
-                for stratum in one.static.values
+                for stratum in arm_result.static.values
             },
-            "reinforced_edges": one.reinforced.changed,
+            "reinforced_edges": arm_result.reinforced.changed,
         }
 
     return {
