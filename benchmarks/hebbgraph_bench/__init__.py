@@ -1,9 +1,9 @@
-"""Measuring retrieval: sets, metrics, baselines, and ours beside them.
+"""Measure retrieval: evaluation sets, metrics, baselines, and hebbgraph beside them.
 
-A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``baselines``,
-``phrase_pagerank``, ``peers`` and ``ours`` are the systems, ``protocol`` measures them, ``report``
-shows the figures, ``benchmark`` does it all. ``ablation``, ``scale`` and ``learning`` are
-studies of their own, which ``studies`` runs.
+``datasets`` reads sets; ``metrics`` judges one ranking; ``baselines``, ``phrase_pagerank``,
+``peers`` and ``ours`` are the systems; ``protocol`` measures them; ``report`` shows the figures;
+``benchmark`` runs all of this. ``studies`` runs the longer studies: ``ablation``, ``scale``,
+``learning``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Two versions of the library in one run: whole recalls, and indexing.
+"""Time recalls and indexing of two versions of the library in one run.
 
 ``python -m hebbgraph_bench.against OTHER SET... --chunks 6000 --chunks 200000`` takes another
-checkout of this repository, say a worktree at an older commit. Each version indexes the same
-recombined chunks in a process of its own, in turns; then each question is asked of both, one right
-after the other, in turns first and second. Ratios are of sums over all questions, with the interval
-over questions drawn again. Only one of the two processes works at any moment, so what the machine
-does meanwhile meets both.
+checkout of this repository, for example a worktree at an older commit. Each version indexes the
+same recombined chunks in its own process. Then each question goes to both versions in turn,
+alternating which comes first. Ratios are of sums over all questions, with a bootstrap interval over
+questions. Only one of the two processes works at a time, so other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = ["Faster", "compare_versions", "main", "measure_indexing", "measure_re
 _DRAWS = 2000
 _SRC = Path(hebbgraph.__file__).parents[1]
 
-# Public names alone, as it runs over any version. Answers are compared, too.
+# Uses public names only, so it runs with any version. The parent compares the answers, too.
 _CHILD = """
 import gc, json, sys
 from time import perf_counter, process_time
@@ -42,7 +41,7 @@ from hebbgraph import Chunk, HebbianIndex
 
 task, directory, chunks = sys.argv[1:]
 
-def passed(began):
+def elapsed(began):
     return process_time() - began[0], perf_counter() - began[1]
 
 def now():
@@ -50,11 +49,11 @@ def now():
 
 if task == "index":
     with open(chunks, encoding="utf-8") as lines:
-        held = [Chunk.model_validate_json(line) for line in lines]
+        batch = [Chunk.model_validate_json(line) for line in lines]
     with HebbianIndex.open(directory) as index:
         began = now()
-        index.add(held)
-        print(json.dumps(passed(began)))
+        index.add(batch)
+        print(json.dumps(elapsed(began)))
 else:
     with HebbianIndex.open(directory) as index:
         gc.collect()
@@ -63,14 +62,14 @@ else:
         for line in sys.stdin:
             began = now()
             recall = index.recall(json.loads(line), k=10)
-            took = passed(began)
+            took = elapsed(began)
             hits = [[hit.chunk.id, round(hit.score, 9), hit.path_text] for hit in recall.hits]
             print(json.dumps([*took, hits]), flush=True)
 """
 
 
 class Faster(NamedTuple):
-    """How many times as fast as the other version: processor and wall time, with intervals."""
+    """Speed relative to the other version: processor and wall time, with intervals."""
 
     what: str
     other_ms: float
@@ -91,13 +90,13 @@ class _Version:
             env=_environment(source),
             text=True,
         )
-        self._read()  # it is ready
+        self._read()  # waits for "ready"
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()  # its questions have ended
+        self._process.communicate()  # closes stdin, which ends the process
 
     def ask(self, question: str) -> tuple[float, float, Any]:
         """Return processor seconds, seconds, and the hits."""
@@ -111,8 +110,8 @@ class _Version:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            self._process.communicate()  # else its pipes stay open
-            raise RuntimeError("the process that answers has ended; see its error above")
+            self._process.communicate()  # closes the pipes
+            raise RuntimeError("the answering process has ended; see its error above")
         return line
 
 
@@ -135,15 +134,15 @@ def measure_recalls(
     label: str, sources: Sequence[Path], paths: Sequence[Path], questions: Sequence[str],
     *, rounds: int = 5, seed: int = 0,
 ) -> Faster:  # fmt: skip
-    """Ask each question of both versions, the other one's first.
+    """Ask each question of both versions in turn.
 
     Parameters
     ----------
     what : str
     sources : two of Path
-        Where the library lies: the other version, then this one.
+        Import paths of the other version, then of this one.
     paths : two of Path
-        Their indexes.
+        Their indexes, in the same order.
     questions : sequence of str
     rounds : int
     seed : int
@@ -151,7 +150,7 @@ def measure_recalls(
     different: set[str] = set()
     seconds = np.zeros((2, 2, len(questions)))  # processor or wall, version, question
     with _Version(sources[0], paths[0]) as other, _Version(sources[1], paths[1]) as this:
-        for turn in range(-1, rounds):  # once to warm up
+        for turn in range(-1, rounds):  # the first round warms up
             for number, question in enumerate(questions):
                 answers: list[Any] = [None, None]
                 for version in ((0, 1), (1, 0))[(turn + number) % 2]:
@@ -168,7 +167,7 @@ def measure_recalls(
 def measure_indexing(
     sources: Sequence[Path], chunks: Path, directory: Path, *, rounds: int = 3, seed: int = 0
 ) -> Faster:
-    """Index the same chunks with both versions, in turns first and second."""
+    """Index the same chunks with both versions, alternating which comes first."""
     seconds = np.zeros((2, 2, rounds))
     for turn in range(rounds):
         for version in ((0, 1), (1, 0))[turn % 2]:
@@ -194,11 +193,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.against")
     parser.add_argument("other", type=Path, help="another checkout of this repository")
     parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
-    parser.add_argument("--chunks", type=int, action="append", help="recall among so many")
+    parser.add_argument(
+        "--chunks", type=int, action="append", help="size of an index to recall from"
+    )
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--indexing", type=int, default=0, help="chunks to index, in turns")
-    parser.add_argument("--keep", type=Path, help="where indexes are kept for another run")
+    parser.add_argument(
+        "--indexing", type=int, default=0, help="chunks to index with both versions"
+    )
+    parser.add_argument("--keep", type=Path, help="keep indexes here for another run")
     options = parser.parse_args(arguments)
     with TemporaryDirectory(prefix="hebbgraph-against-") as temporary:
         rows = compare_versions(
@@ -232,12 +235,12 @@ def compare_versions(
     datasets : sequence of Dataset
         Where sentences and questions come from.
     folder : Path
-        Where indexes are made. Those that lie there are asked as they are.
+        Directory of the indexes; existing ones are used as they are.
     chunks : sequence of int
-        Recall among so many.
+        Sizes of the indexes to recall from.
     questions, rounds : int
     indexing : int
-        How many chunks to index, in turns; 0 leaves it out.
+        Number of chunks to index with both versions; 0 skips this.
     """
     sources = (other.resolve() / "src", _SRC)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,6 @@
 """Direct search: what a graph has to beat.
 
-All baselines read title and text together, hold their chunks in the order of their ids,
-and break ties by id.
+All baselines read title and text together, order their chunks by id and break ties by id.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ _CANDIDATES = 100
 
 
 class RankedChunk(NamedTuple):
-    """A retrieved chunk id and the score that put it there."""
+    """The id of a retrieved chunk, and its score."""
 
     id: str
     score: float
 
 
 class Retriever(Protocol):
-    """What the bench can measure."""
+    """A system that the benchmark can measure."""
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         ...
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Take in the corpus; called once."""
+        """Index the corpus; called once."""
         ...
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
@@ -58,13 +57,13 @@ class Retriever(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what ``index`` took: memory, files."""
+        """Free memory and files."""
         ...
 
 
 @runtime_checkable
 class Conversational(Protocol):
-    """A retriever that can be told what was asked before, and is while ``history`` is true."""
+    """A retriever that also takes the earlier turns, if ``history`` is true."""
 
     history: bool
 
@@ -74,7 +73,7 @@ class Conversational(Protocol):
 
 
 class Joined:
-    """Another retriever, asked with the earlier turns and the question as one text.
+    """A retriever that searches for earlier turns and question joined into one text.
 
     Parameters
     ----------
@@ -87,19 +86,19 @@ class Joined:
 
     @property
     def name(self) -> str:
-        """That of the other, and how it is asked."""
+        """Name in tables."""
         return f"{self.inner.name}, turns joined"
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Take in the corpus."""
+        """Index the corpus."""
         self.inner.index(chunks)
 
     def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:
-        """Ask the other."""
+        """Search for the joined text."""
         return self.inner.retrieve("\n".join((*history, query)), k)
 
     def close(self) -> None:
-        """Close the other."""
+        """Close the inner retriever."""
         self.inner.close()
 
 
@@ -117,16 +116,16 @@ def passage_text(chunk: Chunk) -> str:
 class BM25:
     """BM25 in Lucene's form with English stemming, by the ``bm25s`` library [1]_.
 
-    Tokens are runs of two or more word characters in lower case, less 179 English stop
-    words, stemmed by Snowball. Only chunks that share a token with the query return. (With
-    Lucene's 33 stop words, which keep *who*, *which*, *did*, questions do a little worse.)
+    Tokens are lower-cased runs of two or more word characters, without 179 English stop words,
+    stemmed by Snowball. Only chunks that share a token with the query are returned. (Lucene's 33
+    stop words keep *who*, *which* and *did*, and give slightly worse results on questions.)
 
     Parameters
     ----------
     k1, b : float
-        Saturation of term frequency, and how far long chunks are held back.
+        Saturation of term frequency, and normalisation by length.
     stopwords : str
-        A list of bm25s by its name: ``english_plus`` (179 words), ``english`` (Lucene's 33).
+        Name of a stop list of bm25s: ``english_plus`` (179 words), ``english`` (Lucene's 33).
 
     Raises
     ------
@@ -161,18 +160,18 @@ class BM25:
         self.ids: list[str] = []
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Score every token of every chunk ahead."""
+        """Score every token of every chunk in advance."""
         ordered = sorted(chunks, key=lambda chunk: chunk.id)
         self.ids = [chunk.id for chunk in ordered]
         tokens = self._tokenize([passage_text(chunk) for chunk in ordered])
-        # Named, not guessed: bm25s would otherwise take numba when it happens to be there.
+        # Set explicitly: otherwise bm25s uses numba if it happens to be installed.
         self._index = self._library.BM25(
             method="lucene", k1=self.k1, b=self.b, backend="numpy", auto_compile=False
         )
         self._index.index(tokens, show_progress=False)
 
     def scores(self, query: str) -> FloatArray:
-        """Score all chunks, in the order of ``ids``; 0 where no token is shared."""
+        """Score all chunks, in the order of ``ids``; 0 without a shared token."""
         tokens = self.tokens(query)
         ids = self._index.get_tokens_ids(tokens) if tokens else []
         if not ids:
@@ -190,7 +189,7 @@ class BM25:
         self._index, self.ids = None, []
 
     def tokens(self, text: str) -> list[str]:
-        """Return the tokens that a text is searched by."""
+        """Return the search tokens of a text."""
         return self._tokenize([text])[0]
 
     def _tokenize(self, texts: list[str]) -> list[list[str]]:
@@ -205,7 +204,7 @@ class BM25:
 
 
 class Dense:
-    """Cosine of the question's and the passages' vectors, exactly, over all chunks.
+    """Exact cosine between the vectors of the question and of all passages.
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class Dense:
 
 
 class _Fusion:
-    """Two searches over the same chunks; children say how their scores become one."""
+    """Two searches over the same chunks; subclasses combine their scores."""
 
     def __init__(self, embedder: Embedder, *, candidates: int) -> None:
         self.candidates = candidates
@@ -268,10 +267,10 @@ class WeightedSum(_Fusion):
     ----------
     embedder : Embedder
     weight : float, in [0, 1]
-        Of the dense score; BM25 has the rest.
+        Weight of the dense score; BM25 gets the rest.
     candidates : int
-        How many of the best of each search take part (at least ``k``); scaling and sum
-        run over the union of both.
+        Take this many of the best hits of each search (at least ``k``); scale and sum over the
+        union.
 
     Raises
     ------
@@ -289,7 +288,7 @@ class WeightedSum(_Fusion):
 
     @property
     def name(self) -> str:
-        """The sum as tables show it."""
+        """Name in tables."""
         return f"{self.weight:g} dense + {1 - self.weight:g} BM25"
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
@@ -311,7 +310,7 @@ class ReciprocalRankFusion(_Fusion):
     smoothing : int
         ``k`` of the paper.
     candidates : int
-        How many of the best of each search take part (at least ``k`` hits).
+        Take this many of the best hits of each search (at least ``k``).
 
     References
     ----------
@@ -339,7 +338,7 @@ class ReciprocalRankFusion(_Fusion):
 
 
 def top(scores: FloatArray, k: int) -> NDArray[np.intp]:
-    """Return rows of the ``k`` highest scores, descending; ties by row, which is by id."""
+    """Return the rows of the ``k`` highest scores, descending; ties by row, thus by id."""
     if k >= scores.size:
         return np.argsort(-scores, kind="stable")
     threshold = np.partition(scores, scores.size - k)[scores.size - k]
@@ -351,7 +350,7 @@ def top(scores: FloatArray, k: int) -> NDArray[np.intp]:
 def ranked(
     ids: Sequence[str], scores: FloatArray, rows: Sequence[int] | NDArray[np.intp]
 ) -> list[RankedChunk]:
-    """Name the rows."""
+    """Return the id and score of each row."""
     return [RankedChunk(ids[row], float(scores[row])) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""The whole bench in one call, as the command line runs it."""
+"""Run the whole comparison in one call, as the command line does."""
 
 from __future__ import annotations
 
@@ -59,39 +59,39 @@ def bench(
     Parameters
     ----------
     paths : sequence of str or Path
-        Sets that :func:`hebbgraph_bench.datasets.load` reads. All are read before
-        the first is measured, so that a fault in one costs no waiting.
+        Sets that :func:`hebbgraph_bench.datasets.load` reads. All are read before the first is
+        measured, so a fault in one shows at once.
     embedder : Embedder, optional
-        With it, dense search, RRF and the weighted sum run too, and ours embeds.
+        Adds dense search, RRF and the weighted sum; hebbgraph embeds with it too.
     k : int
-        How many chunks each question gets.
+        Chunks retrieved per question.
     json_path : str or Path, optional
-        Where the figures go; rewritten after each set.
+        Write the figures here; rewritten after each set.
     seed : int
-        Of the corpus order, the drawn questions and the bootstrap.
+        Seeds the corpus order, the sample of questions and the bootstrap.
     queries : int, optional
-        Draw at most so many questions of each set.
+        Sample at most this many questions per set.
     strategies : sequence of str
-        Of ours. The first is compared with every other system.
+        Strategies of hebbgraph. The first is compared with every other system.
     compare_at_tokens : sequence of int
         Also compare at equal context, at each of these budgets in tokens.
     cache : str or Path, optional
-        A directory in which vectors are kept for the next run. What embedding costs is
-        then not told.
+        Keep vectors in this directory for the next run. The cost of embedding is then not
+        reported.
     peers : bool
-        Also run retrievers of other projects (:mod:`hebbgraph_bench.peers`); they
-        need an embedder.
+        Also run retrievers of other projects (:mod:`hebbgraph_bench.peers`); they need an
+        embedder.
     untitled : bool
-        Take the titles of all chunks away first.
+        Remove the titles of all chunks first.
     references : bool
-        Keep what the chunks link to.
+        Keep the links of chunks.
     rewordings : bool
-        Also ask the rewordings that a set has; each kind is reported as one more set.
+        Also ask the rewordings of a set; each kind is reported as a further set.
     history : bool
-        Where questions have earlier turns, also run ours with them, and direct search with
-        turns and question as one text.
+        Where questions have earlier turns, also run hebbgraph with them, and direct search with
+        turns and question joined into one text.
     console : rich.console.Console, optional
-        Where tables are shown; nothing is shown without it.
+        Show tables here; without it nothing is shown.
 
     Returns
     -------
@@ -102,9 +102,9 @@ def bench(
     DatasetError
         If a set cannot be read.
     MissingExtraError
-        If ``bm25s``, or a peer that is asked for, is not installed.
+        If ``bm25s``, or a requested peer, is not installed.
     ParameterError
-        If a parameter lies outside its range, or ``json_path`` in no directory.
+        If a parameter lies outside its range, or the directory of ``json_path`` does not exist.
     """
     if not paths:
         raise ParameterError("name at least one evaluation set, got none")

@@ -1,7 +1,4 @@
-"""The commands of this distribution: ``hebbgraph bench`` and ``hebbgraph load``.
-
-``hebbgraph`` finds them by their entry points.
-"""
+"""The commands ``hebbgraph bench`` and ``hebbgraph load``, found by their entry points."""
 
 from __future__ import annotations
 
@@ -35,71 +32,82 @@ def bench(
         bool, typer.Option("--peers", help="Also run retrievers of LangChain and LlamaIndex.")
     ] = False,
     untitled: Annotated[
-        bool, typer.Option("--untitled", help="Take the titles of all chunks away first.")
+        bool, typer.Option("--untitled", help="Remove the titles of all chunks first.")
     ] = False,
     references: Annotated[
-        bool, typer.Option(help="Keep what the chunks of a set link to, or take it away first.")
+        bool, typer.Option(help="Keep the links of chunks, or remove them first.")
     ] = True,
     rewordings: Annotated[
-        bool, typer.Option("--rewordings", help="Also ask each set's rewordings, as a set more.")
+        bool,
+        typer.Option(
+            "--rewordings", help="Also ask each set's rewordings, reported as further sets."
+        ),
     ] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Where there are earlier turns, also ask with them.")
+        bool, typer.Option("--history", help="Also ask with earlier turns, where a set has them.")
     ] = False,
     ablation: Annotated[
-        bool, typer.Option("--ablation", help="Instead: each part of spreading off, one by one.")
+        bool, typer.Option("--ablation", help="Instead: switch off each part of spreading in turn.")
     ] = False,
     leave_one_out: Annotated[
         bool,
         typer.Option(
             "--leave-one-out",
-            help="Instead: choose on all sets but one, test on that one; also by a weak embedder.",
+            help="Instead: tune on all sets but one, test on that one; also with a weak embedder.",
         ),
     ] = False,
     judge: Annotated[
         bool,
-        typer.Option("--judge", help="Instead: an oracle for a judge, at depths, with errors."),
+        typer.Option(
+            "--judge", help="Instead: an oracle as judge, at several depths and error rates."
+        ),
     ] = False,
     scale: Annotated[
         list[int] | None,
-        typer.Option(help="Instead: speed on this many recombined chunks.", metavar="N", min=1),
+        typer.Option(
+            help="Instead: measure speed on this many recombined chunks.", metavar="N", min=1
+        ),
     ] = None,
     vectors: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SEARCH",
-            help="With --scale: also with simulated vectors, searched by exact, quantized or ivf.",
+            help="With --scale: add simulated vectors, searched by exact, quantized or ivf.",
         ),
     ] = None,
     pagerank: Annotated[
         bool,
         typer.Option(
             "--pagerank",
-            help="Instead: spreading beside PageRank on the same graph; with --scale, their times.",
+            help="Instead: compare spreading with PageRank on the same graph; with --scale, times.",
         ),
     ] = False,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Instead: what use teaches, beside simple arms.")
+        bool,
+        typer.Option("--learning", help="Instead: what use teaches, against simple baselines."),
     ] = False,
     order: Annotated[
         str | None,
-        typer.Option(help="With --learning: of the questions, other than the set's (usebench)."),
+        typer.Option(
+            help="With --learning: the order of questions (see usebench), if not the set's."
+        ),
     ] = None,
     frozen: Annotated[
-        bool, typer.Option("--frozen", help="With --learning: the past alone teaches.")
+        bool, typer.Option("--frozen", help="With --learning: learn from past questions only.")
     ] = False,
     feedback: Annotated[
         list[str] | None,
         typer.Option(help="With --learning, repeated: right, wrong, partial, hostile, gold."),
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="With --learning, alone: wrong and hostile citations.")
+        bool,
+        typer.Option("--attacks", help="With --learning: instead, wrong and hostile citations."),
     ] = False,
     feedbacks: Annotated[
-        int, typer.Option(help="With --learning: instead, what this many feedbacks cost.", min=0)
+        int, typer.Option(help="With --learning: instead, the cost of this many feedbacks.", min=0)
     ] = 0,
     taggers: Annotated[
-        bool, typer.Option("--taggers", help="Instead: each tagger, and tags spoilt on purpose.")
+        bool, typer.Option("--taggers", help="Instead: compare taggers, and spoil tags on purpose.")
     ] = False,
     paper: Annotated[
         str | None,
@@ -110,7 +118,7 @@ def bench(
         typer.Option(metavar="DIR", help="With --feedbacks or --paper: curves as PNG."),
     ] = None,
     json_path: Annotated[
-        Path | None, typer.Option("--json", help="Where the figures go, as JSON.")
+        Path | None, typer.Option("--json", help="Write the figures to this file, as JSON.")
     ] = None,
 ) -> None:
     """Measure against BM25 and others on evaluation sets, in one run."""
@@ -120,14 +128,13 @@ def bench(
     if ablation + bool(scale) + learning + taggers + bool(paper) + leave_one_out + judge > 1:
         raise typer.BadParameter(
             "--ablation, --leave-one-out, --judge, --scale, --learning, --taggers and --paper are "
-            "studies of their own"
+            "separate studies: choose one"
         )
     if (untitled or rewordings or history or not references) and (
         ablation or leave_one_out or judge or scale or learning or taggers or paper or pagerank
     ):
         raise typer.BadParameter(
-            "--untitled, --no-references, --rewordings and --history go with the plain comparison "
-            "alone"
+            "--untitled, --no-references, --rewordings and --history need the plain comparison"
         )
     datasets = datasets or []
     model = None if embedder is None else LazyEmbedder(embedder)
@@ -191,18 +198,18 @@ def load(
     processes: Annotated[int, typer.Option(min=1)] = 8,
     writers: Annotated[int, typer.Option(help="How many of them write.", min=1)] = 2,
     seconds: Annotated[float, typer.Option(min=0.0)] = 60.0,
-    chunks: Annotated[int, typer.Option(help="How many there are, about.", min=1)] = 4000,
+    chunks: Annotated[int, typer.Option(help="About how many chunks to keep.", min=1)] = 4000,
     kills: Annotated[
-        float, typer.Option(help="How many processes are killed a minute, about.", min=0.0)
+        float, typer.Option(help="About how many processes to kill per minute.", min=0.0)
     ] = 12.0,
     seed: int = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Recall, cite, add and delete with several processes at once, and check what is left.
+    """Recall, cite, add and delete in several processes at once, then check the index.
 
-    With vectors by an embedder that costs nothing, and with kills. It works in a new
-    namespace, which stays. Exit code 1 means an error, or
-    something lost or counted twice.
+    Vectors come from an embedder that costs nothing, and some processes are killed. The load runs
+    in a new namespace, which is left in place. Exit code 1 means an error, or something lost or
+    counted twice.
     """
     from hebbgraph_bench.stress import run_load
 
@@ -244,12 +251,12 @@ def load(
             f"{report.waits} gave up waiting; MB {report.memory}"
         )
         for repair, count in report.repairs.items():
-            out.print(f"{count} × built anew: {escape(repair)}")
+            out.print(f"{count} × rebuilt: {escape(repair)}")
         for error, count in report.errors.items():
             err.print(f"[red]{count} ×[/red] {escape(error)}")
         for fault in report.faults:
             err.print(f"[red]not exact[/red] {escape(fault)}")
         if report.ok:
-            out.print("nothing was lost, nothing counted twice, all is as if built anew")
+            out.print("nothing was lost or counted twice, and everything equals a rebuild")
     if not report.ok:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""A weak embedder: what vectors may cost where they are worse than words."""
+"""A weak embedder, to see what vectors cost where they are worse than words."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class LatentSemantic:
     Parameters
     ----------
     texts : sequence of str
-        The corpus that it is fitted to.
+        The corpus to fit.
     dimension : int
-        How many numbers a vector has; fewer where the corpus has fewer texts or words.
+        Length of a vector; less if the corpus has fewer texts or words.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class LatentSemantic:
     def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
         """Embed passages."""
         vectors = self._reduce.transform(self._words.transform(texts))
-        # Texts without a known word have no direction; cosines with them are near 0.
+        # Give texts without a known word a tiny vector; their cosines are near 0.
         vectors[np.abs(vectors).max(1) == 0, 0] = 1e-6
         embedded: NDArray[np.float32] = vectors.astype(np.float32)
         return embedded

@@ -1,8 +1,8 @@
-"""Whether what serves most corpora serves the one that chose nothing.
+"""Does the tuning that serves most corpora serve one that had no say in it?
 
-Each way to weigh evidence is measured on all sets, in three modes: without a model, with an
-embedder, and with a weak one. For each set, the way that did best on all others is taken, and held
-against the best direct search of that set, and against ours without a model.
+Each way to weigh evidence is measured on all sets in three modes: without a model, with an
+embedder, and with a weak one. For each set, the way that did best on all other sets is compared
+with the best direct search of that set, and with hebbgraph without a model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ METRICS = ("R@5", "nDCG@10")
 _WORDS, _MODEL, _WEAK = "no model", "embedder", "LSA"
 _DEPTH = 10
 
-#: Ways to weigh evidence: as the library does by itself, and by constants.
+#: Ways to weigh evidence: the defaults of the library, and constants.
 CHOICES: Mapping[str, EvidenceWeights] = {
     "by itself": EvidenceWeights(),
     "constant": EvidenceWeights(dense=0.7, agreement=0.0, coverage=0.0),
@@ -48,7 +48,7 @@ _Values = Mapping[str, FloatArray]
 
 @dataclass(frozen=True)
 class Measured:
-    """One set: the values of direct searches by mode, and of ours by mode and choice."""
+    """One set: values of direct searches by mode, and of hebbgraph by mode and choice."""
 
     name: str
     direct: Mapping[str, Mapping[str, _Values]]
@@ -57,9 +57,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class Held:
-    """One set, left out, in one mode and by one metric.
+    """Result on a left-out set, in one mode and by one metric.
 
-    ``over`` names what it is compared with: the best direct search, or ours without a model.
+    ``over`` names the comparison: the best direct search, or hebbgraph without a model.
     """
 
     name: str
@@ -82,21 +82,21 @@ def bench_leave_one_out(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[Held]:
-    """Choose on all sets but one, test on that one; for each set.
+    """For each set: choose on all other sets, test on this one.
 
     Parameters
     ----------
     paths : sequence of str or Path
         At least two sets.
     embedder : Embedder, optional
-        Without one, that mode is left out.
+        Without one, this mode is skipped.
     cache : str or Path, optional
-        A directory in which vectors are kept.
+        Keep vectors in this directory.
     seed, queries
         As for :func:`hebbgraph_bench.bench`.
     choices : mapping of str to EvidenceWeights
     json_path : str or Path, optional
-        Where the figures go; Markdown goes beside it.
+        Write the figures here, and Markdown beside it.
     console : rich.console.Console, optional
 
     Returns
@@ -121,7 +121,7 @@ def _measure(
     embedder: CachingEmbedder | None,
     choices: Mapping[str, EvidenceWeights],
 ) -> Measured:
-    """Measure all that may be compared on one set; namespaces are asked apart."""
+    """Measure every system on one set, one namespace at a time."""
     direct: dict[str, dict[str, list[_Values]]] = {}
     ours: dict[str, dict[str, list[_Values]]] = {}
     for part in dataset.by_namespace():
@@ -166,7 +166,7 @@ def _joined(parts: Mapping[str, Mapping[str, list[_Values]]]) -> dict[str, dict[
 
 
 def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
-    """Return each set as the choice of all others serves it."""
+    """Return the result of each set under the choice that all other sets make."""
     results = []
     for left_out in measured:
         training = [candidate for candidate in measured if candidate is not left_out] or [left_out]
@@ -180,7 +180,7 @@ def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
                 best, theirs = _best(left_out.direct[mode], metric)
                 compared = [(best, theirs)]
                 if len(left_out.ours) > 1 and mode != _WORDS:
-                    # What an embedder adds must not be less than nothing.
+                    # An embedder must not make results worse.
                     compared.append((f"ours, {_WORDS}", left_out.ours[_WORDS][choice][metric]))
                 results += [
                     Held(

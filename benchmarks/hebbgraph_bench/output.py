@@ -1,4 +1,4 @@
-"""Where the tables, JSON and Markdown of one study go."""
+"""Where the tables, JSON and Markdown of a study go."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Output:
     json_path : str or Path, optional
         Rewritten at each :meth:`write`.
     console : rich.console.Console, optional
-        Nothing is shown without it.
+        Without it nothing is shown.
 
     Raises
     ------
     ParameterError
-        If ``json_path`` lies in no directory.
+        If the directory of ``json_path`` does not exist.
     """
 
     def __init__(self, json_path: str | Path | None, console: Console | None) -> None:
@@ -41,7 +41,7 @@ class Output:
 
     @contextmanager
     def status(self, text: str) -> Iterator[Status | None]:
-        """Show what is being done."""
+        """Show the current step."""
         if self._console is None:
             yield None
         else:
@@ -55,25 +55,25 @@ class Output:
                 grid.print(self._console)
 
     def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
-        """Write the figures and, in Markdown, the tables."""
+        """Write the figures as JSON and the tables as Markdown."""
         self.write_text(
             "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids), content
         )
 
     def tables(self, grids: Sequence[Grid]) -> None:
-        """Show tables, and write what stands in them: all that there is to keep."""
+        """Show tables and write their cells, if a study has no other figures."""
         self.show(grids)
         self.write(
             grids, {grid.title: [list(grid.headings), *map(list, grid.rows)] for grid in grids}
         )
 
     def show_text(self, markdown: str) -> None:
-        """Show tables that are Markdown already."""
+        """Show tables that are already Markdown."""
         if self._console is not None:
             self._console.print(markdown, markup=False, highlight=False, soft_wrap=True)
 
     def write_text(self, markdown: str, content: Mapping[str, Any]) -> None:
-        """Write the figures, and tables that are Markdown already."""
+        """Write the figures, and tables that are already Markdown."""
         if self._json is not None:
             write_json(self._json, {"environment": environment(), **content})
             self._json.with_suffix(".md").write_text(markdown, encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Dump every ranking and score, to compare one version of the code with another.
+"""Dump every ranking and score, to compare two versions of the code.
 
 ``python -m hebbgraph_bench.rankings SET... --to before.jsonl`` writes one line for each set,
-embedder, state of learning, strategy and question. Run it again after a change, then
-``--compare before.jsonl after.jsonl`` lists the lines that differ: other chunks, another order,
-or scores that are further apart than nine decimals.
+embedder, state of learning, strategy and question. Run it again after a change; then
+``--compare before.jsonl after.jsonl`` lists the lines that differ in chunks, in order, or in scores
+to nine decimals.
 
-It uses public names alone, so it runs over any version.
+It uses public names only, so it runs with any version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["compare", "dump", "main"]
 
 STRATEGIES: tuple[StrategyName, ...] = ("spreading", "neighbourhood", "breadth_first")
 _DECIMALS = 9
-_CITED = 0.5  # the share of the questions whose gold is cited in the pass of learning
+_CITED = 0.5  # share of the questions whose gold is cited for learning
 
 
 def dump(
@@ -52,23 +52,23 @@ def dump(
     ------
     dict
         ``key`` names the case; ``hits`` holds pairs of chunk id and score, rounded to nine
-        decimals; ``cues`` and ``paths`` say how they were found.
+        decimals; ``cues`` and ``paths`` explain them.
     """
     with TemporaryDirectory(prefix="hebbgraph-rankings-") as directory:
         options = {} if embedder is None else {"embedder": embedder}
         with HebbianIndex.open(f"{directory}/index", **options) as index:
             index.add(dataset.corpus)
-            yield from _asked(index, dataset, "unlearned", embedder, k, strategies)
+            yield from _records(index, dataset, "unlearned", embedder, k, strategies)
             half = dataset.queries[: max(1, int(len(dataset.queries) * _CITED))]
             for query in half:
                 recall = index.recall(query.text, k=k)
                 cited = [hit.chunk.id for hit in recall.hits if hit.chunk.id in query.relevant]
                 if cited:
                     index.reinforce(recall, cited=cited)
-            yield from _asked(index, dataset, "learned", embedder, k, ("spreading",))
+            yield from _records(index, dataset, "learned", embedder, k, ("spreading",))
 
 
-def _asked(
+def _records(
     index: HebbianIndex,
     dataset: Dataset,
     state: str,
@@ -124,10 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; see the module."""
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.rankings")
     parser.add_argument("sets", nargs="*", type=Path, help="directories of evaluation sets")
-    parser.add_argument("--to", type=Path, help="where the dump goes")
+    parser.add_argument("--to", type=Path, help="write the dump to this file")
     parser.add_argument("--embedder", help="a sentence-transformers model")
-    parser.add_argument("--vectors", type=Path, help="where its vectors are kept")
-    parser.add_argument("--queries", type=int, default=None, help="at most so many a set")
+    parser.add_argument("--vectors", type=Path, help="keep its vectors in this directory")
+    parser.add_argument(
+        "--queries", type=int, default=None, help="sample at most this many per set"
+    )
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
     options = parser.parse_args(arguments)
     if options.compare:

@@ -1,4 +1,4 @@
-"""Figures for readers: a table in the terminal, Markdown, JSON."""
+"""Show figures as a table in the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 
 _PACKAGES = ("numpy", "tantivy", "bm25s", "sentence-transformers")
 _HEADINGS = {"tokens": "tokens", "answer": "answer in context"}
-_Row = tuple[str, float | None, str]  # heading, figure, how it is shown
+_Row = tuple[str, float | None, str]  # heading, figure, format
 
 
 def quality_table(result: SetResult) -> Grid:
-    """Lay out one row a system; the best value of each metric stands out."""
+    """Lay out one row per system; the best value of each metric stands out."""
     rows = [_figures(system) for system in result.systems]
     tops = [max(_rounded(figure) for figure in column) for column in zip(*rows, strict=True)]
     best = frozenset(
@@ -114,12 +114,12 @@ def budget_table(result: SetResult) -> Grid:
 
 
 def markdown(result: SetResult) -> str:
-    """Write the table of one set in Markdown, without its title."""
+    """Format the table of one set as Markdown, without its title."""
     return quality_table(result).markdown()
 
 
 def environment() -> dict[str, Any]:
-    """Tell when, where and with which versions the figures were made."""
+    """Return when, where and with which versions the figures were made."""
     versions: dict[str, str | None] = {"hebbgraph": __version__}
     for package in _PACKAGES:
         try:
@@ -144,18 +144,18 @@ def as_dict(
     ours: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Gather everything but the single questions as what JSON can hold.
+    """Return all figures as JSON-serialisable data, without single questions.
 
     Parameters
     ----------
     results : sequence of SetResult
-        Of one run.
+        Results of one run.
     seed : int
-        Of the bootstrap; recorded.
+        Seed of the bootstrap; recorded.
     ours : str, optional
-        The system that is compared with each other one on every metric.
+        Compare this system with each other one on every metric.
     settings : mapping, optional
-        Of the run; recorded.
+        Settings of the run; recorded.
     """
     return {
         "seed": seed,
@@ -166,7 +166,7 @@ def as_dict(
 
 
 def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write ``content``; what is not a number becomes null."""
+    """Write ``content``; NaN and infinity become null."""
     text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""What a run yields: figures per system and question, and their comparison."""
+"""The figures of a run per system and question, and their comparison."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["AtTokens", "EmbeddingCost", "SetResult", "SystemResult", "compare", 
 
 @dataclass(frozen=True, slots=True)
 class AtTokens:
-    """Quality when every system may fill the same context, per question.
+    """Quality per question when every system fills the same context.
 
     Hits are taken in order until the next one would exceed ``tokens``. ``values`` has
-    ``recall``, ``all-gold``, ``answer`` and ``chunks`` (how many fitted).
+    ``recall``, ``all-gold``, ``answer`` and ``chunks`` (the number that fits).
     """
 
     tokens: int
     values: Mapping[str, FloatArray]
 
     def only(self, mask: BoolArray) -> AtTokens:
-        """Return the part of some questions."""
+        """Return the figures of the selected questions."""
         return replace(self, values=_only(self.values, mask))
 
 
@@ -53,7 +53,7 @@ class SystemResult:
         return mean_defined(self.values[metric])
 
     def only(self, mask: BoolArray) -> SystemResult:
-        """Return the part of some questions."""
+        """Return the figures of the selected questions."""
         return replace(
             self,
             values=_only(self.values, mask),
@@ -65,7 +65,7 @@ class SystemResult:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCost:
-    """What embedding took, apart from all systems: passages together, questions singly.
+    """Cost of embedding, apart from all systems: passages together, questions one by one.
 
     ``read`` texts were not embedded but read from a cache on disk, which took less time.
     """
@@ -79,8 +79,8 @@ class EmbeddingCost:
 class SetResult:
     """All systems on one set.
 
-    ``types`` and ``variants`` hold what :class:`~hebbgraph_bench.datasets.Query` says of each
-    question; they may be left out where nothing is told apart.
+    ``types`` and ``variants`` hold those fields of each :class:`~hebbgraph_bench.datasets.Query`;
+    leave them out if the set has neither.
     """
 
     name: str
@@ -102,7 +102,7 @@ class SetResult:
         ] or [self]
 
     def by_type(self) -> dict[str, SetResult]:
-        """Return the part of each type of question; empty if the set tells no two apart."""
+        """Return the figures of each type of question; empty if there is only one type."""
         parts = {type_ or "other": part for type_, part in self._parts(self.types).items()}
         return parts if len(parts) > 1 else {}
 
@@ -159,6 +159,6 @@ def _only(values: Mapping[str, FloatArray], asked: BoolArray) -> dict[str, Float
 
 
 def mean_defined(values: FloatArray) -> float:
-    """Mean of what is not NaN; NaN if nothing is."""
+    """Mean of the values that are not NaN; NaN if there are none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")

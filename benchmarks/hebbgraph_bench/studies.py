@@ -1,8 +1,7 @@
-"""The longer studies in one call each, as the command line runs them.
+"""The longer studies, one call each, as the command line runs them.
 
-Each reads all sets before the first is measured, shows tables on ``console``, rewrites
-its JSON after each set, and writes Markdown beside that (``figures.json`` →
-``figures.md``).
+Each call reads all sets before it measures the first, shows tables on ``console``, rewrites its
+JSON after each set, and writes Markdown beside it (``figures.json`` → ``figures.md``).
 """
 
 from __future__ import annotations
@@ -55,18 +54,18 @@ def bench_ablation(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[ablation.AblationResult]:
-    """Switch each part of spreading off, one at a time; see :mod:`.ablation`.
+    """Switch off each part of spreading in turn; see :mod:`.ablation`.
 
     Parameters
     ----------
     paths : sequence of str or Path
     embedder : Embedder, optional
     cache : str or Path, optional
-        A directory in which vectors are kept.
+        Keep vectors in this directory.
     k, seed, queries
         As for :func:`hebbgraph_bench.bench`.
     json_path : str or Path, optional
-        Where the figures go; Markdown goes beside it.
+        Write the figures here, and Markdown beside it.
     console : rich.console.Console, optional
 
     Returns
@@ -148,9 +147,9 @@ def bench_scale(
     sizes : sequence of int
         Numbers of chunks.
     vectors : sequence of str
-        Measure each size with simulated vectors too, searched in each of these ways.
+        Also measure each size with simulated vectors, searched in each of these ways.
     queries : int, optional
-        Ask so many questions instead of 200.
+        Ask this many questions instead of 200.
     k, seed, json_path, console
         As for :func:`bench_ablation`.
 
@@ -201,17 +200,17 @@ def bench_walks(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> tuple[list[walks.WalkResult], list[walks.WalkTimes]]:
-    """Measure spreading beside the whole graph and PageRank; see :mod:`.walks`.
+    """Compare spreading with the whole graph and PageRank; see :mod:`.walks`.
 
     Parameters
     ----------
     paths : sequence of str or Path
     sizes : sequence of int
-        Instead: sizes of simulated graphs to time igraph and networkx on.
+        Time igraph and networkx on simulated graphs of these sizes instead.
     queries : int, optional
-        Draw at most so many questions a set.
+        Sample at most this many questions per set.
     questions : int
-        So many are walked for each size.
+        Questions per size.
     embedder, cache, seed, json_path, console
         As for :func:`bench_ablation`.
     """
@@ -253,7 +252,7 @@ def bench_learning(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[dict[str, Any]]:
-    """Measure what use teaches, beside the simple arms; see :mod:`.learning.use`.
+    """Measure what use teaches, against simple baselines; see :mod:`.learning.use`.
 
     Parameters
     ----------
@@ -266,7 +265,7 @@ def bench_learning(
     Returns
     -------
     list of dict
-        What :mod:`usebench.tables` reads, one a set.
+        One per set, as :mod:`usebench.tables` reads it.
     """
     if not paths:
         raise ParameterError("name at least one evaluation set, got none")
@@ -305,7 +304,7 @@ def bench_growth(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[list[GrowthPoint]]:
-    """Measure what many feedbacks cost; see :mod:`.learning.growth`.
+    """Measure the cost of many feedbacks; see :mod:`.learning.growth`.
 
     Parameters
     ----------
@@ -314,12 +313,12 @@ def bench_growth(
     embedder, cache, k, seed, json_path, console
         As for :func:`bench_ablation`.
     plots : str or Path, optional
-        A directory for curves as PNG.
+        Write curves into this directory, as PNG.
 
     Returns
     -------
     list of list of GrowthPoint
-        One list a set.
+        One list per set.
     """
     output = Output(json_path, console)
     growths: list[list[GrowthPoint]] = []
@@ -356,7 +355,7 @@ def bench_attacks(
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[list[AttackResult]]:
-    """Measure what wrong citations do; see :mod:`.learning.attacks`.
+    """Measure the effect of wrong citations; see :mod:`.learning.attacks`.
 
     Parameters
     ----------
@@ -368,7 +367,7 @@ def bench_attacks(
     Returns
     -------
     list of list of AttackResult
-        One list a set.
+        One list per set.
     """
     output = Output(json_path, console)
     results: list[list[AttackResult]] = []

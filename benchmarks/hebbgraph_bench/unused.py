@@ -1,9 +1,9 @@
-"""What time and languages cost a recall that uses neither.
+"""Cost of dates and languages for recalls that use neither.
 
-``python -m hebbgraph_bench.unused`` asks each question of one index twice in a row, once with what
-looks for dates and for names in other languages taken out, in turns first and second. CPU time of
-one process, so a loaded machine changes little; pairs are compared, and the interval is that of the
-ratio of sums over questions drawn again.
+``python -m hebbgraph_bench.unused`` asks each question of one index twice in a row, with and
+without the steps that look for dates and for names in other languages, alternating which comes
+first. It measures CPU time of one process, so other load changes little. The interval is a
+bootstrap over questions of the ratio of sums.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DRAWS = 2000
 
 
 class Cost(NamedTuple):
-    """Time of a recall with the code against without it: ratio, and its 95 % interval."""
+    """Recall time with the steps divided by the time without them, with its 95 % interval."""
 
     ratio: float
     low: float
