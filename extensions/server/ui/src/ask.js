@@ -3,7 +3,7 @@ import { learnsFromUse, may, post, reinforce, roleKnown, trace } from "./api.js"
 import { address, addressed, asked } from "./asked.js";
 import { causesBar, longestOf, shares } from "./causes.js";
 import { chunkLink } from "./chunk.js";
-import { empty, field, h, put, said, score, settled, some, tagLink } from "./dom.js";
+import { empty, field, fresh, h, put, said, score, settled, some, tagLink } from "./dom.js";
 import { formats } from "./formats.js";
 import { reply } from "./reply.js";
 import { bodyOf, headingOf, markerOf, placeOf, snippet, whole } from "./passage.js";
@@ -125,7 +125,7 @@ async function answer(column, query, main, before = null, message = null, earlie
       main && recall.hits.length > 0 && h("a", { href: address("replay") }, "Replay it")),
     recall.notes.map((note) => said("p.note", note)),
     earlier,
-    recall.hits.length ? h("ol.hits", cards)
+    recall.hits.length ? h("ol.hits", { "aria-label": "Passages" }, cards)
       : empty("Nothing found", h("p", "No passage matches the filter, or the index is empty.")),
     recall.hits.length > 0 && formats("hits", { query, k: asked.k, where: asked.where_ }),
     teach && teach.bar);
@@ -163,10 +163,11 @@ function card(hit, traced, longest, marker, teach, before) {
       for (const button of event.target.parentElement.children) button.setAttribute("aria-pressed", String(kept === button.dataset.mark));
     },
   }, label);
-  return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1" },
+  const [rank, heading] = [fresh("rank"), fresh("heading")]; // which name the card
+  return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1", "aria-labelledby": `${rank} ${heading}` },
     h("div.title",
-      h("span.rank", `${hit.rank}`),
-      h("div.name", h("h3", chunkLink(chunk.id, headingOf(chunk), did)),
+      h("span.rank", { id: rank }, `${hit.rank}`),
+      h("div.name", h("h3", { id: heading }, chunkLink(chunk.id, headingOf(chunk), did)),
         place && h("p.place.quiet", h("a", { href: `#/operations?document=${encodeURIComponent(chunk.document_id)}`, dir: "auto" }, place))),
       before && moved(hit.rank, before.get(chunk.id)),
       teach && h("span.marks", mark("cited", "Cited"), mark("wrong", "Wrong"))),
@@ -197,7 +198,7 @@ function moved(rank, was) {
 
 /** The path from the question to a hit, as a line of links. */
 export function pathLine(path) {
-  return h("p.path", { "aria-label": "Path" }, path.map((step, at) => [
+  return h("p.path", { role: "group", "aria-label": "Path" }, path.map((step, at) => [
     at > 0 && h("span.to", { "aria-hidden": "true" }, "→"),
     step.kind === "query" ? h("span.start", "question")
       : step.kind === "episode" ? h("span.start.learned", "an earlier question")

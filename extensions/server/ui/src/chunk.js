@@ -28,7 +28,7 @@ async function explained(id) {
   const cited = (effect) => (effect.family === "pairs" ? effect.source.split(", ").filter((other) => other !== id) : []);
   const titles = await headings(strongest.flatMap(cited));
   return h("section", h("h3", "Effect of lessons on the last question"),
-    h("ul.plain", strongest.map((effect) => h("li", { dir: "auto" }, h("span.learned", signed(effect.effect)), " ", CAUSE[effect.family],
+    h("ul.plain", { "aria-label": "Effect of lessons" }, strongest.map((effect) => h("li", { dir: "auto" }, h("span.learned", signed(effect.effect)), " ", CAUSE[effect.family],
       cited(effect).length > 0 && ` together with ${cited(effect).map((other) => titles.get(other) ?? other.slice(0, 8)).join(", ")}`,
       h("span.quiet", `, taught by ${effect.actor || "someone unnamed"}`)))));
 }
@@ -60,7 +60,7 @@ export async function openChunk(id, did = () => {}) {
       long && h("p.quiet", "This is the beginning; the text goes on."),
       facts.length > 0 && h("dl.facts", facts.map(([name, value]) => [
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
-      tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((tagged) => [tagLink(tagged.tag), " "]))),
+      tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", { role: "group", "aria-label": "Tags" }, tags.map((tagged) => [tagLink(tagged.tag), " "]))),
       why,
       h("div.row.end", close));
   } catch (problem) {

@@ -124,7 +124,7 @@ function proposalList(open, titles, done) {
   return h("section", { "data-proposals": open.length }, h("h2", "Proposals"),
     h("p.quiet", "People say that a passage is outdated. Accept this, and the newer one replaces it in all answers; "
       + "dismiss it, and their feedback is taken back."),
-    h("ul.plain", open.map((pair) => {
+    h("ul.plain", { "aria-label": "Proposals" }, open.map((pair) => {
       const [old, now] = [titles.get(pair.old), titles.get(pair.new)];
       const names = [...new Set(pair.lessons.map((each) => each.actor || "no name"))];
       return h("li.row", { "data-old": pair.old, "data-new": pair.new },
@@ -190,7 +190,7 @@ const PARAMETERS = {
 /** The parameters of the corpus that citations moved. */
 function parameters(learned) {
   if (!learned.length) return null;
-  return h("table.parameters", h("thead", h("tr", h("th", { scope: "col" }, "weight of"), h("th.number", { scope: "col" }, "default"),
+  return h("table.parameters", { "aria-label": "Learned parameters" }, h("thead", h("tr", h("th", { scope: "col" }, "weight of"), h("th.number", { scope: "col" }, "default"),
     h("th.number", { scope: "col" }, "here"), h("th.number", { scope: "col" }, "by"))),
   h("tbody", learned.map((parameter) => h("tr", { "data-parameter": parameter.name }, h("td", PARAMETERS[parameter.name] ?? parameter.name),
     h("td.number", parameter.default.toFixed(2)), h("td.number", h("b.learned", parameter.value.toFixed(2))),
@@ -245,7 +245,7 @@ async function showPreview(place, criteria, done) {
         put(place, h("p.refused", { role: "alert" }, problem.message));
       }
     });
-    put(place, h("section.preview", { "data-preview": n }, h("h3", "This would change"),
+    put(place, h("section.preview", { "aria-label": "This would change" }, h("h3", "This would change"),
       h("p", `${some(n, "lesson")}: ${some(preview.removed, "learned edge")} would go, ${count(preview.changed)} would change.`),
       changes(preview, "Nothing: these lessons have no effect any more."), h("div.row", button)));
     place.scrollIntoView({ block: "nearest" });
@@ -375,7 +375,7 @@ function slopes(hits, titles) {
     svg("svg", { viewBox: `0 0 220 ${height}`, width: 220, height, "aria-hidden": "true" },
       svg("text.step", { x: 40, y: 23, "text-anchor": "middle" }, "without"),
       svg("text.step", { x: 200, y: 23, "text-anchor": "middle" }, "with"), lines),
-    h("table", h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
+    h("table", { "aria-label": "Ranks with and without lessons" }, h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
       h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "learned"))),
     h("tbody", hits.map((hit) => h("tr", { "data-chunk": hit.chunk_id }, h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),
       h("td", chunkLink(hit.chunk_id, titles.get(hit.chunk_id) ?? hit.title)),

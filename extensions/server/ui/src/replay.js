@@ -156,7 +156,7 @@ function film(stage, replay) {
     h("div.pair", h("section", h("h2", "Flows of this step"), flows, formats("flows", more)),
       h("section", h("h2", "What was cut, and why"), cuts)),
     h("section", h("h2", "Result"), legend(),
-      h("ol.ends", replay.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
+      h("ol.ends", { "aria-label": "Result" }, replay.hits.map((hit) => h("li",
         h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
         h("span.score", score(hit.score)), causesBar(hit, hit, longest)))), formats("ranks", more)));
   show(0);

@@ -54,7 +54,7 @@ export function showTags(view, parameters) {
   async function find(limit = 200) {
     try {
       const { tags } = await post("tags", { containing: search.value.trim(), limit });
-      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((match) => h("li", h(corrects ? "label" : "div",
+      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length, "aria-label": some(tags.length, "tag") }, tags.map((match) => h("li", h(corrects ? "label" : "div",
         corrects && h("input", {
           type: "checkbox",
           checked: chosen.has(match.tag),
