@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import threading
@@ -21,7 +22,7 @@ import pytest
 from hebbgraph import HebbianIndex, LearningSettings, Settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request
+    from playwright.sync_api import Browser, Locator, Page, Request
 
 REPOSITORY = Path(__file__).parents[4]
 FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-gl=angle", "--use-angle=swiftshader"]
@@ -113,8 +114,13 @@ class Window:
         """Open a view without losing what the tab remembers, and wait until all of it is drawn."""
         address = f"#/{quote(view, safe='/?&=%')}"
         self.page.goto(f"{self.url}{address}")
+        # No role tells that a view is complete.
         self.page.locator(f"main[data-shown='{address}']").wait_for()
         return self.page
+
+    def wait_for(self, role: Any, name: str | re.Pattern[str]) -> None:
+        """Wait for the first element of this role and name."""
+        self.page.get_by_role(role, name=name).first.wait_for()
 
     def ask(self, question: str) -> Page:
         """Ask, and wait for the answer."""
@@ -122,8 +128,26 @@ class Window:
         page.get_by_label("Question", exact=True).fill(question)
         page.get_by_role("button", name="Ask", exact=True).click()
         answer = page.get_by_role("region", name=question, exact=True)
-        answer.locator(".hit, .empty").first.wait_for()
+        answer.get_by_role("heading").first.wait_for()
         return page
+
+    def hits(self, question: str | None = None) -> Locator:
+        """The cards of all answers, or of the answer to one of two questions."""
+        lists = self.page.get_by_role("list", name="Passages", exact=True)
+        if question is not None:
+            answer = self.page.get_by_role("region", name=question, exact=True)
+            lists = answer.get_by_role("list", name="Passages", exact=True)
+        return lists.get_by_role("listitem", name=re.compile(r"^\d+ "))
+
+    def hit(self, rank: int) -> Locator:
+        """The card of this rank: rank and heading are its name."""
+        return self.hits().and_(self.page.get_by_role("listitem", name=re.compile(f"^{rank} ")))
+
+    @staticmethod
+    def rows(table: Locator) -> list[list[str]]:
+        """What the cells below a table's head say."""
+        lines = table.get_by_role("row").all_inner_texts()[1:]
+        return [[cell.strip() for cell in line.split("\t")] for line in lines]
 
 
 @pytest.fixture(scope="module")

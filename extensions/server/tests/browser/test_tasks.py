@@ -27,6 +27,7 @@ class Steps:
     """Clicks, keys and typing, counted."""
 
     def __init__(self, window: Window) -> None:
+        self.window = window
         self.page: Page = window.go("")
         self.taken = 0
 
@@ -48,7 +49,7 @@ class Steps:
         self.page.get_by_role("region", name=question).get_by_role("heading").first.wait_for()
 
     def hit(self, number: int) -> Locator:
-        return self.page.locator("ol.hits > li").nth(number - 1)
+        return self.window.hit(number)
 
 
 def test_why_a_passage_came_third(window: Window, index: HebbianIndex) -> None:
@@ -145,7 +146,7 @@ def test_a_question_has_an_address(window: Window) -> None:
     steps = Steps(window)
     page = steps.page
     steps.click(page.get_by_role("link", name=re.compile("^What is known about")))
-    page.locator("ol.hits > li").first.wait_for()
+    window.hits().first.wait_for()
     address = page.url
     page.keyboard.press("/")
     assert page.get_by_label("Question", exact=True).evaluate("e => e === document.activeElement")
@@ -171,12 +172,14 @@ def test_a_model_answers_and_is_taught_by(
     server.start()
     before = len(index.lessons())
     for width, dark in ((1440, False), (390, True)):
-        page = open_window(width=width, dark=dark).ask(QUESTION)
+        window = open_window(width=width, dark=dark)
+        page = window.ask(QUESTION)
         answer = page.get_by_role("region", name="Answer")
         answer.get_by_text("It was built there").wait_for()
-        first = page.locator(".hit").first.get_attribute("data-chunk")
+        first = index.recall(QUESTION).hits[0].chunk
         answer.get_by_role("button", name="Passage 1").click()
-        assert page.evaluate("document.activeElement.dataset.chunk") == first
+        assert window.hit(1).evaluate("e => e === document.activeElement")
+        assert window.hit(1).get_by_role("heading").inner_text() == heading_of(first)
         found = Axe().run(page)
         assert not found.response["violations"], found.generate_report()
         if folder := os.environ.get("HEBBGRAPH_LOOK"):
@@ -184,7 +187,7 @@ def test_a_model_answers_and_is_taught_by(
             page.screenshot(path=f"{folder}/reply-{width}.png")
         answer.get_by_role("button", name="Right: teach what it cites").click()
         page.get_by_text("Learned: 1 cited, 0 wrong").wait_for()
-        assert index.lessons()[-1].cited == (first,)
+        assert index.lessons()[-1].cited == (first.id,)
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("Taken back").wait_for()
         answer.get_by_text("It was built there").wait_for()
@@ -194,7 +197,7 @@ def test_a_model_answers_and_is_taught_by(
     window = open_window()
     page = window.ask(QUESTION)
     page.get_by_role("alert").get_by_text("answered 500; the log").wait_for()
-    assert page.locator(".hit").count() > 1
+    assert window.hits().count() > 1
 
 
 def test_readers_see_no_button_that_fails(
