@@ -119,7 +119,7 @@ async function answer(column, query, main, before = null, message = null, earlie
     h(asked.other ? "h2" : "h2.hidden", { dir: "auto" }, query),
     h("p.summary",
       h("span", { role: "status" }, some(recall.hits.length, "passage"), ". "),
-      recall.confidence !== null && h("span.quiet", { "data-confidence": recall.confidence, title: `Confidence ${score(recall.confidence)}` },
+      recall.confidence !== null && h("span.quiet", { title: `Confidence ${score(recall.confidence)}` },
         SURE.find(([least]) => recall.confidence >= least)[1], " "),
       recall.cues.length > 0 && ["It names ", recall.cues.map((cue) => [tagLink(cue.tag), " "])],
       main && recall.hits.length > 0 && h("a", { href: address("replay") }, "Replay it")),
@@ -164,7 +164,7 @@ function card(hit, traced, longest, marker, teach, before) {
     },
   }, label);
   const [rank, heading] = [fresh("rank"), fresh("heading")]; // which name the card
-  return h("li.hit", { "data-chunk": chunk.id, "data-score": hit.score, tabindex: "-1", "aria-labelledby": `${rank} ${heading}` },
+  return h("li.hit", { "data-chunk": chunk.id, tabindex: "-1", "aria-labelledby": `${rank} ${heading}` },
     h("div.title",
       h("span.rank", { id: rank }, `${hit.rank}`),
       h("div.name", h("h3", { id: heading }, chunkLink(chunk.id, headingOf(chunk), did)),

@@ -34,7 +34,7 @@ export function causesBar(hit, traced, longest) {
     h("div.bar", { "aria-hidden": "true" }, parts.sort((a, b) => b.value - a.value).map(({ name, value }) =>
       h(`i.${name}${value < 0 ? ".minus" : ""}`, { style: { width: `${(100 * Math.abs(value)) / longest}%` } }))),
     h("dl", parts.map(({ name, label, value }) => h("div", h("dt", h(`i.${name}`, { "aria-hidden": "true" }), label),
-      h("dd", { "data-cause": name }, name === "learned" || name === "other" || value < 0 ? signed(value) : score(value))))));
+      h("dd", name === "learned" || name === "other" || value < 0 ? signed(value) : score(value))))));
 }
 
 export const legend = () => h("p.legend", CAUSES.map(([name, label]) =>

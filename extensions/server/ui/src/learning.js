@@ -70,7 +70,7 @@ function overview(known, newest, titles, takeBack) {
   const actors = [...counts].sort(([, a], [, b]) => b - a);
   const idle = known.filter((lesson) => !lesson.active).length;
   return [
-    h("p.summary", { "data-lessons": known.length },
+    h("p.summary",
       h("b", some(known.length, "lesson")), ` by ${some(actors.length, "actor")}. `,
       idle > 0 && h("span.quiet", `${count(idle)} have no effect any more.`)),
     h("div.pair",
@@ -121,13 +121,13 @@ function proposalList(open, titles, done) {
       }
     },
   }, label.split(":")[0]);
-  return h("section", { "data-proposals": open.length }, h("h2", "Proposals"),
+  return h("section", h("h2", "Proposals"),
     h("p.quiet", "People say that a passage is outdated. Accept this, and the newer one replaces it in all answers; "
       + "dismiss it, and their feedback is taken back."),
     h("ul.plain", { "aria-label": "Proposals" }, open.map((pair) => {
       const [old, now] = [titles.get(pair.old), titles.get(pair.new)];
       const names = [...new Set(pair.lessons.map((each) => each.actor || "no name"))];
-      return h("li.row", { "data-old": pair.old, "data-new": pair.new },
+      return h("li.row",
         h("span", chunkLink(pair.old, old), " replaced by ", chunkLink(pair.new, now),
           h("span.quiet", ", says ", h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"))),
         mayVouch() && doing(`Accept: ${now} in place of ${old}`, () => accept(pair, old)),
@@ -159,7 +159,7 @@ function growth(known, actors) {
 
 function lessonItem(lesson, titles, takeBack) {
   const named = (id) => [" ", titles.has(id) ? chunkLink(id, titles.get(id)) : h("code.chunk", id.slice(0, 12))];
-  return h("li", { "data-feedback": lesson.feedback_id },
+  return h("li",
     h("div", lesson.question && h("p", { dir: "auto" }, lesson.question),
       lesson.cited.length > 0 && h("p", h("small", "cited"), lesson.cited.map(named)),
       lesson.rejected.length > 0 && h("p", h("small", "wrong"), lesson.rejected.map(named)),
@@ -192,7 +192,7 @@ function parameters(learned) {
   if (!learned.length) return null;
   return h("table.parameters", { "aria-label": "Learned parameters" }, h("thead", h("tr", h("th", { scope: "col" }, "weight of"), h("th.number", { scope: "col" }, "default"),
     h("th.number", { scope: "col" }, "here"), h("th.number", { scope: "col" }, "by"))),
-  h("tbody", learned.map((parameter) => h("tr", { "data-parameter": parameter.name }, h("td", PARAMETERS[parameter.name] ?? parameter.name),
+  h("tbody", learned.map((parameter) => h("tr", h("td", PARAMETERS[parameter.name] ?? parameter.name),
     h("td.number", parameter.default.toFixed(2)), h("td.number", h("b.learned", parameter.value.toFixed(2))),
     h("td.number", `${some(parameter.lessons, "lesson")}, ${some(parameter.actors, "actor")}`)))));
 }
@@ -239,7 +239,7 @@ async function showPreview(place, criteria, done) {
       button.disabled = true;
       try {
         const { forgotten } = await post("forget", { ...criteria, dry_run: false });
-        put(place, h("p.note", { role: "status", "data-forgotten": forgotten }, `${some(forgotten, "lesson")} taken back.`));
+        put(place, h("p.note", { role: "status" }, `${some(forgotten, "lesson")} taken back.`));
         done();
       } catch (problem) {
         put(place, h("p.refused", { role: "alert" }, problem.message));
@@ -266,14 +266,14 @@ async function undoable(place, done) {
         try {
           const { undone } = await post("undo_forget", { forgetting: forgetting.id });
           await done();
-          place.prepend(h("p.note", { role: "status", "data-undone": undone }, `${some(undone, "lesson")} put back.`));
+          place.prepend(h("p.note", { role: "status" }, `${some(undone, "lesson")} put back.`));
         } catch (problem) {
           button.replaceWith(h("span.refused", { role: "alert" }, problem.message));
         }
       },
     }, "Put back");
     const names = Object.entries(forgetting.actors).map(([name, n]) => `${name || "no name"} (${count(n)})`);
-    return h("li.row", { "data-forgetting": forgetting.id }, h("span", `${some(forgetting.feedback.length, "lesson")} by `,
+    return h("li.row", h("span", `${some(forgetting.feedback.length, "lesson")} by `,
       h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"),
       h("span.quiet", `, until ${moment(forgetting.until)}`)), button);
   }))]);
@@ -312,7 +312,7 @@ function report() {
 
 function curve(result) {
   const figures = [["recall", `Recall@${result.k}`, "graph"], ["mrr", "Reciprocal rank", "learned"]];
-  return [h("p.note", { "data-verdict": result.verdict }, h("b", VERDICTS[result.verdict]), " ", result.advice),
+  return [h("p.note", h("b", VERDICTS[result.verdict]), " ", result.advice),
     result.points.length > 0 && [
       lines("Recall and reciprocal rank by number of lessons", result.points.map((point) => count(point.lessons)),
         figures.map(([name, label, colour]) => ({ label, colour, values: result.points.map((point) => point[name]) }))),
@@ -320,8 +320,8 @@ function curve(result) {
         + "Brackets hold the change with its 95% interval."),
       h("thead", h("tr", h("th.number", { scope: "col" }, "lessons"),
         figures.map(([, label, colour]) => h("th.number", { scope: "col" }, h(`i.swatch.${colour}`, { "aria-hidden": "true" }), label)))),
-      h("tbody", result.points.map((point) => h("tr", { "data-point": point.lessons }, h("td.number", count(point.lessons)),
-        figures.map(([name]) => h("td.number", { [`data-${name}`]: point[name] }, score(point[name]), " ",
+      h("tbody", result.points.map((point) => h("tr", h("td.number", count(point.lessons)),
+        figures.map(([name]) => h("td.number", score(point[name]), " ",
           point.lessons > 0 && h("small.quiet", between(point[`${name}_change`])))))))),
       formats("gain"),
       result.moved.length > 0 && h("details", h("summary", "Questions with the largest changes"), h("ul.plain", result.moved.map((question) => h("li",
@@ -377,7 +377,7 @@ function slopes(hits, titles) {
       svg("text.step", { x: 200, y: 23, "text-anchor": "middle" }, "with"), lines),
     h("table", { "aria-label": "Ranks with and without lessons" }, h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
       h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "learned"))),
-    h("tbody", hits.map((hit) => h("tr", { "data-chunk": hit.chunk_id }, h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),
+    h("tbody", hits.map((hit) => h("tr", h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),
       h("td", chunkLink(hit.chunk_id, titles.get(hit.chunk_id) ?? hit.title)),
       h("td.number", Math.abs(hit.causes.learned) < 0.0005 ? "" : h("span.learned", signed(hit.causes.learned))))))));
 }

@@ -66,7 +66,7 @@ function aboutTag(neighborhood, isCentre, titles) {
   const [{ chunks }, ...others] = neighborhood.nodes;
   return [
     h("h2", { dir: "auto" }, neighborhood.tag),
-    h("p.summary", { "data-nodes": neighborhood.nodes.length, "data-edges": neighborhood.edges.length },
+    h("p.summary",
       `In ${some(chunks, "passage")}, beside ${some(others.length + neighborhood.more, "other tag")}. `,
       neighborhood.sampled && "Counted from a sample of its passages. ",
       !isCentre && [h("a", { href: `#/map?tag=${encodeURIComponent(neighborhood.tag)}` }, "Centre here"), " · "],
@@ -110,7 +110,6 @@ function draw(picture, neighborhood, expand) {
       if (!node.drawn) dots.append(node.drawn = dot(node, nodes.indexOf(node) === 0));
       node.drawn.setAttribute("transform", `translate(${node.x},${node.y})`);
     });
-    picture.dataset.drawn = nodes.length;
   };
   const fit = () => {
     const { left, top, width, height } = boxOf(nodes, picture.clientWidth, picture.clientHeight);

@@ -34,7 +34,7 @@ async function measure(numbers) {
     const stats = await get("stats");
     const degrees = Object.entries(stats.degrees);
     put(numbers, h("dl.tiles", Object.entries(NAMES).filter(([name]) => name in stats).map(([name, label]) =>
-      h("div", h("dt", label), h("dd", { "data-stat": name, "data-value": stats[name] }, shown(name, stats[name]))))),
+      h("div", h("dt", label), h("dd", shown(name, stats[name]))))),
     stats.chunks > 0 && h("details", h("summary", "Neighbours of a tag"),
       bars("Neighbours of a tag, by percentile", degrees.map(([name]) => name), degrees.map(([, value]) => value)),
       h("p.quiet", "By percentile. If most tags are neighbours, the graph says little.")));
@@ -59,7 +59,7 @@ function work(title, about, label, run) {
 
 async function examine() {
   const report = await task("doctor");
-  return [h("p", { "data-findings": report.findings.length }, report.findings.length
+  return [h("p", report.findings.length
     ? `${some(report.findings.length, "problem")}:` : `All is well: ${some(report.chunks, "passage")}, ${some(report.feedbacks, "lesson")}.`),
   h("ul", report.findings.map((finding) => h("li", h("b", finding.part), " ", finding.problem))),
   report.notes.map((note) => said("p.note", note))];
@@ -130,7 +130,7 @@ function row(entry, isOpen, status, changed) {
     remove.dataset.sure = "yes";
     put(remove, `Delete ${some(entry.passages, "passage")}?`);
   } }, "Delete");
-  return h("tr", { "data-document": entry.id }, h("td", inside), h("td", { dir: "auto" }, entry.title),
+  return h("tr", h("td", inside), h("td", { dir: "auto" }, entry.title),
     h("td.number", count(entry.passages), h("span.unit", entry.passages === 1 ? " passage" : " passages")),
     h("td.quiet", entry.indexed_at ? moment(entry.indexed_at) : ""),
     h("td.number", may("write") && [suffix && [file, h("button", { type: "button", "aria-label": `Replace ${name}`, onclick: () => file.click() }, "Replace")], " ", remove]));

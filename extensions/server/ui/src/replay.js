@@ -277,7 +277,7 @@ function nodeLink(replay, number) {
 function flowTable(replay, frame) {
   const rows = [...frame.events].sort((a, b) => b.mass - a.mass);
   return [h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Flows of this step" },
-    h("table", { "data-flows": frame.events.length },
+    h("table",
       h("thead", h("tr", h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"),
         h("th.number", { scope: "col" }, "mass"), h("th.number", { scope: "col" }, "learned"))),
       h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(replay, event.source)),

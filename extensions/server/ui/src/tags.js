@@ -54,7 +54,7 @@ export function showTags(view, parameters) {
   async function find(limit = 200) {
     try {
       const { tags } = await post("tags", { containing: search.value.trim(), limit });
-      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length, "aria-label": some(tags.length, "tag") }, tags.map((match) => h("li", h(corrects ? "label" : "div",
+      put(list, tags.length ? h("ul.plain.tags", { "aria-label": some(tags.length, "tag") }, tags.map((match) => h("li", h(corrects ? "label" : "div",
         corrects && h("input", {
           type: "checkbox",
           checked: chosen.has(match.tag),
@@ -93,7 +93,7 @@ export function showTags(view, parameters) {
   async function listLog() {
     try {
       const { corrections } = await get("tag_corrections");
-      put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((correction) => h("li", { "data-correction": correction.id },
+      put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((correction) => h("li",
         h("span", { dir: "auto" }, sentence(correction)),
         h("span.quiet", ` ${moment(correction.created_at)}${correction.actor ? `, ${correction.actor}` : ""}`),
         corrects && h("button", {
