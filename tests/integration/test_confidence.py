@@ -70,7 +70,7 @@ def test_with_the_answer_filtered_out_it_falls(
         ({"where": {"n": 8}}, "no chunk passes the filter"),
         ({"where": {"lang": "xx"}}, "no chunk passes the filter: no chunk has a field 'lang'"),
         ({"where": {"$colony": 77}}, "no chunk passes the filter"),
-        ({"as_of": "1900"}, "no chunk held at the time of as_of"),
+        ({"as_of": "1900"}, "no chunk was valid at the time of as_of"),
     ],
 )
 def test_that_a_filter_leaves_nothing_is_not_laid_to_the_question(options: Any, note: str) -> None:

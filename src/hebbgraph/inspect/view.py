@@ -18,7 +18,7 @@ from hebbgraph.inspect.room import Room
 from hebbgraph.inspect.statistics import Stats, graph_stats
 from hebbgraph.inspect.trace import trace
 from hebbgraph.learning.survey import learned_kinds
-from hebbgraph.recall.search import VectorSlots
+from hebbgraph.recall.vector_slots import VectorSlots
 from hebbgraph.records import Colony, LearnedParameter, Recall
 from hebbgraph.records.explanations import Explanation, Trace
 from hebbgraph.records.lesson_report import LessonReport

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.records.feedback import spoken_of
+from hebbgraph.records.feedback import judgement_text
 
 __all__ = ["Judgements", "check_ratings", "chunk_ids", "judgements_of"]
 
@@ -28,7 +28,7 @@ class Judgements(NamedTuple):
 
         def sign(id_: str) -> str:
             rating, reason = self.ratings.get(id_), self.reasons.get(id_)
-            return spoken_of(id_, rating, reason, self.outdated.get(id_))
+            return judgement_text(id_, rating, reason, self.outdated.get(id_))
 
         return [sign(id_) for id_ in self.cited], [sign(id_) for id_ in self.rejected]
 

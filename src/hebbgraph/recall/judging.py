@@ -26,7 +26,7 @@ from hebbgraph.recall.steps import RankStep
 from hebbgraph.records import Hit, Recall
 from hebbgraph.settings import RerankSettings
 
-__all__ = ["Judging", "as_judge", "certainty", "fused_scores"]
+__all__ = ["JudgeStep", "as_judge", "certainty", "fused_scores"]
 
 #: Start no new call while this many earlier ones have not returned.
 _MAX_STALLED = 4
@@ -55,7 +55,7 @@ def fused_scores(scores: FloatArray, reranked: FloatArray, weight: float) -> Flo
     return fused
 
 
-class Judging(RankStep):
+class JudgeStep(RankStep):
     """Asks a judge about the first hits of each recall.
 
     Parameters

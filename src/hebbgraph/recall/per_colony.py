@@ -11,13 +11,13 @@ from hebbgraph.limits import MAX_K
 from hebbgraph.recall.steps import RankStep
 from hebbgraph.recall.strategies import Ranking, Request
 
-__all__ = ["PerColony", "limit_per_colony"]
+__all__ = ["ColonyLimit", "limit_per_colony"]
 
 #: Rank this many times k chunks, to have others to choose from.
 _DEPTH = 5
 
 
-class PerColony(RankStep):
+class ColonyLimit(RankStep):
     """Keeps at most ``limit`` hits of one colony.
 
     Parameters

@@ -30,9 +30,9 @@ from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.steps import RankStep
 from hebbgraph.recall.strategies import (
     NO_KNOWLEDGE,
-    NONE_HELD,
     NONE_PASSES,
-    Checked,
+    NONE_VALID,
+    CheckedStrategy,
     Ranking,
     Request,
     Strategy,
@@ -194,7 +194,7 @@ class Recaller:
 
     def _strategy_for(self, options: RecallOptions) -> Strategy:
         strategy = options.strategy
-        return self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
+        return self.strategy(strategy) if isinstance(strategy, str) else CheckedStrategy(strategy)
 
     def _query(self, text: str, options: RecallOptions) -> Query:
         """Check a question and ask the models about it."""
@@ -322,7 +322,7 @@ class Recaller:
         if ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
             if graph.n_chunks > 0 and not request.allowed.any():
                 misfit = self._masks.passing(graph, options.mask).misfit
-                none = NONE_HELD if options.where is None else NONE_PASSES
+                none = NONE_VALID if options.where is None else NONE_PASSES
                 notes.append(none if misfit is None else f"{none}: {misfit}")
             else:
                 notes.append(NO_KNOWLEDGE)

@@ -27,7 +27,7 @@ from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.time_words import AskedTime, asked_time, said_dates
 
-__all__ = ["IN_A_CIRCLE", "InTime", "below_replacements", "path_through", "stale_marks"]
+__all__ = ["IN_A_CIRCLE", "TimeStep", "below_replacements", "path_through", "stale_marks"]
 
 #: A note of recalls with such a hit.
 IN_A_CIRCLE = "chunks that supersede one another in a circle: none of them counts as stale for it"
@@ -42,7 +42,7 @@ _TIE_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class InTime(RankStep):
+class TimeStep(RankStep):
     """Ranks by time; one object serves one recall.
 
     Parameters

@@ -33,18 +33,18 @@ class StepList:
         namespace = self._namespace
         steps: list[RankStep] = []
         if (timeline := self._timeline(graph)) is not None:
-            from hebbgraph.recall.staleness import InTime
+            from hebbgraph.recall.staleness import TimeStep
 
             language, moment = namespace.settings.language, options.moment
-            steps.append(InTime(namespace.truth, graph, timeline, query.text, language, moment))
+            steps.append(TimeStep(namespace.truth, graph, timeline, query.text, language, moment))
         if options.per_colony is not None:
-            from hebbgraph.recall.per_colony import PerColony
+            from hebbgraph.recall.per_colony import ColonyLimit
 
-            steps.append(PerColony(options.per_colony, namespace.colony_of))
+            steps.append(ColonyLimit(options.per_colony, namespace.colony_of))
         if namespace.reranker is not None:
-            steps.append(self._reranking)
+            steps.append(self._rerank_step)
         if namespace.judge is not None:
-            steps.append(self._judging)
+            steps.append(self._judge_step)
         return steps
 
     def stale(self, graph: TagGraph) -> BoolArray | None:
@@ -53,17 +53,17 @@ class StepList:
         return None if timeline is None else timeline.stale(microseconds(datetime.now(UTC)))
 
     @cached_property
-    def _reranking(self) -> RankStep:
-        from hebbgraph.recall.judging import Judging
+    def _rerank_step(self) -> RankStep:
+        from hebbgraph.recall.judging import JudgeStep
 
-        return Judging(self._namespace.reranker, self._namespace.settings.rerank, reranks=True)
+        return JudgeStep(self._namespace.reranker, self._namespace.settings.rerank, reranks=True)
 
     @cached_property
-    def _judging(self) -> RankStep:
-        from hebbgraph.recall.judging import Judging
+    def _judge_step(self) -> RankStep:
+        from hebbgraph.recall.judging import JudgeStep
 
         namespace = self._namespace
-        return Judging(namespace.judge, namespace.settings.rerank, below=namespace.judge_below)
+        return JudgeStep(namespace.judge, namespace.settings.rerank, below=namespace.judge_below)
 
     @cached_property
     def _timelines(self) -> Timelines:

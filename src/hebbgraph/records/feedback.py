@@ -18,8 +18,8 @@ __all__ = [
     "Feedback",
     "LessonRecord",
     "ShownChunk",
+    "judgement_text",
     "lesson_digest",
-    "spoken_of",
 ]
 
 
@@ -43,7 +43,7 @@ def lesson_digest(
     return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
 
 
-def spoken_of(id_: str, rating: float | None, reason: str | None, instead: str | None) -> str:
+def judgement_text(id_: str, rating: float | None, reason: str | None, instead: str | None) -> str:
     """Return all that is said of a chunk, for :func:`lesson_digest`."""
     words = id_ if rating is None and reason is None else f"{id_}\x1e{rating}\x1e{reason}"
     return words if instead is None else f"{words}\x1e{instead}"
@@ -207,7 +207,7 @@ class Credit(Record):
     def teaches(self, *, good: bool = True) -> str:
         """Return the id of the feedback that this leads to, or of its opposite."""
         new, reason = self.outdated, dict.fromkeys(self.outdated, "outdated")
-        wrong = [spoken_of(id_, None, reason.get(id_), new.get(id_)) for id_ in self.cited]
+        wrong = [judgement_text(id_, None, reason.get(id_), new.get(id_)) for id_ in self.cited]
         cited, rejected = (self.cited, ()) if good else (tuple(new.values()), wrong)
         return lesson_digest(self.recall_id, self.actor, cited, rejected, self.shown).hex()
 

@@ -25,11 +25,11 @@ from hebbgraph.recall.question import Question
 from hebbgraph.records import Stale
 
 __all__ = [
-    "NONE_HELD",
     "NONE_PASSES",
+    "NONE_VALID",
     "NO_CUE",
     "NO_KNOWLEDGE",
-    "Checked",
+    "CheckedStrategy",
     "Ranking",
     "Request",
     "Strategy",
@@ -43,7 +43,7 @@ __all__ = [
 NO_KNOWLEDGE = "nothing known: the index seems to hold nothing about this question"
 #: Notes of recalls whose filter leaves out every chunk.
 NONE_PASSES = "no chunk passes the filter"
-NONE_HELD = "no chunk held at the time of as_of"
+NONE_VALID = "no chunk was valid at the time of as_of"
 #: A note of strategies that search directly where the query names no tag.
 NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
@@ -205,7 +205,7 @@ def check_strategy(strategy: StrategyName | Strategy) -> None:
     )
 
 
-class Checked:
+class CheckedStrategy:
     """The caller's own strategy; its rankings are checked before anything relies on them."""
 
     def __init__(self, strategy: Strategy) -> None:
