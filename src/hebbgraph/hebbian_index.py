@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hebbgraph.records import Recall
     from hebbgraph.records.explanations import Explanation
 
-__all__ = ["MOVED", "HebbianIndex", "Moved", "public_members"]
+__all__ = ["MOVED", "HebbianIndex", "MovedMethod", "public_members"]
 
 
 #: Room and new name of each method of earlier versions.
@@ -51,7 +51,7 @@ MOVED = {
 }
 
 
-class Moved:
+class MovedMethod:
     """The old name of a method, until 0.3: warns and returns the room's method."""
 
     def __init__(self, name: str) -> None:
@@ -182,8 +182,8 @@ class HebbianIndex(CoreIndex, ForgettingVerbs):
 
 for _name in MOVED:
     if _name != "tags":  # now a room, which warns when called
-        setattr(HebbianIndex, _name, Moved(_name))
-    setattr(HebbianIndex, f"a{_name}", Moved(f"a{_name}"))
+        setattr(HebbianIndex, _name, MovedMethod(_name))
+    setattr(HebbianIndex, f"a{_name}", MovedMethod(f"a{_name}"))
 
 
 def public_members() -> dict[str, Any]:

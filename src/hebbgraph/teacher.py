@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FeedbackError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms
 from hebbgraph.learning.judgements import judgements_of
-from hebbgraph.learning.undo import Forgotten
+from hebbgraph.learning.undo import ForgettingHistory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
 from hebbgraph.records import AnswerRecord, Feedback, Recall
@@ -38,7 +38,7 @@ class Teacher:
         self._derived = namespace.derived
         self._settings = namespace.settings.learning
         self._expired_at = 0.0
-        self.forgotten = Forgotten()
+        self.forgotten = ForgettingHistory()
 
     def reinforce(
         self,

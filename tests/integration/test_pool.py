@@ -19,7 +19,7 @@ from hebbgraph import (
     Settings,
 )
 from hebbgraph.citations import Exchange, Learner, Recalled, Reply
-from hebbgraph.hebbian_index import Moved
+from hebbgraph.hebbian_index import MovedMethod
 from hebbgraph.pool import PooledIndex
 
 
@@ -134,7 +134,7 @@ def test_what_an_index_can_a_pooled_one_can(tmp_path: Path) -> None:
     inherited = {
         name
         for name, value in inspect.getmembers(PooledIndex)
-        if not (name.startswith("_") or name in vars(PooledIndex) or isinstance(value, Moved))
+        if not (name.startswith("_") or name in vars(PooledIndex) or isinstance(value, MovedMethod))
     }
     assert inherited == {"open", "aopen", "restore", "arestore"}
 

@@ -21,7 +21,7 @@ import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.steps import Steps
-from hebbgraph.hebbian_index import Moved
+from hebbgraph.hebbian_index import MovedMethod
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.strategies.spreading import Spreading
 from hebbgraph.store.truth import ChunkWrite
@@ -451,7 +451,7 @@ def test_every_blocking_method_has_its_twin() -> None:
         name
         for kind in HebbianIndex.__mro__
         for name, value in vars(kind).items()
-        if name[0] != "_" and not isinstance(value, property | cached_property | Moved)
+        if name[0] != "_" and not isinstance(value, property | cached_property | MovedMethod)
     }
     blocking = {name for name in public if not (name[0] == "a" and name[1:] in public)}
     assert {"add", "recall", "restore", "document_fingerprints"} <= blocking

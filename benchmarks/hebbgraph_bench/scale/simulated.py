@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from hebbgraph.arrays import IntArray, transpose
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.graph.phrases import PhraseTable, Staged
+from hebbgraph.graph.phrases import PhraseTable, StagedPhrases
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 from hebbgraph.text import phrase_key
 
@@ -49,8 +49,8 @@ def simulated_graph(n: int, *, seed: int = 0) -> TagGraph:
     phrases.intern([phrase_key(population.name(number)) for number in range(size)])
     nothing = np.empty(0, dtype=np.int64)
     enough = np.full(len(tags), len(tags))
-    some = Staged(tags, tags[is_title], nothing, tags, enough)
-    phrases.count(some, Staged(nothing, nothing, nothing, nothing, nothing))
+    proposed = StagedPhrases(tags, tags[is_title], nothing, tags, enough)
+    phrases.count(proposed, StagedPhrases(nothing, nothing, nothing, nothing, nothing))
     column_indptr, column_chunks, order = transpose(indptr, tags, size)
     arrays = GraphArrays(
         rows=np.arange(1, n + 1),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
-from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved, public_members
+from hebbgraph.hebbian_index import MOVED, HebbianIndex, MovedMethod, public_members
 from hebbgraph.ingest import AcceptedChunk, ChunkLike, Intake, OnError
 from hebbgraph.plain_values import plain
 from hebbgraph.records import (
@@ -368,7 +368,7 @@ def _complete() -> None:
     public: dict[str, Any] = {
         name: value
         for name, value in public_members().items()
-        if not (name in ROOMS or isinstance(value, Moved))
+        if not (name in ROOMS or isinstance(value, MovedMethod))
     }
     public |= {name: getattr(ROOMS[room], method) for name, (room, method) in MOVED.items()}
     twins = {name for name, value in public.items() if inspect.iscoroutinefunction(value)}

@@ -14,10 +14,10 @@ from hebbgraph.store.truth import Truth
 from hebbgraph.text.languages import language_of
 from hebbgraph.vectors.table import VectorTable
 
-__all__ = ["Languages", "Neutral"]
+__all__ = ["Languages", "NeutralVectors"]
 
 
-class Neutral(NamedTuple):
+class NeutralVectors(NamedTuple):
     """Vectors of chunks and of a question, without their languages.
 
     Attributes
@@ -76,7 +76,7 @@ class Languages:
 
     def neutral(
         self, graph: TagGraph, table: VectorTable, question: str, vector: NDArray[np.float32]
-    ) -> Neutral | None:
+    ) -> NeutralVectors | None:
         """Return vectors to compare; None if the chunks are in one language.
 
         The caller holds the graph.
@@ -88,7 +88,7 @@ class Languages:
         neutral, means = self._neutral_table(graph, table, codes)
         without = means.without(vector[None], np.array([language]))[0]
         foreign = (codes != language) & (codes > 0) if language else np.zeros(len(codes), np.bool_)
-        return Neutral(neutral, without, foreign)
+        return NeutralVectors(neutral, without, foreign)
 
     def by_slot(self, graph: TagGraph) -> IntArray:
         """Return the number of each slot's language; 0 if it is not known."""

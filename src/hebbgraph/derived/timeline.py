@@ -22,7 +22,7 @@ from hebbgraph.formulas.succession import Succession, latest_edges, without_circ
 from hebbgraph.graph.references import link_keys
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.moments import FIRST, LAST, microseconds, order_of
-from hebbgraph.store.chunks import Dated
+from hebbgraph.store.chunks import DatedChunk
 from hebbgraph.store.truth import Truth
 
 __all__ = ["Replaced", "Timeline", "Timelines"]
@@ -51,7 +51,7 @@ class Timelines:
         self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
         self._titles = GrowableArray(np.int64)
         #: Versions, and chunks that supersede others, by slot.
-        self._linked: list[tuple[int, Dated]] = []
+        self._linked: list[tuple[int, DatedChunk]] = []
         self._n_read, self._is_dated = 0, False
 
     def at(self, graph: TagGraph, taught: Collection[Replaced] = ()) -> Timeline | None:
@@ -74,7 +74,7 @@ class Timelines:
         if start == stop:
             return
         rows = graph.rows
-        dated: list[tuple[int, Dated]] = []
+        dated: list[tuple[int, DatedChunk]] = []
         for chunk in self._truth.dated(int(rows[start - 1]) if start else -1, int(rows[stop - 1])):
             slot = int(np.searchsorted(rows, chunk.row))
             if slot < stop and rows[slot] == chunk.row:  # else of a later generation
@@ -122,7 +122,7 @@ class Timelines:
     def _stated_edges(
         self,
         graph: TagGraph,
-        linked: list[tuple[int, Dated]],
+        linked: list[tuple[int, DatedChunk]],
         begins: NDArray[np.int64],
         ends: NDArray[np.int64],
     ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], int]]:
@@ -198,7 +198,7 @@ class Timelines:
         return superseded
 
 
-def _chains(linked: Iterable[tuple[int, Dated]], slots: Mapping[str, int]) -> list[list[int]]:
+def _chains(linked: Iterable[tuple[int, DatedChunk]], slots: Mapping[str, int]) -> list[list[int]]:
     """Return the versions of each chunk, oldest first; the newest has the chunk's id."""
     old: defaultdict[str, list[tuple[tuple[int, int], int]]] = defaultdict(list)
     for slot, chunk in linked:

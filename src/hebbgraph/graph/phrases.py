@@ -23,7 +23,7 @@ __all__ = [
     "MIN_CANDIDATES",
     "PhraseArrays",
     "PhraseTable",
-    "Staged",
+    "StagedPhrases",
     "VocabularyChange",
     "order_keys",
 ]
@@ -69,7 +69,7 @@ class PhraseArrays(NamedTuple):
         return cls(salt, data, offsets, *counts, hashes, hashes, ints, hashes, ints, flags)
 
 
-class Staged(NamedTuple):
+class StagedPhrases(NamedTuple):
     """The phrases that some chunks propose; each array lists a phrase once per chunk.
 
     ``anchors`` (titles) are among the ``candidates``; ``given`` tags are not. ``proposed`` lists
@@ -275,7 +275,7 @@ class PhraseTable:
 
     # -- the vocabulary -------------------------------------------------------------
 
-    def count(self, added: Staged, removed: Staged) -> VocabularyChange:
+    def count(self, added: StagedPhrases, removed: StagedPhrases) -> VocabularyChange:
         """Update the counts, except those of given tags; return how the vocabulary changes."""
         touched = unique(np.concatenate((added.candidates, removed.candidates)))
         before = self.are_known(touched)

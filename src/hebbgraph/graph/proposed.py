@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray, prefix_sums, row_positions, unique
 from hebbgraph.graph.incidence import Postings
-from hebbgraph.graph.phrases import PhraseTable, Staged
+from hebbgraph.graph.phrases import PhraseTable, StagedPhrases
 from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["Proposed", "TaggedChunks", "add_coded", "count_proposed", "tags_of_texts"]
@@ -111,12 +111,12 @@ def add_coded(by_kind: Mapping[str, Iterable[str]], keys: list[str], kinds: list
         kinds += repeat(code, len(distinct))
 
 
-def count_proposed(proposed: Proposed, n_phrases: int) -> Staged:
+def count_proposed(proposed: Proposed, n_phrases: int) -> StagedPhrases:
     """Return the phrases that these chunks propose and were given, links included."""
     kinds, n_phrases = proposed.kinds, max(n_phrases, 1)
     pairs = proposed.owners * n_phrases + proposed.phrases
     given = (kinds == _GIVEN) | (kinds == _ADDRESS)
-    return Staged(
+    return StagedPhrases(
         unique(pairs[~given]) % n_phrases,
         unique(pairs[kinds == _TITLE]) % n_phrases,
         unique(pairs[given]) % n_phrases,

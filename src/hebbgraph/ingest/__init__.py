@@ -18,7 +18,7 @@ from hebbgraph.ingest.intake import (
     ChunkLike,
     Intake,
     OnError,
-    Unreadable,
+    UnreadableChunk,
     clean_chunk,
     is_blank,
 )
@@ -30,7 +30,7 @@ __all__ = [
     "Intake",
     "OnError",
     "OnProgress",
-    "Unreadable",
+    "UnreadableChunk",
     "clean_chunk",
     "is_blank",
     "progress",

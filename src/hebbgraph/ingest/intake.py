@@ -16,7 +16,7 @@ __all__ = [
     "ChunkLike",
     "Intake",
     "OnError",
-    "Unreadable",
+    "UnreadableChunk",
     "check_iterable",
     "clean_chunk",
     "is_blank",
@@ -31,7 +31,7 @@ _TEXTS = ("text", "title", "context")
 _LISTS = ("tags", "addresses", "references")
 
 
-class Unreadable(NamedTuple):
+class UnreadableChunk(NamedTuple):
     """Takes the place of a chunk that could not be read, such as a line of invalid JSON."""
 
     reason: str
@@ -142,7 +142,7 @@ class Intake:
             logger.warning("chunks were skipped: %d; the %s", len(self.failed), detail)
 
     def _chunk(self, value: ChunkLike) -> Chunk:
-        if isinstance(value, Unreadable):
+        if isinstance(value, UnreadableChunk):
             raise InvalidChunkError(value.reason)
         try:
             chunk = Chunk.coerce(value)

@@ -18,7 +18,7 @@ from hebbgraph.records import Chunk
 
 __all__ = [
     "MARK",
-    "Arranged",
+    "ArrangedBatch",
     "arranged",
     "check_versioned",
     "dated",
@@ -34,7 +34,7 @@ _TICK = timedelta(microseconds=1)
 _LONGEST_DATE = len("until-2024-05-17T09:30:00.000000Z")
 
 
-class Arranged(NamedTuple):
+class ArrangedBatch(NamedTuple):
     """The chunks to write for a batch.
 
     Attributes
@@ -120,7 +120,7 @@ def version_key(chunk: Chunk) -> str:
     return "earlier" if chunk.valid_until is None else f"until-{moment_text(chunk.valid_until)}"
 
 
-def arranged(chunks: Iterable[Chunk], stored: Mapping[str, Chunk], now: datetime) -> Arranged:
+def arranged(chunks: Iterable[Chunk], stored: Mapping[str, Chunk], now: datetime) -> ArrangedBatch:
     """Arrange new versions among the stored ones.
 
     Parameters
@@ -166,7 +166,7 @@ def arranged(chunks: Iterable[Chunk], stored: Mapping[str, Chunk], now: datetime
                 put.append(version)
             elif stored.get(version.id) != version:
                 moved.append(version)
-    return Arranged(put, moved)
+    return ArrangedBatch(put, moved)
 
 
 def ended(chunk: Chunk, now: datetime) -> Chunk:

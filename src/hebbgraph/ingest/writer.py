@@ -18,7 +18,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.search_text import with_context
 from hebbgraph.store.chunks import pages
-from hebbgraph.store.truth import ChunkWrite, OvertakenError, Standing
+from hebbgraph.store.truth import ChunkWrite, OvertakenError, StoredRows
 
 __all__ = ["Document", "Writer"]
 
@@ -53,7 +53,7 @@ class _Final(NamedTuple):
 
     put: list[Chunk]
     moved: list[Chunk]
-    standing: Standing | None
+    expected_rows: StoredRows | None
     beside: Iterable[str]
 
 
@@ -277,7 +277,7 @@ class Writer:
                     embedding=prepared.embedded.state,
                     delete_ids=() if self._settings.keep_versions else gone,
                     fingerprints=_fingerprints(document),
-                    standing=final.standing,
+                    expected_rows=final.expected_rows,
                 )
                 break
             except OvertakenError:
@@ -305,7 +305,7 @@ class Writer:
         by_id = {chunk.id: chunk for chunk in stored.values()}
         put, moved = arranged(chunks, by_id, now)
         moved += (ended(by_id[id_], now) for id_ in gone if id_ in by_id)
-        return _Final(put, moved, Standing(subjects, frozenset(stored)), by_id)
+        return _Final(put, moved, StoredRows(subjects, frozenset(stored)), by_id)
 
     def _prepare(
         self,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Forgetting
-from hebbgraph.store.feedback_log import Removed
+from hebbgraph.store.feedback_log import RemovedFeedback
 
-__all__ = ["Forgotten"]
+__all__ = ["ForgettingHistory"]
 
 #: How long, how many times and how many bytes can be undone.
 _SECONDS, _MOST, _MOST_BYTES = 600.0, 20, 64_000_000
@@ -22,11 +22,11 @@ _SECONDS, _MOST, _MOST_BYTES = 600.0, 20, 64_000_000
 @dataclass(frozen=True)
 class _Undoable:
     record: Forgetting
-    removed: Sequence[Removed]
+    removed: Sequence[RemovedFeedback]
     size: int
 
 
-class Forgotten:
+class ForgettingHistory:
     """The latest forgettings of one open index, in memory only; the oldest are dropped first.
 
     No file holds them, so what was forgotten and erased stays erased. Safe to use from many
@@ -38,7 +38,7 @@ class Forgotten:
         self._lock = threading.Lock()
         self._undoable: list[_Undoable] = []
 
-    def keep(self, removed: Sequence[Removed]) -> None:
+    def keep(self, removed: Sequence[RemovedFeedback]) -> None:
         """Keep what was forgotten, unless it is too much."""
         size = sum(row.size for row in removed)
         if not removed or size > _MOST_BYTES:
@@ -63,7 +63,7 @@ class Forgotten:
             self._undoable = self._current()
             return [entry.record for entry in reversed(self._undoable)]
 
-    def removed_by(self, id_: str) -> Sequence[Removed]:
+    def removed_by(self, id_: str) -> Sequence[RemovedFeedback]:
         """Return what one forgetting removed.
 
         Raises

@@ -29,7 +29,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Chunk
 from hebbgraph.store.truth import Truth
 
-__all__ = ["Masks", "Passing", "Where"]
+__all__ = ["Masks", "PassingChunks", "Where"]
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 
@@ -41,7 +41,7 @@ _TYPED = frozenset({"$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$any", "$all"})
 logger = logging.getLogger(__name__)
 
 
-class Passing(NamedTuple):
+class PassingChunks(NamedTuple):
     """The chunks that pass a filter.
 
     ``cover`` is what all of them have, if known. ``whole`` is True if no live chunk is excluded.
@@ -53,7 +53,7 @@ class Passing(NamedTuple):
     whole: bool = False
     misfit: str | None = None
 
-    def within(self, mask: BoolArray) -> Passing:
+    def within(self, mask: BoolArray) -> PassingChunks:
         """Return the same with a narrower mask."""
         return self if mask is self.mask else self._replace(mask=mask, whole=False)
 
@@ -71,12 +71,14 @@ class Masks:
         self._colony_of = colony_of
         self._stale = stale
         self._columns: MetadataFields | None = None
-        self._masks: OrderedDict[str, tuple[TagGraph, tuple[int, int], Passing]] = OrderedDict()
+        self._masks: OrderedDict[str, tuple[TagGraph, tuple[int, int], PassingChunks]] = (
+            OrderedDict()
+        )
 
-    def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> Passing:
+    def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> PassingChunks:
         """Return which slots hold a live chunk that passes the filter."""
         if where is None:
-            return Passing(graph.alive, whole=True)
+            return PassingChunks(graph.alive, whole=True)
         condition = parse_filter(where)  # first: as JSON, {5: ...} and {"5": ...} look alike
         try:
             key = json.dumps(where, sort_keys=True)
@@ -92,7 +94,7 @@ class Masks:
             self._columns = MetadataFields(self._truth, graph, self._colony_of, self._stale)
         mask = condition.mask(self._columns) & graph.alive
         mask.flags.writeable = False
-        passing = Passing(mask, condition.cover(self._columns))
+        passing = PassingChunks(mask, condition.cover(self._columns))
         if graph.n_chunks and not mask.any():
             passing = passing._replace(misfit=_misfit(condition, self._columns))
             if passing.misfit is not None:

@@ -21,7 +21,7 @@ from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, filled_up, make_hits, numbered, weighed
-from hebbgraph.recall.masks import Masks, Passing, Where
+from hebbgraph.recall.masks import Masks, PassingChunks, Where
 from hebbgraph.recall.options import RecallOptions, check_filter, check_query
 from hebbgraph.recall.predicate import FilteredStrategy
 from hebbgraph.recall.query import Query, ask_models, in_short
@@ -176,7 +176,7 @@ class Recaller:
         phrases = [cue.tag for cue in recall.cues if not cue.from_history]
         query = Query(recall.query, vector, phrases=phrases, turns=recall.history)
         if where is None and recall.where == "callable":
-            passing = Passing(self._chunks_of(recall))
+            passing = PassingChunks(self._chunks_of(recall))
         else:
             recorded = None if recall.where == "callable" else recall.where
             passing = self._masks.passing(graph, recorded if where is None else where)
@@ -269,7 +269,7 @@ class Recaller:
         return (*self._source.steps(self._derived.graph, query, options), *options.steps)
 
     def _request(
-        self, question: Question, passing: Passing, k: int, steps: Sequence[RankStep]
+        self, question: Question, passing: PassingChunks, k: int, steps: Sequence[RankStep]
     ) -> Request:
         graph = self._derived.graph
 

@@ -26,7 +26,7 @@ from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.elsewhere import VectorsElsewhere
-from hebbgraph.recall.masks import Passing
+from hebbgraph.recall.masks import PassingChunks
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.vector_slots import VectorSlots
 from hebbgraph.text.query import is_code
@@ -72,7 +72,7 @@ class DirectSearch:
         self._languages = languages
         self._slots: VectorSlots | None = None
 
-    def evidence(self, graph: TagGraph, question: Question, passing: Passing) -> Evidence:
+    def evidence(self, graph: TagGraph, question: Question, passing: PassingChunks) -> Evidence:
         """Return the direct evidence of allowed chunks, by slot."""
         slots, bm25 = lexical_search(self._derived, graph, question.terms, passing)
         covered, held_share = self._coverage(question, bm25)
@@ -263,7 +263,7 @@ class _Plan(NamedTuple):
     facts: frozenset[str] | None = None
 
 
-def _plan(graph: TagGraph, passing: Passing) -> _Plan:
+def _plan(graph: TagGraph, passing: PassingChunks) -> _Plan:
     """Choose the cheapest way: look up the chunks that pass, or skip those that do not."""
     allowed, cover, whole, _ = passing
     sought, n_chunks = _CANDIDATES + _TIED, graph.n_chunks
@@ -285,7 +285,7 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 
 
 def lexical_search(
-    derived: Derived, graph: TagGraph, terms: Mapping[str, float], passing: Passing
+    derived: Derived, graph: TagGraph, terms: Mapping[str, float], passing: PassingChunks
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the slots of the best chunks that pass, with their BM25.
 

@@ -19,8 +19,8 @@ from hebbgraph.stored_json import read_json
 __all__ = [
     "MINE_BY_ROW",
     "ChunkReader",
-    "Dated",
-    "Named",
+    "DatedChunk",
+    "NamedRow",
     "Outline",
     "pages",
 ]
@@ -48,7 +48,7 @@ class Outline(NamedTuple):
     text_hash: str | None
 
 
-class Named(NamedTuple):
+class NamedRow(NamedTuple):
     """A row, with the ids of its document and chunk."""
 
     row: int
@@ -57,7 +57,7 @@ class Named(NamedTuple):
     version_of: str | None
 
 
-class Dated(NamedTuple):
+class DatedChunk(NamedTuple):
     """A chunk with a period of validity, or one that supersedes others."""
 
     row: int
@@ -157,10 +157,10 @@ class ChunkReader:
         for document, links in self._ask(query):
             yield document, read_json(links, dict, "links of a chunk").get("addresses", [])
 
-    def dated(self, after: int, last: int) -> list[Dated]:
+    def dated(self, after: int, last: int) -> list[DatedChunk]:
         """Return the dated chunks and old versions with rows in ``(after, last]``."""
         return [
-            Dated(row, id_, title, **validity_in(validity), version_of=version_of)
+            DatedChunk(row, id_, title, **validity_in(validity), version_of=version_of)
             for row, id_, title, validity, version_of in self._ask(_DATED, after, last)
         ]
 
@@ -175,13 +175,13 @@ class ChunkReader:
             rows += (row for (row,) in self._ask(query, *page, *page))
         return self.fetch(sorted(rows))
 
-    def named_after(self, row: int, limit: int) -> list[Named]:
+    def named_after(self, row: int, limit: int) -> list[NamedRow]:
         """Return the names of the chunks in the next rows after one."""
         query = (
             f"SELECT row, document_id, id, version_of FROM chunks WHERE {MINE_BY_ROW} AND row > ? "
             "ORDER BY row LIMIT ?"
         )
-        return [Named(*names) for names in self._ask(query, row, limit)]
+        return [NamedRow(*names) for names in self._ask(query, row, limit)]
 
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""

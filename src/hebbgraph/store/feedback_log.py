@@ -30,7 +30,7 @@ from hebbgraph.store.history import deleted_meanwhile, new_mark
 
 __all__ = [
     "FeedbackLog",
-    "Removed",
+    "RemovedFeedback",
     "Selection",
 ]
 
@@ -61,7 +61,7 @@ class Selection:
     until: float | None = None
 
 
-class Removed(NamedTuple):
+class RemovedFeedback(NamedTuple):
     """Feedback that was deleted or rewritten, and its former row."""
 
     feedback: Feedback
@@ -72,9 +72,9 @@ class Removed(NamedTuple):
         """The approximate number of bytes."""
         return sum(len(value) for value in self.row.values() if isinstance(value, str | bytes))
 
-    def rewritten(self, feedback: Feedback) -> Removed:
+    def rewritten(self, feedback: Feedback) -> RemovedFeedback:
         """Return it with another content."""
-        return Removed(
+        return RemovedFeedback(
             feedback, {**self.row, "body": feedback_body(feedback), "query": feedback.query}
         )
 
@@ -192,10 +192,10 @@ class FeedbackLog:
             None if vector is None else np.array(vector, np.float16).tobytes(),
         )
 
-    def remove(self, selection: Selection) -> list[Removed]:
+    def remove(self, selection: Selection) -> list[RemovedFeedback]:
         """Delete feedback and return it."""
 
-        def erase(connection: Connection) -> list[Removed]:
+        def erase(connection: Connection) -> list[RemovedFeedback]:
             selected = list(self._select(connection, selection))
             for page in pages(removed.feedback.id for removed in selected):
                 connection.execute(f"{_DELETE} ({marks(page)})", (self._namespace, *page))
@@ -203,7 +203,7 @@ class FeedbackLog:
 
         return self._erase(erase)
 
-    def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Removed]:
+    def remove_chunk(self, chunk_id: str, selection: Selection) -> list[RemovedFeedback]:
         """Rewrite feedback as if a chunk had never been shown; return the feedback affected.
 
         Feedback that then neither cites nor rejects anything is deleted.
@@ -216,7 +216,7 @@ class FeedbackLog:
         return self._rewrite(selection, lambda feedback: names_chunk(feedback, chunk_id), changes)
 
     @retried
-    def restore(self, removed: Sequence[Removed]) -> int:
+    def restore(self, removed: Sequence[RemovedFeedback]) -> int:
         """Put feedback back in its place in the log; return how much.
 
         It does not replace newer feedback on the same recall by the same actor.
@@ -277,13 +277,13 @@ class FeedbackLog:
         selection: Selection,
         matches: Callable[[Feedback], bool],
         changes: Callable[[Feedback], dict[str, Any] | None],
-    ) -> list[Removed]:
+    ) -> list[RemovedFeedback]:
         """Change columns of feedback that matches, or delete it; return it as it was.
 
         ``changes`` returns the new values by column, or None to delete the feedback.
         """
 
-        def erase(connection: Connection) -> list[Removed]:
+        def erase(connection: Connection) -> list[RemovedFeedback]:
             selected = [
                 removed
                 for removed in self._select(connection, selection)
@@ -298,11 +298,11 @@ class FeedbackLog:
 
         return self._erase(erase)
 
-    def _erase(self, erase: Callable[[Connection], list[Removed]]) -> list[Removed]:
+    def _erase(self, erase: Callable[[Connection], list[RemovedFeedback]]) -> list[RemovedFeedback]:
         """Erase in one transaction; return the feedback affected."""
-        affected: dict[str, Removed] = {}  # by any attempt: its confirmation may be lost
+        affected: dict[str, RemovedFeedback] = {}  # by any attempt: its confirmation may be lost
 
-        def attempt() -> list[Removed]:
+        def attempt() -> list[RemovedFeedback]:
             with self.database.write() as connection:
                 self._count(connection, log_removed=1)
                 erased = erase(connection)
@@ -379,7 +379,7 @@ class FeedbackLog:
         ((count,),) = self.database.ask(query + up_to, (self._namespace, *bound))
         return int(count)
 
-    def _select(self, connection: Connection, selection: Selection) -> Iterator[Removed]:
+    def _select(self, connection: Connection, selection: Selection) -> Iterator[RemovedFeedback]:
         conditions = {
             "actor = ?": selection.actor,
             "recall_id = ?": selection.recall,
@@ -393,7 +393,7 @@ class FeedbackLog:
             ids = "" if page is None else f" AND id IN ({marks(page)})"
             bound = [*bounds.values(), *(page or ())]
             for row in self._rows(connection, f"{where}{ids} ORDER BY seq", bound):
-                yield Removed(self._read(row), row._asdict())
+                yield RemovedFeedback(self._read(row), row._asdict())
 
     def _rows(self, connection: Connection, rest: str, values: Sequence[Any]) -> list[FeedbackRow]:
         rows = connection.execute(_SELECT + rest, (self._namespace, *values)).fetchall()

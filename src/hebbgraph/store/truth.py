@@ -31,7 +31,7 @@ from hebbgraph.store.texts import TextStore
 __all__ = [
     "ChunkWrite",
     "OvertakenError",
-    "Standing",
+    "StoredRows",
     "Truth",
     "WriteResult",
 ]
@@ -56,10 +56,10 @@ class _Batch(NamedTuple):
     fingerprints: Mapping[str, str]
     embedding: EmbeddingState | None
     instead_of: Mapping[str, int] | None
-    standing: Standing | None
+    expected_rows: StoredRows | None
 
 
-class Standing(NamedTuple):
+class StoredRows(NamedTuple):
     """Ids of chunks, and the rows in which they and their old versions were read."""
 
     ids: frozenset[str]
@@ -174,7 +174,7 @@ class Truth(ChunkReader):
         fingerprints: Mapping[str, str] | None = None,
         embedding: EmbeddingState | None = None,
         instead_of: Mapping[str, int] | None = None,
-        standing: Standing | None = None,
+        expected_rows: StoredRows | None = None,
     ) -> WriteResult:
         """Write, replace and delete in one transaction.
 
@@ -190,13 +190,13 @@ class Truth(ChunkReader):
         instead_of : mapping of chunk id to row, optional
             Skip chunks of ``writes`` that are no longer in their row, because they were
             replaced or deleted meanwhile.
-        standing : Standing, optional
+        expected_rows : StoredRows, optional
             The versions that ``writes`` depend on.
 
         Raises
         ------
         OvertakenError
-            If ``standing`` is outdated; nothing was written.
+            If ``expected_rows`` is outdated; nothing was written.
         SettingsMismatchError
             If the namespace holds vectors of another model by now.
         """
@@ -207,7 +207,7 @@ class Truth(ChunkReader):
             fingerprints or {},
             embedding,
             instead_of,
-            standing,
+            expected_rows,
         )
         outcomes: list[WriteResult] = []
 
@@ -302,10 +302,10 @@ class Truth(ChunkReader):
         generation = self._advance(connection, mark)
         if batch.embedding is not None:
             self.embeddings.settle(connection, batch.embedding)
-        if (standing := batch.standing) is not None:
-            rows = self._values_where(connection, "row", "id", standing.ids)
-            rows |= self._values_where(connection, "row", "version_of", standing.ids)
-            if rows != standing.rows:
+        if (expected_rows := batch.expected_rows) is not None:
+            rows = self._values_where(connection, "row", "id", expected_rows.ids)
+            rows |= self._values_where(connection, "row", "version_of", expected_rows.ids)
+            if rows != expected_rows.rows:
                 raise OvertakenError
         writes, replaced = self._writes_to_do(connection, batch)
         deleted = self._rows_to_delete(connection, batch) - replaced

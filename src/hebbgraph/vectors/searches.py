@@ -33,7 +33,7 @@ def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSear
         If its distribution, or the library that it needs, is not installed.
     """
     if callable(search):
-        return lambda vectors: _Checked(search, vectors)
+        return lambda vectors: _CheckedSearch(search, vectors)
     if search not in get_args(VectorSearchName):
         raise ParameterError(
             f"vector_search is one of {', '.join(get_args(VectorSearchName))}, or a callable "
@@ -45,7 +45,7 @@ def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSear
     return factory
 
 
-class _Checked:
+class _CheckedSearch:
     """A caller's search. Its errors and invalid answers become ParameterErrors."""
 
     def __init__(self, factory: VectorSearchFactory, vectors: NDArray[np.float32]) -> None:

@@ -6,16 +6,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.graph.phrases import PhraseTable, Staged
+from hebbgraph.graph.phrases import PhraseTable, StagedPhrases
 
 
 def _ints(*values: int) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
-def _staged(candidates: Sequence[int] = (), anchors: Sequence[int] = (), worth: int = 4) -> Staged:
+def _staged(
+    candidates: Sequence[int] = (), anchors: Sequence[int] = (), worth: int = 4
+) -> StagedPhrases:
     proposed = _ints(*candidates)
-    return Staged(proposed, _ints(*anchors), _ints(), proposed, np.full(len(proposed), worth))
+    return StagedPhrases(
+        proposed, _ints(*anchors), _ints(), proposed, np.full(len(proposed), worth)
+    )
 
 
 def _words(table: PhraseTable) -> set[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hebbgraph import Chunk, Feedback, HebbianIndex, NotFoundError, ParameterError
-from hebbgraph.learning.undo import Forgotten
-from hebbgraph.store.feedback_log import Removed
+from hebbgraph.learning.undo import ForgettingHistory
+from hebbgraph.store.feedback_log import RemovedFeedback
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -31,8 +31,8 @@ def test_it_is_kept_for_ten_minutes(index: HebbianIndex) -> None:
     [one] = index.forgotten()
     assert (one.actors, one.until - one.created_at) == ({"ann": 1}, 600.0)
     now = [one.created_at]
-    kept = Forgotten(clock=lambda: now[0])
-    kept.keep([Removed(cite(index, "bay", "ann"), {"body": "x"})])
+    kept = ForgettingHistory(clock=lambda: now[0])
+    kept.keep([RemovedFeedback(cite(index, "bay", "ann"), {"body": "x"})])
     assert len(kept.records()) == 1
     now[0] += 600.0
     assert kept.records() == []
@@ -40,11 +40,11 @@ def test_it_is_kept_for_ten_minutes(index: HebbianIndex) -> None:
 
 def test_what_is_much_or_old_gives_way(index: HebbianIndex) -> None:
     feedback = cite(index, "bay", "ann")
-    kept = Forgotten()
-    kept.keep([Removed(feedback, {"body": "x" * 70_000_000})])
+    kept = ForgettingHistory()
+    kept.keep([RemovedFeedback(feedback, {"body": "x" * 70_000_000})])
     assert kept.records() == []
     for _ in range(25):
-        kept.keep([Removed(feedback, {"body": "x"})])
+        kept.keep([RemovedFeedback(feedback, {"body": "x"})])
     assert len(kept.records()) == 20
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.recall import search
-from hebbgraph.recall.masks import Masks, Passing
+from hebbgraph.recall.masks import Masks, PassingChunks
 
 N = 1200
 
@@ -80,9 +80,11 @@ def test_facts_of_others_only_widen_what_is_looked_at(index: HebbianIndex) -> No
     assert other.cover is not None
     wider = passing.cover._replace(terms=passing.cover.terms | other.cover.terms)
     found = search.lexical_search(
-        index.parts.derived, graph, {"sail": 1.0}, Passing(passing.mask, wider)
+        index.parts.derived, graph, {"sail": 1.0}, PassingChunks(passing.mask, wider)
     )
-    exact = search.lexical_search(index.parts.derived, graph, {"sail": 1.0}, Passing(passing.mask))
+    exact = search.lexical_search(
+        index.parts.derived, graph, {"sail": 1.0}, PassingChunks(passing.mask)
+    )
     assert passing.mask[found[0]].all()
     assert sorted(found[1].tolist()) == sorted(exact[1].tolist())
 
@@ -105,7 +107,7 @@ def test_ties_do_not_depend_on_the_order_of_insertion(
                 index.add([chunks[at] for at in order[start : start + 40]])
             graph = index.parts.derived.graph
             slots, scores = search.lexical_search(
-                index.parts.derived, graph, {"sail": 1.0}, Passing(graph.alive)
+                index.parts.derived, graph, {"sail": 1.0}, PassingChunks(graph.alive)
             )
             ids = index.parts.derived.ids(graph.rows[slots])
             found.append(sorted(zip(ids, np.round(scores, 5).tolist(), strict=True)))

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from hebbgraph.graph.phrases import PhraseTable, Staged
+from hebbgraph.graph.phrases import PhraseTable, StagedPhrases
 from hebbgraph.text import candidates, lexical_terms, tokenize
 
 PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
@@ -19,7 +19,9 @@ def seconds(text):
     known = np.array(table.intern(["a a", "ab ab ab", "foo of foo", "中 国 中 国 x"]))
     four = np.full(4, 4)
     none = known[:0]
-    table.count(Staged(known, known, none, known, four), Staged(none, none, none, none, none))
+    table.count(
+        StagedPhrases(known, known, none, known, four), StagedPhrases(none, none, none, none, none)
+    )
     started = time.process_time()
     tokens = tokenize(text)
     lexical_terms(tokens)

@@ -12,7 +12,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.masks import Passing
+from hebbgraph.recall.masks import PassingChunks
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import Ranking, Request
@@ -71,7 +71,7 @@ class NeuralSpreading:
         if self.propagated:
 
             def search(question: Question, allowed: BoolArray) -> Evidence:
-                return self._search.evidence(request.graph, question, Passing(allowed))
+                return self._search.evidence(request.graph, question, PassingChunks(allowed))
 
             request = replace(request, search=search)
         ranking = self._spreading.rank(request)

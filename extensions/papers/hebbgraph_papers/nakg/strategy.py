@@ -7,7 +7,7 @@ from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.masks import Passing
+from hebbgraph.recall.masks import PassingChunks
 from hebbgraph.recall.search import lexical_search
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import lexical_terms, tokenize
@@ -85,7 +85,7 @@ class Neural:
             )
         table = self._layers.table(layer, vectors)
         by_meaning = self._nearest(layer, request)
-        passing = Passing(request.allowed)
+        passing = PassingChunks(request.allowed)
         by_terms, _ = lexical_search(self._derived, graph, question.terms, passing)
         slots = np.union1d(by_meaning, by_terms[: self._parameters.candidates]).astype(np.int64)
         semantic = table.cosines(vector, graph.rows[slots])

@@ -11,9 +11,9 @@ from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 from hebbgraph.store.history import Commit
 from numpy.typing import NDArray
 
-from hebbgraph_scale.build.match import Matched, matched_of
+from hebbgraph_scale.build.match import MatchedPostings, matched_of
 from hebbgraph_scale.build.merge import vocabulary_of
-from hebbgraph_scale.build.propose import Numbered, prefixes_of
+from hebbgraph_scale.build.propose import NumberedPartition, prefixes_of
 
 __all__ = ["assembled"]
 
@@ -21,7 +21,7 @@ __all__ = ["assembled"]
 def assembled(
     shelf: Path,
     vocabulary: str,
-    partitions: Sequence[Numbered],
+    partitions: Sequence[NumberedPartition],
     matches: Sequence[str],
     commit: Commit,
 ) -> TagGraph:
@@ -32,7 +32,7 @@ def assembled(
         [prefixes_of(shelf / part.proposed)[part.rows > 0] for part in partitions]
     )
     parts = [matched_of(shelf / name) for name in matches]
-    matched = Matched(*map(np.concatenate, zip(*parts, strict=True)))
+    matched = MatchedPostings(*map(np.concatenate, zip(*parts, strict=True)))
     order = np.argsort(rows, kind="stable")
     if not np.array_equal(order, np.arange(len(order))):
         rows, prefixes, matched = rows[order], prefixes[order], _reordered(matched, order)
@@ -54,11 +54,11 @@ def assembled(
     return TagGraph(commit.generation, arrays, phrases, mark=commit.mark)
 
 
-def _reordered(matched: Matched, order: NDArray[np.int64]) -> Matched:
+def _reordered(matched: MatchedPostings, order: NDArray[np.int64]) -> MatchedPostings:
     counts, proposed_counts = matched.counts[order], matched.proposed_counts[order]
     tags = concatenated_ranges(prefix_sums(matched.counts)[order], counts)
     candidates = concatenated_ranges(prefix_sums(matched.proposed_counts)[order], proposed_counts)
-    return Matched(
+    return MatchedPostings(
         counts,
         matched.tags[tags],
         matched.is_title[tags],

@@ -35,7 +35,7 @@ from hebbgraph_scale.build.engines import Engine, Task
 from hebbgraph_scale.build.lexical import INDEX, index_terms, joined, lexical_rows
 from hebbgraph_scale.build.match import match
 from hebbgraph_scale.build.merge import merge, write_vocabulary
-from hebbgraph_scale.build.propose import Numbered, propose, recount, rows_of
+from hebbgraph_scale.build.propose import NumberedPartition, propose, recount, rows_of
 from hebbgraph_scale.build.recipe import Partition, Recipe
 from hebbgraph_scale.build.shelf import Summary
 from hebbgraph_scale.build.vectors import embed, vectors_of
@@ -124,7 +124,7 @@ class BuildDriver:
     reused: int = 0
     size: int = 0
     files_failed: list[tuple[str, str]] = field(default_factory=list)
-    _committed: list[Numbered] = field(default_factory=list)
+    _committed: list[NumberedPartition] = field(default_factory=list)
     _report: AddReport = field(default_factory=AddReport)
     #: The number of commits that inserted chunks, and whether there was no other commit.
     _commits: int = 0
@@ -221,7 +221,7 @@ class BuildDriver:
             self._only_inserts = False
         elif rows or fingerprints:
             self._commits += 1
-        self._committed.append(Numbered(summary["name"], numbers))
+        self._committed.append(NumberedPartition(summary["name"], numbers))
         self._report = report.model_copy(
             update={
                 "added": report.added + added,
@@ -343,18 +343,18 @@ class BuildDriver:
         rows[~(is_first & np.isin(rows, live))] = 0
         ends = np.cumsum([len(part.rows) for part in self._committed])
         self._committed = [
-            Numbered(part.proposed, numbers)
+            NumberedPartition(part.proposed, numbers)
             for part, numbers in zip(self._committed, np.split(rows, ends)[:-1], strict=True)
         ]
 
-    def _submit_segments(self, partitions: Sequence[Numbered]) -> list[Task[Summary]]:
+    def _submit_segments(self, partitions: Sequence[NumberedPartition]) -> list[Task[Summary]]:
         if self.namespace.derived.in_memory:
             return []
         total = sum(len(part.rows) for part in partitions)
         wanted, most = max(total // _ROWS_OF_A_SEGMENT, 1), _MOST_SEGMENTS
         if (workers := self.engine.workers) < most:  # all finish at about the same time
             wanted, most = -(-wanted // workers) * workers, most // workers * workers
-        groups: list[list[Numbered]] = [[] for _ in range(min(wanted, most))]
+        groups: list[list[NumberedPartition]] = [[] for _ in range(min(wanted, most))]
         n_rows = 0
         for part in partitions:
             groups[n_rows * len(groups) // total].append(part)
@@ -366,7 +366,7 @@ class BuildDriver:
             if group
         ]
 
-    def _merge(self, partitions: Sequence[Numbered]) -> list[str]:
+    def _merge(self, partitions: Sequence[NumberedPartition]) -> list[str]:
         counted = []
         for proposed, rows in partitions:
             alive = rows > 0
@@ -381,7 +381,9 @@ class BuildDriver:
         ]
         return self._names(tasks, "merge")
 
-    def _submit_match(self, partitions: Sequence[Numbered], vocabulary: str) -> list[Task[Summary]]:
+    def _submit_match(
+        self, partitions: Sequence[NumberedPartition], vocabulary: str
+    ) -> list[Task[Summary]]:
         tasks = []
         for proposed, rows in partitions:
             mask = None if rows.all() else rows > 0

@@ -19,7 +19,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from hebbgraph.errors import BuildError, ParameterError
 
-__all__ = ["Engine", "EngineName", "Here", "Processes", "Task", "engine_named"]
+__all__ = ["Engine", "EngineName", "InProcessEngine", "Processes", "Task", "engine_named"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Engine(Protocol):
         ...
 
 
-class _Done(Generic[_R]):
+class _FinishedTask(Generic[_R]):
     def __init__(self, value: _R) -> None:
         self._value = value
 
@@ -71,14 +71,14 @@ class _Done(Generic[_R]):
         return self._value
 
 
-class Here:
+class InProcessEngine:
     """Runs each task in this process, as it is submitted."""
 
     workers = 1
 
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
         """Run the call now."""
-        return _Done(function(*arguments))
+        return _FinishedTask(function(*arguments))
 
     submit_embedding = submit
 
@@ -225,7 +225,7 @@ def engine_named(
         if value is not None:
             raise ParameterError(f"{option} goes with the engine 'ray'")
     workers = workers or _processors()
-    return Here() if workers == 1 else Processes(workers)
+    return InProcessEngine() if workers == 1 else Processes(workers)
 
 
 def _processors() -> int:

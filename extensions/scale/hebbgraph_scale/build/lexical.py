@@ -13,7 +13,7 @@ from hebbgraph.artifacts import remove, replace_file, sync
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, record_segments, segment_files
 from hebbgraph.store.history import Commit
 
-from hebbgraph_scale.build.propose import Numbered
+from hebbgraph_scale.build.propose import NumberedPartition
 from hebbgraph_scale.build.shelf import Summary, made_once, read_table
 
 __all__ = ["INDEX", "index_terms", "joined", "lexical_rows"]
@@ -26,13 +26,13 @@ _HEAP_BYTES = 1_500_000_000
 _META, _MANAGED = "meta.json", ".managed.json"
 
 
-def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) -> Summary:
+def index_terms(shelf: Path, partitions: Sequence[NumberedPartition], positions: bool) -> Summary:
     """Write the terms and facts of some partitions as a lexical index.
 
     Parameters
     ----------
     shelf : Path
-    partitions : sequence of Numbered
+    partitions : sequence of NumberedPartition
     positions : bool
         See :class:`~hebbgraph.derived.lexical.LexicalIndex`.
     """
@@ -47,7 +47,7 @@ def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) ->
     return made_once(shelf, "lexical", inputs, positions, make=make)
 
 
-def lexical_rows(shelf: Path, partitions: Sequence[Numbered]) -> Iterator[LexicalRow]:
+def lexical_rows(shelf: Path, partitions: Sequence[NumberedPartition]) -> Iterator[LexicalRow]:
     """Yield the rows of the lexical index."""
     for proposed, rows in partitions:
         columns = read_table(shelf / proposed / "rows.arrow", "terms", "facts")

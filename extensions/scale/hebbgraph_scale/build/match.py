@@ -14,10 +14,10 @@ from hebbgraph_scale.build.merge import vocabulary_of
 from hebbgraph_scale.build.propose import proposed_of, select_texts, texts_of
 from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, save_arrays
 
-__all__ = ["Matched", "match", "matched_of"]
+__all__ = ["MatchedPostings", "match", "matched_of"]
 
 
-class Matched(NamedTuple):
+class MatchedPostings(NamedTuple):
     """Postings and candidates of some chunks, by the numbers of the vocabulary."""
 
     counts: NDArray[np.int64]
@@ -59,7 +59,7 @@ def _table(folder: Path) -> PhraseTable:
     return _TABLES[0][1]
 
 
-def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) -> Matched:
+def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) -> MatchedPostings:
     proposed = proposed_of(folder)
     (hashes,) = load_arrays(folder, "phrase_hashes")
     # A phrase of dead chunks alone is not in the vocabulary, and no live chunk has it.
@@ -74,10 +74,12 @@ def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) 
         counts, tags, is_title = tags_of_texts(table, page, texts)
         parts.append((counts, tags, is_title, np.diff(page.indptr), page.phrases, page.kinds))
     if not parts:
-        return Matched(*(np.empty(0, dtype) for dtype in ("i8", "i4", "?", "i8", "i4", "i1")))
-    return Matched(*map(np.concatenate, zip(*parts, strict=True)))
+        return MatchedPostings(
+            *(np.empty(0, dtype) for dtype in ("i8", "i4", "?", "i8", "i4", "i1"))
+        )
+    return MatchedPostings(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def matched_of(folder: Path) -> Matched:
+def matched_of(folder: Path) -> MatchedPostings:
     """Map a result of :func:`match` into memory."""
-    return Matched(*load_arrays(folder, *Matched._fields))
+    return MatchedPostings(*load_arrays(folder, *MatchedPostings._fields))

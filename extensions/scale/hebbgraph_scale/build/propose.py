@@ -42,7 +42,7 @@ from hebbgraph_scale.build.shelf import (
 )
 
 __all__ = [
-    "Numbered",
+    "NumberedPartition",
     "counts_of",
     "prefixes_of",
     "propose",
@@ -58,7 +58,7 @@ _BINARY = ("digest", "imprint")
 _COUNTS = ("candidate_counts", "support", "anchor_counts", "given_counts")
 
 
-class Numbered(NamedTuple):
+class NumberedPartition(NamedTuple):
     """A partition's result, and the row of each of its chunks; 0 for those not in the index."""
 
     proposed: str

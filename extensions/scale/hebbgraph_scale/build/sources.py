@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
-from hebbgraph.ingest import Unreadable
+from hebbgraph.ingest import UnreadableChunk
 from hebbgraph.records import Chunk
 
 from hebbgraph_scale.build.recipe import Partition
@@ -70,7 +70,7 @@ class JsonLines(Partition):
                     chunk = _fields(line)
                     if isinstance(chunk, str):
                         before = _lines_before(self.path, first) if before < 0 else before
-                        yield Unreadable(f"{self.path}, line {before + number}: {chunk}")
+                        yield UnreadableChunk(f"{self.path}, line {before + number}: {chunk}")
                     else:
                         yield chunk
                 at += len(line)

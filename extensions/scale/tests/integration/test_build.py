@@ -17,7 +17,7 @@ from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Se
 
 from hebbgraph_scale.build.adding import new_recipe
 from hebbgraph_scale.build.driver import BuildDriver
-from hebbgraph_scale.build.engines import Engine, Here, Processes, engine_named
+from hebbgraph_scale.build.engines import Engine, InProcessEngine, Processes, engine_named
 from hebbgraph_scale.build.recipe import ChunkList
 from hebbgraph_scale.build.shelf import whole
 
@@ -105,7 +105,7 @@ def _built(
 ) -> BuildDriver:
     given = [ChunkList(list(part), first, 1) for first, part in enumerate(partitions)]
     recipe = new_recipe(index.settings, salt=b"the same salt in all of them")
-    driver = BuildDriver(index.parts, engine or Here(), shelf, recipe)
+    driver = BuildDriver(index.parts, engine or InProcessEngine(), shelf, recipe)
     driver.run(given, None)
     return driver
 
@@ -209,7 +209,7 @@ def test_a_shelf_without_a_manifest_is_erased_too(tmp_path: Path):
     assert not left.exists()
 
 
-class _Interrupted(Here):
+class _Interrupted(InProcessEngine):
     """An engine whose driver is stopped after some tasks."""
 
     def __init__(self, tasks: int) -> None:

@@ -18,7 +18,7 @@ import pytest
 from hebbgraph import HebbianIndex
 
 from hebbgraph_scale.build.building import build
-from hebbgraph_scale.build.engines import Here, engine_named
+from hebbgraph_scale.build.engines import InProcessEngine, engine_named
 from hebbgraph_scale.build.sources import JsonLines, partitions_of
 
 pytestmark = pytest.mark.skipif(
@@ -118,7 +118,7 @@ def test_a_node_dies_and_the_driver_too(
     ):
         build(index.parts, _partitions(table), engine, on_progress=die)
     with HebbianIndex.open(tmp_path / "driver") as index:
-        assert build(index.parts, _partitions(table), Here()).reused > 0
+        assert build(index.parts, _partitions(table), InProcessEngine()).reused > 0
         assert _content(index) == expected
 
 

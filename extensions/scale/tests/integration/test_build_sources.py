@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from hebbgraph_scale import fetch
 from hebbgraph_scale.build import sources
 from hebbgraph_scale.build.building import build
-from hebbgraph_scale.build.engines import Here, engine_named
+from hebbgraph_scale.build.engines import InProcessEngine, engine_named
 from hebbgraph_scale.build.sources import partitions_of
 
 _RECORDS = [
@@ -79,7 +79,7 @@ def test_a_line_that_is_no_chunk(tmp_path: Path):
     deep = '{"text": "a", "b": ' + "[" * 100_000 + "]" * 100_000 + "}"
     path.write_text(f'{{"text": "Fine."}}\nnot JSON\n[1]\n{{"text": 5}}\n{deep}\n')
     with HebbianIndex.open(tmp_path / "index") as index:
-        report = build(index.parts, partitions_of([str(path)]), Here(), on_error="skip")
+        report = build(index.parts, partitions_of([str(path)]), InProcessEngine(), on_error="skip")
         assert [one.position for one in report.added.failed] == [1, 2, 3, 4]
         assert index.stats().chunks == 1
 
@@ -100,7 +100,7 @@ def test_workers_embed(tmp_path: Path):
         plain.add(sources._as_chunk(record) for record in _RECORDS)
         expected = [(hit.chunk.id, hit.score) for hit in plain.recall("salt", k=9).hits]
     with HebbianIndex.open(tmp_path / "index", embedder=_Named()) as index:
-        build(index.parts, parts, Here(), embedder=_Named)
+        build(index.parts, parts, InProcessEngine(), embedder=_Named)
         assert [(hit.chunk.id, hit.score) for hit in index.recall("salt", k=9).hits] == expected
         assert index.maintenance.doctor().ok
 
@@ -167,7 +167,7 @@ def test_a_wrong_line_is_named_by_its_number(tmp_path: Path, monkeypatch: pytest
     parts = partitions_of([str(path)])
     assert len(parts) > 1
     with HebbianIndex.open(tmp_path / "index") as index:
-        added = build(index.parts, parts, Here(), on_error="skip").added
+        added = build(index.parts, parts, InProcessEngine(), on_error="skip").added
     assert added.added == 3
     assert [failed.reason.partition(":")[0] for failed in added.failed] == [
         f"{path}, line 4",
@@ -195,11 +195,11 @@ def test_of_two_builds_of_an_index_the_second_is_refused(work: str | None, tmp_p
         if not refused:
             with HebbianIndex.open(tmp_path / "index", cache_dir=tmp_path / "cache") as other:
                 with pytest.raises(IndexLockedError, match="another build") as caught:
-                    build(other.parts, parts, Here(), work=work and tmp_path / work)
+                    build(other.parts, parts, InProcessEngine(), work=work and tmp_path / work)
                 refused.append(str(caught.value))
 
     with HebbianIndex.open(tmp_path / "index") as index:
-        assert build(index.parts, parts, Here(), on_progress=again).added.added == 40
+        assert build(index.parts, parts, InProcessEngine(), on_progress=again).added.added == 40
     assert refused
     assert "'default'" in refused[0]
     assert not list(tmp_path.glob("index/build*"))
@@ -213,11 +213,11 @@ def test_two_builds_in_one_folder(tmp_path: Path):
         if not refused:
             with HebbianIndex.open(tmp_path / "other") as other:
                 with pytest.raises(IndexLockedError, match="results hold texts") as caught:
-                    build(other.parts, parts, Here(), work=tmp_path / "work")
+                    build(other.parts, parts, InProcessEngine(), work=tmp_path / "work")
                 refused.append(str(caught.value))
 
     with HebbianIndex.open(tmp_path / "index") as index:
-        build(index.parts, parts, Here(), work=tmp_path / "work", on_progress=again)
+        build(index.parts, parts, InProcessEngine(), work=tmp_path / "work", on_progress=again)
     assert refused
 
 
@@ -229,10 +229,10 @@ def test_a_folder_that_holds_other_files_is_left_alone(name: str, tmp_path: Path
     (mine / name).write_text('{"years": 4}')
     with HebbianIndex.open(tmp_path / "index") as index:
         with pytest.raises(ParameterError, match="files that no build made"):
-            build(index.parts, parts, Here(), work=mine)
+            build(index.parts, parts, InProcessEngine(), work=mine)
         assert (mine / name).read_text() == '{"years": 4}'
         (mine / name).unlink()
-        assert build(index.parts, parts, Here(), work=mine).added.added == 40
+        assert build(index.parts, parts, InProcessEngine(), work=mine).added.added == 40
 
 
 def test_erasing_takes_what_killed_builds_left_elsewhere(tmp_path: Path):
@@ -244,14 +244,14 @@ def test_erasing_takes_what_killed_builds_left_elsewhere(tmp_path: Path):
     with HebbianIndex.open(tmp_path / "index") as index:
         for work in (mine, taken):
             with pytest.raises(KeyboardInterrupt):
-                build(index.parts, parts, Here(), work=work, on_progress=killed)
+                build(index.parts, parts, InProcessEngine(), work=work, on_progress=killed)
         shutil.rmtree(taken)
         with HebbianIndex.open(tmp_path / "other") as other, pytest.raises(KeyboardInterrupt):
-            build(other.parts, parts, Here(), work=taken, on_progress=killed)
+            build(other.parts, parts, InProcessEngine(), work=taken, on_progress=killed)
         index.compact()
         assert not mine.exists()
         assert (taken / "manifest.json").exists()  # by now of another index
-        assert build(index.parts, parts, Here(), work=mine).added.unchanged == 40
+        assert build(index.parts, parts, InProcessEngine(), work=mine).added.unchanged == 40
     assert not list(tmp_path.glob("index/build*"))
 
 
@@ -264,7 +264,7 @@ def test_erasing_passes_over_a_folder_that_cannot_be_read(tmp_path: Path):
     with HebbianIndex.open(tmp_path / "index") as index:
         for work in (broken, mine):
             with pytest.raises(KeyboardInterrupt):
-                build(index.parts, parts, Here(), work=work, on_progress=killed)
+                build(index.parts, parts, InProcessEngine(), work=work, on_progress=killed)
         manifest = broken / "manifest.json"
         content = manifest.read_bytes()
         manifest.unlink()

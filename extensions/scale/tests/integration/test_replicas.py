@@ -14,7 +14,7 @@ from pg_server import PostgresServer
 
 from hebbgraph_scale import open_replica, publish
 from hebbgraph_scale.build.building import build
-from hebbgraph_scale.build.engines import Here
+from hebbgraph_scale.build.engines import InProcessEngine
 from hebbgraph_scale.build.sources import partitions_of
 
 pytestmark = pytest.mark.skipif(PostgresServer.missing() is not None, reason="no PostgreSQL")
@@ -91,13 +91,13 @@ def test_a_second_build_is_refused_wherever_it_runs(replica: Replica, tmp_path: 
     def again(told: object) -> None:
         if not refused:
             with pytest.raises(IndexLockedError, match="another build") as caught:
-                build(replica("two").parts, parts, Here())
+                build(replica("two").parts, parts, InProcessEngine())
             refused.append(str(caught.value))
 
     one = replica("one")
-    assert build(one.parts, parts, Here(), on_progress=again).added.added == 1
+    assert build(one.parts, parts, InProcessEngine(), on_progress=again).added.added == 1
     assert refused
-    assert build(replica("three").parts, parts, Here()).added.unchanged == 1
+    assert build(replica("three").parts, parts, InProcessEngine()).added.unchanged == 1
 
 
 def test_tenants_of_a_process_share_its_connections(server: PostgresServer, tmp_path: Path) -> None:
