@@ -108,8 +108,9 @@ async def export(visit: Visit) -> Response:
 def _lines_or_problem(visit: Visit) -> Iterator[bytes]:
     """Yield the lines of an export, and at the end the problem if it fails."""
     try:
+        before = visit.service.indexes.names()  # of a new index, none
         yield from _lines(visit)
-        if visit.namespace not in visit.service.indexes.names():
+        if visit.namespace in {*before} - {*visit.service.indexes.names()}:
             raise NamespaceNotFoundError(f"the namespace {visit.namespace!r} was deleted meanwhile")
     except Exception as error:
         yield _line("problem", problem_of(error).model_dump())
@@ -134,8 +135,7 @@ def _lines(visit: Visit) -> Iterator[bytes]:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
             index.log.export(log)
             log.seek(0)
-            for lesson in log:
-                yield _line("feedback", json.loads(lesson))
+            yield from (_line("feedback", json.loads(lesson)) for lesson in log)
         for correction in index.tags.corrections():
             body = correction.model_dump(include={"kind", "tags", "into", "actor"})
             yield _line("correct_tags", body | {"chunks": list(correction.chunks) or None})

@@ -89,6 +89,17 @@ def test_an_export_that_breaks_off_says_so(
     assert "new" not in api.get("/v1/namespaces").json()["namespaces"]
 
 
+def test_a_new_index_exports_as_nothing(tmp_path: Path) -> None:
+    from hebbgraph_server import create_app
+
+    with (
+        IndexPool(tmp_path / "new") as pool,
+        TestClient(create_app(pool), base_url="http://localhost") as api,
+    ):
+        exported = api.get("/v1/export")
+        assert (exported.status_code, exported.text) == (200, "")
+
+
 def test_chunks_that_say_nothing_are_left_out_and_named(api: TestClient) -> None:
     blank, owl = {"id": "blank", "text": " "}, {"id": "owl", "text": "Owls hunt voles."}
     lines = [
