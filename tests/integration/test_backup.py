@@ -137,6 +137,15 @@ def test_a_place_where_no_backup_can_be(
         make_index().backup(tmp_path / "file" / "backup")
 
 
+def test_no_backup_inside_the_index(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(["Ida Moss built the Petrel."])
+        with pytest.raises(ParameterError, match="is inside the index"):
+            index.maintenance.backup(tmp_path / "index" / "derived" / "backup")
+        assert not (tmp_path / "index" / "derived" / "backup").exists()
+        index.maintenance.backup(tmp_path / "beside")
+
+
 def test_restoring_to_a_new_place(
     make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:

@@ -57,6 +57,16 @@ def back_up(database: Database, directory: Path) -> Path:
     with _translated(str(directory)):
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ParameterError(f"{directory} is there already; name a new directory")
+        own = database.driver.path
+        if (
+            own
+            and own.name == DATABASE_NAME
+            and own.resolve().parent in directory.resolve().parents
+        ):
+            raise ParameterError(
+                f"{directory} is inside the index, where erasing would miss it; name a directory "
+                "elsewhere"
+            )
         directory.mkdir(parents=True, exist_ok=True)
         with whole_file(directory / DATABASE_NAME) as partial:
             with database.read() as source, closing(ForkSafeConnection(partial)) as copy:
