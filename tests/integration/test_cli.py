@@ -109,6 +109,7 @@ def test_help_tells_defaults(run: Run, command: str, default: str) -> None:
     [
         (), ("fly",), ("query", "x"), ("query", "x", "--db", "d", "-k", "0"),
         ("query", "x", "--db", "d", "-k", "many"), ("index", "--db", "d"),
+        ("index", "x.md", "--db", "d", "--max-tokens", "15"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_2(run: Run, arguments: tuple[str, ...]) -> None:
@@ -241,6 +242,31 @@ def test_unreadable_files_are_told_at_the_end_and_are_3(run: Run, folder: Path, 
     again = run("index", folder, "--db", db, "--json")
     assert again.code == 3
     assert len(again.json["skipped"]) == 3
+
+
+def test_a_message_is_one_line_however_narrow_the_terminal(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    (folder / "a-file-with-a-rather-long-name.docx").write_bytes(b"this is no archive")
+    missing = tmp_path / "nowhere"
+    assert run("query", "x", "--db", missing).err == (
+        f"error there is no index at {missing}; create one: hebbgraph index PATH --db {missing}\n"
+    )
+    failed = run("index", folder, "--db", tmp_path / "db")
+    assert f"failed {folder / 'a-file-with-a-rather-long-name.docx'}: is damaged" in failed.err
+    assert len(failed.out.splitlines()) == 1
+
+
+def test_only_the_most_frequent_suffixes_that_are_ignored_are_named(
+    run: Run, folder: Path, db: Path
+) -> None:
+    for number in range(1, 31):
+        (folder / f"log.{number}").touch()
+    (folder / "other.1").touch()
+    told = " ".join(run("index", folder, "--db", db).err.split())
+    assert "ignored, by suffix: .1: 2, .10: 1," in told
+    assert told.endswith("and 22 more")
 
 
 def test_a_file_beyond_its_limits_is_told_at_the_end_and_is_3(
@@ -470,7 +496,7 @@ def test_a_document_is_cited_by_its_name_if_the_recall_has_one_chunk_of_it(
         told = run("cite", asked["id"], called, "--db", indexed, "--json")
         assert told.json["cited"] == ids, told.err
     unknown = run("cite", asked["id"], "no-such-name", "--db", indexed)
-    assert (unknown.code, "there is no document 'no-such-name'" in unknown.err) == (1, True)
+    assert (unknown.code, "no hit is called 'no-such-name', and" in unknown.err) == (1, True)
 
 
 def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path: Path) -> None:
@@ -497,7 +523,13 @@ def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path
     for old in ("Fares › In winter", "fares.md, passage 1", "fares.md › In winter", "fares.md-0"):
         said = run("cite", recall, "--outdated", f"{old}=news.md", "--db", db, "--json")
         assert said.json["outdated"] == {"fares.md-0": "news.md-0"}, said.err
+    for place in ("fares.md, passage 2", "fares.md › In summer"):
+        assert [chunk["id"] for chunk in run("show", place, "--db", db, "--json").json] == [
+            "fares.md-1"
+        ]
+    assert "has no passage" in run("show", "fares.md, passage 3", "--db", db).err
     for wrong, told in (
+        ("Fares › In spring", "no hit is called 'Fares › In spring', and there is no document"),
         ("fares.md", "2 passages are called 'fares.md'; name one: 'fares.md, passage 1', 'fares."),
         ("fares.md › In spring", "has no passage that is called 'fares.md › In spring'"),
         ("fare.md", "no document 'fare.md'; there is"),

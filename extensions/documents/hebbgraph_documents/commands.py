@@ -24,7 +24,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.cli.terminal import counted, harmless
+from hebbgraph.cli.terminal import counted, harmless, most_frequent
 from hebbgraph.errors import ConversionError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
@@ -202,14 +202,13 @@ def _tell(report: IngestReport, as_json: bool) -> None:
         print_json(report.model_dump())
         return
     out.print(
-        f"{counted(len(report.indexed), 'document')} indexed "
-        f"({counted(report.chunks, 'chunk')}), "
+        f"{counted(len(report.indexed), 'document')} indexed ({counted(report.chunks, 'chunk')}), "
         f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
-        f"{len(report.failed)} failed, in {report.seconds:.1f} s"
+        f"{len(report.failed)} failed, in {report.seconds:.1f} s",
+        soft_wrap=True,
     )
     if report.unsupported:
-        kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
-        err.print(f"ignored, by suffix: {harmless(kinds)}")
+        err.print(f"ignored, by suffix: {most_frequent(report.unsupported)}", soft_wrap=True)
     if report.gone:
         err.print(
             f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
@@ -217,6 +216,6 @@ def _tell(report: IngestReport, as_json: bool) -> None:
             soft_wrap=True,
         )
     for path, reason in report.failed:
-        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
+        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}", soft_wrap=True)
     for chunk_id, reason in report.untagged:
-        err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}")
+        err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}", soft_wrap=True)

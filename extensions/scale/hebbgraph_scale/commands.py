@@ -22,7 +22,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.cli.terminal import counted, harmless
+from hebbgraph.cli.terminal import counted, harmless, most_frequent
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
@@ -216,9 +216,8 @@ def _report(report: BuildReport, *, as_json: bool) -> None:
     if report.reused:
         out.print(f"{report.reused:,} results of an earlier build were reused")
     if ignored:
-        kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in ignored.items())
         hint = "; name a file of chunks itself" if any(map(is_table, ignored)) else ""
-        err.print(f"ignored in folders, by suffix: {harmless(kinds)}{hint}")
+        err.print(f"ignored in folders, by suffix: {most_frequent(ignored)}{hint}")
     for path, reason in report.files_failed:
         err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
     for chunk in added.failed:

@@ -13,7 +13,7 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.labels import counted, heading_of, place_of
 from hebbgraph.records import Chunk, Recall
 
-__all__ = ["find_chunks", "find_document", "missing_chunks"]
+__all__ = ["find_chunks", "find_document", "find_passages", "missing_chunks"]
 
 #: Names listed in an error.
 _LISTED = 3
@@ -75,23 +75,37 @@ def find_chunks(index: HebbianIndex, recall: Recall, names: Sequence[str]) -> li
     return [name if name in ids else _find_chunk(index, recall, name).id for name in names]
 
 
+def find_passages(index: HebbianIndex, name: str) -> list[Chunk]:
+    """Return all passages of a document, or those called ``fares.md, passage 2`` and the like.
+
+    Raises
+    ------
+    NotFoundError
+        If no document or no passage of it is called so.
+    """
+    place = _PASSAGE.fullmatch(name)
+    file, below, heading = name.partition(_BELOW)
+    document = find_document(index, place[1] if place else file)
+    passages = index.get(index.ids({"$document_id": document}))
+    if place:
+        passages = [chunk for chunk in passages if place_of(chunk).endswith(place[2])]
+    elif below:
+        end = _BELOW + heading
+        passages = [chunk for chunk in passages if (_BELOW + heading_of(chunk)).endswith(end)]
+    if not passages:
+        raise NotFoundError(f"{document!r:.200} has no passage that is called {name!r:.200}")
+    return passages
+
+
 def _find_chunk(index: HebbianIndex, recall: Recall, name: str) -> Chunk:
-    hits = [hit.chunk for hit in recall.hits]
-    matches = [chunk for chunk in hits if name in (heading_of(chunk), place_of(chunk))]
+    hits = {hit.chunk.id: hit.chunk for hit in recall.hits}
+    matches = [chunk for chunk in hits.values() if name in (heading_of(chunk), place_of(chunk))]
     if not matches:
-        place = _PASSAGE.fullmatch(name)
-        file, below, heading = name.partition(_BELOW)
-        document = find_document(index, place[1] if place else file)
-        matches = [chunk for chunk in hits if chunk.document_id == document]
-        if place or below or not matches:
-            matches = index.get(index.ids({"$document_id": document}))
-        if place:
-            matches = [chunk for chunk in matches if place_of(chunk).endswith(place[2])]
-        elif below:
-            end = _BELOW + heading
-            matches = [chunk for chunk in matches if (_BELOW + heading_of(chunk)).endswith(end)]
-        if not matches:
-            raise NotFoundError(f"{document!r:.200} has no passage that is called {name!r:.200}")
+        try:
+            passages = find_passages(index, name)
+        except NotFoundError as error:
+            raise NotFoundError(f"no hit is called {name!r:.200}, and {error}") from None
+        matches = [chunk for chunk in passages if chunk.id in hits] or passages
     if len(matches) == 1:
         return matches[0]
     places = [place_of(chunk) or chunk.id for chunk in matches]

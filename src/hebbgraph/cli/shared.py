@@ -98,7 +98,9 @@ Base = Annotated[
 MaxTokens = Annotated[
     int | None,
     typer.Option(
-        "--max-tokens", help="Maximum chunk length in tokens, of documents. \\[default: 400]", min=1
+        "--max-tokens",
+        help="Maximum chunk length in tokens, of documents. \\[default: 400]",
+        min=16,
     ),
 ]
 Namespace = Annotated[

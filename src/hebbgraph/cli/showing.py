@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from hebbgraph.artifacts import whole_file
-from hebbgraph.cli.naming import find_document, missing_chunks
+from hebbgraph.cli.naming import find_document, find_passages, missing_chunks
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
@@ -37,7 +37,9 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Id of a chunk, or a document: its path, or the end of it."
+            metavar="NAME",
+            help="Id of a chunk; a document: its path, or the end of it; or a place like "
+            "'fares.md, passage 2'.",
         ),
     ],
     db: Db,
@@ -47,9 +49,7 @@ def show(
 ) -> None:
     """Show a chunk, or all chunks of a document."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        chunks = index.get([name]) or index.get(
-            index.ids({"$document_id": find_document(index, name)})
-        )
+        chunks = index.get([name]) or find_passages(index, name)
     chunks.sort(key=_position)
     if as_json:
         print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks])

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from rich.markup import escape
 
 from hebbgraph.labels import counted
 
-__all__ = ["as_json", "counted", "harmless", "without_controls"]
+__all__ = ["as_json", "counted", "harmless", "most_frequent", "without_controls"]
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINES = "\u2028\u2029"
@@ -48,6 +49,21 @@ def without_controls(text: str) -> str:
     '[red]exe.gpj'
     """
     return _STRIPPED.sub("", _SEPARATOR.sub(" ", text))
+
+
+def most_frequent(numbers: Mapping[str, int], limit: int = 8) -> str:
+    """Return the largest numbers with their names, escaped for rich's markup.
+
+    Examples
+    --------
+    >>> most_frequent({"": 5, ".log": 12, ".png": 70, ".zip": 1}, limit=3)
+    '.png: 70, .log: 12, none: 5 and 1 more'
+    """
+    names = sorted(numbers, key=lambda name: (-numbers[name], name))
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return harmless(
+        ", ".join(f"{name or 'none'}: {numbers[name]:,}" for name in names[:limit]) + more
+    )
 
 
 def as_json(value: Any) -> str:
