@@ -57,12 +57,7 @@ def back_up(database: Database, directory: Path) -> Path:
     with _translated(str(directory)):
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ParameterError(f"{directory} is there already; name a new directory")
-        own = database.driver.path
-        if (
-            own
-            and own.name == DATABASE_NAME
-            and own.resolve().parent in directory.resolve().parents
-        ):
+        if Path(database.place).resolve() in directory.resolve().parents:
             raise ParameterError(
                 f"{directory} is inside the index, where erasing would miss it; name a directory "
                 "elsewhere"
