@@ -1,7 +1,7 @@
 """How far a citation agrees with search.
 
-A log-likelihood ratio tells a reader, who cites what search finds likely, from a random pick. The
-model is Plackett–Luce [1]_: citations are drawn one after the other from what is left.
+A log-likelihood ratio compares a reader, who cites what search ranks high, with a random pick. The
+model is Plackett–Luce [1]_: citations are drawn one after the other from the remaining chunks.
 
 References
 ----------
@@ -19,7 +19,7 @@ __all__ = ["agreement"]
 
 #: A reader cites by ``evidence ** 12``, and in one case of five at random.
 _SHARPNESS, _AT_RANDOM = 12.0, 0.2
-#: Makes up for multiplying by a power of how telling the evidence is.
+#: Compensates for the factors of at most 1 that ``telling`` brings.
 _TELLING = 2.0
 
 

@@ -1,8 +1,8 @@
 """Credibility: how far each actor is believed, and which side of a dispute counts.
 
-No log says what is right, but two things in it tell. Independent people who read what is shown
-cite the same where search left the answer open; nobody but the like-minded agrees with a lie. This
-is truth discovery [1]_. :func:`judge` takes five steps:
+No log says what is right, but agreement tells: independent people who read the passages cite the
+same even where search left the answer open, and only accomplices agree with a lie. This is truth
+discovery [1]_. :func:`judge` takes five steps:
 
 1. *Record*: how far an actor's citations agree with search (:mod:`hebbgraph.formulas.agreement`,
    :func:`records`).
@@ -37,10 +37,10 @@ SATURATION, _HALF_LIFE = 8.0, 24.0
 #: Readers agree with search by this much where it serves. A lack of agreement among all others
 #: excuses an actor, once they have given about 200 lessons, of which 50 count from each.
 _USUAL_AGREEMENT, _ENOUGH_LESSONS, _COUNTED_LESSONS = 0.2, 200.0, 50
-#: Log-odds that an actor of whom nothing is known cites what is right.
+#: Log-odds that an unknown actor cites what is right.
 PRIOR = 3.0
-#: An actor with fewer lessons than about 8 is judged as if he had given 16 more, such as other
-#: newcomers give on average; their average counts no lower than -.5.
+#: An actor with fewer than about 8 lessons is judged as if there were 16 more, like the average
+#: lessons of other newcomers; that average counts no lower than -.5.
 NEWCOMER, _POOLED_LESSONS, _LOWEST_AVERAGE = 8.0, 16.0, -0.5
 #: Each lesson's worth of vouching adds this to the divisor of a bad record.
 _PARDON = 3.0
@@ -164,7 +164,7 @@ def _vouching(votes: Votes, claims: _Claims, n_actors: int) -> FloatArray:
 def _excuses(actor: IntArray, agrees: FloatArray, n_actors: int) -> FloatArray:
     """Return what each lesson of an actor is excused: the agreement that all others lack.
 
-    Where search is poor everybody corrects it, and that speaks against nobody.
+    Where search is poor, everybody corrects it, and nobody is blamed for that.
     """
     n = np.bincount(actor, minlength=n_actors)
     counted = np.minimum(n, _COUNTED_LESSONS)  # a flood of lies must not excuse other liars
@@ -177,7 +177,7 @@ def _excuses(actor: IntArray, agrees: FloatArray, n_actors: int) -> FloatArray:
 
 
 def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.float64]:
-    """Return the record of each actor: how far his lessons agree with search, the last ones most.
+    """Return the record of each actor: how far the lessons agree with search, the last ones most.
 
     A lesson fades by how much later ones say, so lessons that say next to nothing hide nothing.
 
@@ -195,8 +195,8 @@ def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.fl
 def beliefs(record: FloatArray, n_lessons: FloatArray) -> NDArray[np.float64]:
     """Return how far each actor is believed, in (0, 1).
 
-    A logistic function of the record. A new name is judged by other new names too, as far as
-    enough of these are known. So names invented for one lie each are soon worth nothing, and one
+    A logistic function of the record. A new name is judged by other new names too, if enough of
+    these are known. So names invented for one lie each are soon worth nothing, and one
     newcomer who errs casts little doubt on the next.
 
     Parameters
@@ -217,7 +217,7 @@ def beliefs(record: FloatArray, n_lessons: FloatArray) -> NDArray[np.float64]:
     [1.0, 0.88]
     """
     new = _newness(n_lessons)
-    # Each sum leaves out the actor: nobody's word counts twice.
+    # Each sum leaves out the actor, whose own lessons are in the record already.
     n_others = (new * n_lessons).sum() - new * n_lessons
     average = ((new * record).sum() - new * record) / (n_others + NEWCOMER)
     average = np.maximum(average, _LOWEST_AVERAGE)
@@ -241,8 +241,8 @@ def allowances(
 
     ``min(1, max(at_least, share * lessons of all others, 2 * earned) / n_lessons)``: a lesson
     that agrees with search, or with other actors, earns room for itself and another one.
-    Newcomers share one such allowance beside their own, each as far as he is new. The first
-    actor is the trusted one and is not bounded.
+    Newcomers also share one such allowance, each as far as the name is new. The first actor is
+    the trusted one and is not bounded.
 
     Parameters
     ----------
@@ -308,8 +308,8 @@ class _Claims:
     def _contributions(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return what each endorsement adds to the support of its claim.
 
-        The strongest counts in full, the second half, the third a third: names that only say
-        the same are about one.
+        The strongest counts in full, the second half, the third a third, so many names that say
+        the same are worth little more than one.
         """
         strength = strength[self._actor]
         order = np.lexsort((-strength, self._claim))
@@ -323,8 +323,8 @@ class _Claims:
         """Return the support of each lesson's side, to the fourth power, as a share.
 
         Against a lesson stand other chunks cited for its need, and rejections of what it cites;
-        search stands against a lesson that only rejects. An actor is not his own rival: who
-        cites one chunk, and later another, may want both.
+        search stands against a lesson that only rejects. An actor's own citations are no rivals:
+        one chunk cited now, and another later, may both be right.
         """
         lesson, of_vote, n = self.votes.lesson, self.of_vote, len(self.votes.actor)
         support = self.support(strength)
@@ -348,7 +348,7 @@ class _Claims:
     def first_corrections(self, at_most: float) -> BoolArray:
         """Return which lessons only cite, and are among their actor's first against search.
 
-        Claims are counted, not chunks, so nobody puts one chunk before everything.
+        Claims are counted, not chunks, so nobody can put one chunk first for every question.
         """
         votes = self.votes
         against = votes.cites & (votes.agrees[votes.lesson] < 0)

@@ -120,7 +120,7 @@ def examine(
 def _shuffle(draw: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix the draws of lessons with the first ones of the log, as SplitMix64 does.
 
-    So nobody can choose words that make his lesson an exam, and equal logs give equal numbers.
+    So nobody can choose words that make a lesson an exam, and equal logs give equal numbers.
     """
     mixed = draw ^ np.bitwise_xor.reduce(draw[:_N_EXAMS])
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -154,7 +154,7 @@ def _exam(
     taught[nodes] -= weight
     candidates = np.unique(shown)
     if len(candidates) < _CHOICE or not np.isin(cited, shown).all():
-        # Who chose among what was shown says nothing of the rest; who cites beyond it knows more.
+        # A choice among the chunks shown says nothing of others; a citation beyond them does.
         best = reached[top_n(evidence @ _DEFAULT_GAINS, _N_BROUGHT)]
         candidates = np.union1d(candidates, np.append(cited, best))
     candidates = np.setdiff1d(candidates, _cited_elsewhere(lessons, lesson, until, amount, cited))
@@ -209,7 +209,7 @@ def _cited_elsewhere(
 ) -> IntArray:
     """Return what other lessons cite for the same question.
 
-    It is no candidate: who cites one of two right chunks says nothing against the other.
+    These are no candidates: citing one of two right chunks says nothing against the other.
     """
     asked = np.array(lessons.on_question(int(lessons.question[lesson])), np.int64)
     links = lessons.links_of(asked[(asked < until) & (amount[asked] > 0)])

@@ -1,6 +1,6 @@
-"""Implicit feedback: what people do beside citing, such as opening or copying a passage.
+"""Implicit feedback: what people do besides citing, such as opening or copying a passage.
 
-A deed says less than a citation, and citations for similar questions tell how much: a kind of
+It says less than a citation, and citations for similar questions tell how much: a kind of
 feedback weighs as much as it chooses better than the chunk that was shown first. Readers who open
 anything, or always the first hit, choose no better.
 """

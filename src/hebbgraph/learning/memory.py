@@ -319,7 +319,7 @@ class Memory:
     def outdated(self, *, trusted: bool) -> dict[tuple[str, str, str], set[int]]:
         """Return which chunks no longer hold: (id, text hash, id of what does) to actors.
 
-        As the application vouches for, or as others say who are believed.
+        ``trusted`` selects what the application vouches for; otherwise, what believed actors say.
         """
         with self.lock.held():
             lessons = self.lessons

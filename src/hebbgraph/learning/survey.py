@@ -1,4 +1,4 @@
-"""The lessons as a whole: which are in force, whom nobody believes, what many people reject."""
+"""The lessons as a whole: which are in force, who is not believed, what many people reject."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LITTLE, _SEVERAL = 0.1, 3
 
 
 def rejected(memory: Memory) -> dict[str, int]:
-    """Return for how many questions each chunk is rejected, by several who are believed.
+    """Return for how many questions each chunk is rejected by several believed actors.
 
     One is enough if the application vouches for the feedback.
     """
@@ -79,7 +79,7 @@ def present(
 ) -> list[tuple[tuple[str, str, str], tuple[int, int]]]:
     """Return the rows of both chunks for each (id, text hash, id of what holds now).
 
-    Those are left out of which a chunk is gone or has another text.
+    Without those whose old chunk has another text, or one of whose chunks is gone.
     """
     outdated = list(outdated)
     known = memory.resolve({id_ for old, _, new in outdated for id_ in (old, new)})
@@ -102,10 +102,10 @@ def learned_kinds(memory: Memory) -> list[LearnedParameter]:
 
 
 def disbelieved(memory: Memory) -> list[tuple[ActorKey, int, float, bool]]:
-    """Return the actors several of whose lessons count next to nothing, by how many do.
+    """Return the actors with several lessons that count next to nothing, most lessons first.
 
-    For each actor: how many lessons, what one counts at most, and whether that is because others
-    who are believed more say otherwise.
+    For each actor: how many such lessons, what one counts at most, and whether that is mostly
+    because others who are believed more say otherwise.
     """
     with memory.lock.held():
         lessons, credibility = memory.lessons, memory.credibility()
