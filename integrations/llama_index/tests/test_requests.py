@@ -286,7 +286,9 @@ async def test_filters_are_joined_in_every_door(index: RecordingIndex, asynchron
             with retriever.narrowed(doc_ids=["moss.md"]):
                 assert [node.node_id for node in retriever.retrieve(QUESTION)] == ["moss"]
         assert len(retriever.retrieve(QUESTION)) == len(expected) + 1
-    with pytest.raises(ParameterError, match="filter_by finds no 'titles'"):
+    with pytest.raises(
+        ParameterError, match="filter_by finds no 'titles'; the request has no fields"
+    ):
         retriever.retrieve(QUESTION)
 
 
@@ -326,7 +328,7 @@ async def test_access_rules_fail_closed(index: HebbianIndex) -> None:
     owned = over(lambda tags: only("owner", tags["user_id"]))
     with (
         instrument_tags({"thread_id": "t"}),
-        pytest.raises(ParameterError, match=r"no 'user_id'; the request says 'thread_id'\."),
+        pytest.raises(ParameterError, match=r"no 'user_id'; the request has only 'thread_id'\."),
     ):
         owned.retrieve(QUESTION)
     retriever = HebbianRetriever(index)

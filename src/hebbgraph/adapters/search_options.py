@@ -73,10 +73,11 @@ class CommonSearchOptions:
         try:
             rule = self.filter_by(request)
         except KeyError as error:
-            names = ", ".join(repr(name) for name in request) or "nothing"
+            names = ", ".join(repr(name) for name in request)
+            fields = f"only {names:.400}" if names else "no fields at all"
             raise ParameterError(
-                f"filter_by finds no {', '.join(map(repr, error.args)):.200}; the request says "
-                f"{names:.400}. Ask with it, or write what holds for requests without it"
+                f"filter_by finds no {', '.join(map(repr, error.args)):.200}; the request has "
+                f"{fields}. Name it in the request, or have filter_by use request.get()"
             ) from error
         if rule is None:
             raise FilterError(

@@ -57,7 +57,7 @@ async def test_filters_of_retriever_call_and_request_are_joined(
     for narrowed in ({"n": {"$gte": 3}}, lambda document: document.metadata["n"] >= 3):
         found = retriever.with_config(ann).invoke(QUERY, filter=narrowed)
         assert {one.metadata["n"] for one in found} == {3, 5}
-    with pytest.raises(ParameterError, match=r"no 'user_id'; the request says 'topic'\."):
+    with pytest.raises(ParameterError, match=r"no 'user_id'; the request has only 'topic'\."):
         retriever.invoke(QUERY, {"metadata": {"topic": "boats"}})  # whom nobody names sees nothing
     tool = create_citing_retriever_tool(retriever.with_config(ann))
     call = {"type": "tool_call", "name": "search", "args": {"query": QUERY}, "id": "1"}
