@@ -284,6 +284,8 @@ class HebbianRetriever(RecallingRetriever):
                         "documents need the ids that they have in the store, where it keeps "
                         "their texts"
                     )
+                if retriever._wrapped is not None:
+                    retriever._wrapped.check_ids(documents)
                 write(index, with_ids(documents, None))
             elif retriever.options.grow:
                 index.make_namespace()

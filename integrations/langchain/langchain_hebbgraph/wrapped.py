@@ -127,6 +127,20 @@ class WrappedStore:
                 )
             return None
 
+    def check_ids(self, documents: Sequence[Document]) -> None:
+        """Raise ParameterError for documents without an id that the store has under another.
+
+        At most the first 500 of these are looked up.
+        """
+        made = list(dict.fromkeys(stable_id(one) for one in documents if not one.id))[:_PAGE]
+        present = self.try_read(made) if made else None
+        if present is not None and len(present) < len(made):
+            raise ParameterError(
+                "documents need the ids that they have in the store, and some have none; pass "
+                "them with the ids that add_documents returned, or leave documents out: the "
+                "graph then grows by what searches find"
+            )
+
     def add(self, documents: Sequence[Document]) -> None:
         """Add documents to a vector store; does nothing over a retriever."""
         if isinstance(self.source, VectorStore) and documents:

@@ -284,6 +284,21 @@ def test_adding_to_both(store: InMemoryVectorStore) -> None:
     assert retriever.index.get([id_])
 
 
+def test_documents_have_the_ids_that_the_store_gave_them(store: InMemoryVectorStore) -> None:
+    sails = [Document("The Zephyr has three masts."), Document("Sails are cut from canvas.")]
+    chosen = store.add_documents(sails)
+    with pytest.raises(ParameterError, match="with the ids that add_documents returned"):
+        HebbianRetriever.from_vectorstore(store, documents=sails)
+    named = [Document(sail.page_content, id=id_) for sail, id_ in zip(sails, chosen, strict=True)]
+    retriever = HebbianRetriever.from_vectorstore(store, documents=named, options={"grow": False})
+    assert {*ids(retriever.invoke("How many masts?"))} == {*chosen}
+
+    grown = HebbianRetriever.from_vectorstore(store)
+    (made,) = grown.add_documents([Document("A keel is laid first.")])
+    again = [Document("A keel is laid first.")]  # under the id that the retriever made of it
+    assert HebbianRetriever.from_vectorstore(store, documents=again).index.ids() == [made]
+
+
 async def test_texts_stay_in_the_store(
     store: InMemoryVectorStore, documents: list[Document], tmp_path: Path
 ) -> None:
