@@ -121,6 +121,8 @@ class IndexPool(Closing):
     @contextmanager
     def lend(self, namespace: str) -> Iterator[HebbianIndex]:
         """Yield the open index of a namespace; it stays open within the block."""
+        if not namespace:
+            raise ParameterError("no namespace is named; pool['anna'] is the index of one tenant")
         entry = self._take(namespace)
         try:
             with entry.opening:

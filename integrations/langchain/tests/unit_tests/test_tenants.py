@@ -134,6 +134,9 @@ def test_what_keeps_things_makes_its_namespace(pool: IndexPool) -> None:
 def test_a_request_that_names_none_is_refused(pool: IndexPool, retriever: HebbianRetriever) -> None:
     with pytest.raises(ParameterError, match="names no namespace; pass config="):
         retriever.invoke(QUERY)
+    for write in (lambda: retriever.add([Document("Whose?")]), lambda: retriever.delete(["berth"])):
+        with pytest.raises(ParameterError, match=r"no namespace is named; pool\['anna'\]"):
+            write()
     known = HebbianRetriever.from_pool(pool, namespace="bert")
     assert known.invoke(QUERY)[0].page_content == BERTH["bert"]
     assert known.invoke(QUERY, asking("anna"))[0].page_content == BERTH["anna"]
