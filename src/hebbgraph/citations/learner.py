@@ -359,10 +359,14 @@ class Learner:
 
     def _unknown(self, id: str, namespace: str | None) -> str:
         where = f" in namespace {namespace!r}" if namespace is not None else ""
-        hint = "" if where or self.known.has_indexes else "; hand the learner its index"
+        if where or self.known.has_indexes:
+            return (
+                f"no answer of run {id!r} is remembered{where}, neither by this process "
+                f"(the last {self.known.remember}) nor by an index"
+            )
         return (
-            f"no answer of run {id!r} is remembered{where} "
-            f"(the last {self.known.remember} are{hint})"
+            f"no answer of run {id!r} is remembered (the last {self.known.remember} are; "
+            "hand the learner its index, which keeps more)"
         )
 
 

@@ -237,7 +237,7 @@ def test_as_many_answers_are_remembered_as_asked() -> None:
     assert learner.feedback("uncited", True) == []
     assert learner.undo("uncited") == 0
     for unknown in ("run-0", "call-1"):
-        with pytest.raises(NotFoundError, match="the last 3 are"):
+        with pytest.raises(NotFoundError, match=r"\(the last 3\) nor by an index"):
             learner.feedback(unknown, True)
 
 

@@ -185,6 +185,11 @@ def test_callers_name_an_answer_themselves(
 def test_feedback_for_an_unknown_run(index: RecordingIndex, unknown: Any) -> None:
     with pytest.raises(NotFoundError):
         CitationLearner(index).feedback(unknown, True)
+    if unknown:
+        with pytest.raises(NotFoundError, match="nor by an index"):
+            CitationLearner(index).undo(unknown)
+        with pytest.raises(NotFoundError, match="hand the learner its index"):
+            CitationLearner().undo(unknown)
 
 
 async def test_learning_without_a_chain(index: RecordingIndex) -> None:
