@@ -226,6 +226,11 @@ class CitationLearner(FrameworkLearner, TracingHandler):
 def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
     if isinstance(recall, Recall):
         return recall
+    if not isinstance(recall, str | uuid.UUID):
+        raise ParameterError(
+            f"a recall is a Recall or its id, which is that of the retriever's run; "
+            f"got {recall!r:.80}"
+        )
     kept = index.find_recall(str(recall))
     if kept is None:
         raise NotFoundError(f"recall {str(recall)!r} is not, or no longer, kept by {index!r}")

@@ -205,6 +205,9 @@ async def test_learning_without_a_chain(index: RecordingIndex) -> None:
     assert learner.learn("Moss.", recall, prompt=prompt) == []
     with pytest.raises(NotFoundError):
         learner.learn("[petrel]", "unknown")
+    documents: Any = [Document("Moss.")]
+    with pytest.raises(ParameterError, match="a recall is a Recall or its id"):
+        learner.learn("[petrel]", documents)
     with pytest.raises(ParameterError, match="index"):
         CitationLearner().learn("[petrel]", recall)
     assert CitationLearner().learn("[petrel]", recall, index=index)
