@@ -132,6 +132,10 @@ def test_what_is_meant_for_nobody_is_refused(index: HebbianGraphIndex) -> None:
         refused.as_retriever(top_k=3)
     with pytest.raises(ParameterError, match="did you mean 'response_mode'"):
         refused.as_query_engine(llm=RuleLLM(), respons_mode="compact")
+    with pytest.raises(ParameterError, match="did you mean 'cite'"):
+        refused.as_query_engine(cit=True)
+    with pytest.raises(ParameterError, match="did you mean 'chat_mode'"):
+        refused.as_chat_engine(chat_mod="context")
     make: Any = HebbianGraphIndex.from_documents
     with pytest.raises(ParameterError, match=r"location=\.\.\. says where"):
         make(DOCUMENTS, storage_context=object())

@@ -331,7 +331,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
             As for :meth:`as_retriever` and ``RetrieverQueryEngine.from_args``.
         """
         make = RetrieverQueryEngine.from_args
-        for_retriever, for_engine = _split_arguments(kwargs, make, of="as_query_engine")
+        for_retriever, for_engine = _split_arguments(kwargs, make, of=self.as_query_engine)
         if cite:
             for_engine = _citing(for_engine, CITATION_QA_TEMPLATE, "text_qa_template")
             for_engine.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
@@ -363,7 +363,7 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
             )
         engine, template = _CHAT_ENGINES[chat_mode]
         for_retriever, for_engine = _split_arguments(
-            kwargs, engine.from_defaults, of="as_chat_engine"
+            kwargs, engine.from_defaults, of=self.as_chat_engine
         )
         if cite:
             for_engine = _citing(for_engine, CITATION_CHAT_TEMPLATE, template)
@@ -386,12 +386,14 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
 
 
 def _split_arguments(
-    arguments: Mapping[str, Any], make: Callable[..., Any], *, of: str
+    arguments: Mapping[str, Any], make: Callable[..., Any], *, of: Callable[..., Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments for a retriever and those for an engine; some are for both."""
     for_retriever = _RETRIEVER_NAMES | _MERGING_NAMES
     for_engine = set(signature(make).parameters) - {"kwargs", "retriever", "query_engine", "llm"}
-    check_names(arguments, sorted(for_retriever | for_engine), of=of, instead=_INSTEAD)
+    own = signature(of).parameters.keys() - {"kwargs"}  # never passed, but perhaps meant
+    known = sorted(for_retriever | for_engine | own)
+    check_names(arguments, known, of=of.__name__, instead=_INSTEAD)
     return (
         {name: value for name, value in arguments.items() if name in for_retriever},
         {name: value for name, value in arguments.items() if name in for_engine},
