@@ -72,12 +72,12 @@ def preview(
         if abs(weight - after.get((question, node), 0.0)) > _TOLERANCE
     ]
     changes.sort(key=lambda edge: (-abs(edge.before - edge.after), edge.source, edge.target))
-    removed = len(before.keys() - after.keys())
+    stay = before.keys() & after.keys()
     return ForgetPreview(
         feedback=tuple(ids),
         actors=dict(sorted(Counter(feedback.actor or "" for feedback in touched).items())),
-        removed=removed,
-        changed=len(changes) - removed,
+        removed=len(before) - len(stay),  # those whose weight was 0 too
+        changed=sum(abs(before[link] - after[link]) > _TOLERANCE for link in stay),
         changes=tuple(changes[:_MOST_CHANGES]),
     )
 

@@ -38,6 +38,18 @@ def test_it_is_kept_for_ten_minutes(index: HebbianIndex) -> None:
     assert kept.records() == []
 
 
+def test_edges_without_weight_that_would_go_are_not_subtracted_from_those_that_would_change(
+    tmp_path: Path,
+) -> None:
+    with HebbianIndex.open(tmp_path / "ships") as index:
+        index.add([f"Ship {n} carries cargo {n} to port {n}." for n in range(40)])
+        for n in range(30):  # search contradicts them all, so most count nothing
+            recall = index.recall(f"What does ship {n} carry?", k=3)
+            index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
+        preview = index.forget(actor="eve", dry_run=True)
+    assert (preview.removed, preview.changed) == (30, 0)
+
+
 def test_what_is_much_or_old_gives_way(index: HebbianIndex) -> None:
     feedback = cite(index, "bay", "ann")
     kept = ForgettingHistory()
