@@ -226,7 +226,7 @@ class Namespace:
     ) -> tuple[NDArray[np.float32] | None, str | None]:
         """Return a question's vector as memory compares it, and the name of its model.
 
-        As in search, the language is removed from it. The caller holds the graph.
+        As in search, the language is removed from it. The caller has locked the graph.
         """
         embedding, table = self.derived.embedding, self.derived.vectors
         name = None if embedding is None else embedding.name

@@ -360,7 +360,7 @@ def test_a_reader_in_the_way_is_waited_for(
     other.do("read")
     with pytest.raises(IndexLockedError, match=r"truth\.sqlite3-wal.*lsof.*compact\(\)") as told:
         index.delete(["secret"], erase=True)
-    assert told.value.__notes__ == ["it is deleted; what is left of it on disk goes with compact()"]
+    assert told.value.__notes__ == ["it is deleted; compact() erases what is left of it on disk"]
     assert index.get(["secret"]) == []
     assert _found(tmp_path, OF_CHUNK)
     other.do("release")

@@ -239,7 +239,7 @@ def _check_base(files: list[tuple[str, FoundFile]], known: Mapping[str, str], sa
 
 
 def fingerprint_salt(settings: ChunkSettings, encoding: str | None) -> str:
-    """Return all that determines the chunks of a file beside its bytes."""
+    """Return all that determines the chunks of a file besides its bytes."""
     return f"{_FORMAT}:{settings.signature}:{encoding or ''}"
 
 

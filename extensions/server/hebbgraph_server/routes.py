@@ -322,6 +322,6 @@ def _other_responses(route: Route) -> dict[int | str, dict[str, Any]]:
 
 
 def own_schemas() -> list[type[BaseModel]]:
-    """Return the models that the OpenAPI document needs beside those that FastAPI finds."""
+    """Return the models that the OpenAPI document needs besides those that FastAPI finds."""
     models = [model for route in ROUTES for model in (route.takes, route.streams)]
     return [Problem, *filter(None, models)]

@@ -29,7 +29,7 @@ class JsonLines(logging.Formatter):
     """Formats each event as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record, with its extra ``fields`` beside the message."""
+        """Return the line of a record, with its extra ``fields`` besides the message."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         event = {"time": at, "level": record.levelname.lower(), "logger": record.name}
         event |= {"event": record.getMessage(), **getattr(record, "fields", {})}

@@ -1,4 +1,4 @@
-"""What a request says beside its question: its user, its namespace, its metadata."""
+"""What a request says besides its question: its user, its namespace, its metadata."""
 
 from __future__ import annotations
 

@@ -65,11 +65,11 @@ class HebbianRetriever(RecallingRetriever):
         score_key: str, optional
             Metadata key under which the score is returned; none by default.
         history: sequence of str or messages
-            Earlier turns of the conversation, oldest first, or its messages, of which the
-            user's count. They complete a follow-up ("and in winter?") without a model.
+            Earlier turns of the conversation, oldest first, or its messages; only the user's
+            count. They complete a follow-up ("and in winter?") without a model.
 
         as_of: datetime, date or str, optional
-            Only what held at that moment. Left out, a document that was superseded or has
+            Only what was valid at that moment. Left out, a document that was superseded or has
             expired says so in ``metadata["hebbgraph"]["stale"]``.
         include_path: bool
             Write into ``metadata["hebbgraph"]`` how each document was found: recall id,

@@ -527,7 +527,7 @@ async def test_an_agent_that_cites_what_an_earlier_turn_found(
     assert found_again in index.lessons[1]["query"]
 
 
-async def test_what_two_talks_found_stays_apart(
+async def test_what_two_conversations_found_stays_apart(
     learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
 ) -> None:
     agent = FunctionAgent(tools=[citing_tool(retriever)], llm=ToolLLM())

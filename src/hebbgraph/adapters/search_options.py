@@ -109,7 +109,7 @@ class CommonSearchOptions:
             return options
         warnings.warn(
             f"write options=SearchOptions({', '.join(f'{name}=...' for name in old)}); "
-            f"{', '.join(old)} as an argument of its own goes with 0.3",
+            f"{', '.join(old)} as an argument of its own is removed in 0.3",
             DeprecationWarning,
             stacklevel=stacklevel + 1,
         )

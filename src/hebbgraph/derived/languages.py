@@ -79,7 +79,7 @@ class Languages:
     ) -> NeutralVectors | None:
         """Return vectors to compare; None if the chunks are in one language.
 
-        The caller holds the graph.
+        The caller has locked the graph.
         """
         codes = self.by_slot(graph)
         if not self._are_several:

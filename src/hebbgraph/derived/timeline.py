@@ -57,7 +57,7 @@ class Timelines:
     def at(self, graph: TagGraph, taught: Collection[Replaced] = ()) -> Timeline | None:
         """Return the timeline of a graph's chunks; None if nothing is said about time.
 
-        The caller holds the graph. ``taught`` is what people said of chunks, the latest last.
+        The caller has locked the graph. ``taught`` is what people said of chunks, the latest last.
         """
         if self._graph is graph and self._state == graph.state and self._taught == taught:
             return self._timeline

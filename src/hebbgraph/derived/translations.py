@@ -88,7 +88,7 @@ class Translations:
     def cues(self, graph: TagGraph, names: QuestionNames) -> list[int]:
         """Return the titles in other languages that a question names.
 
-        The caller holds the graph.
+        The caller has locked the graph.
         """
         titles = self._titles_of(graph)
         if titles is None:
@@ -105,7 +105,7 @@ class Translations:
         return list(dict.fromkeys(titles.tags[to].tolist()))
 
     def pairs(self, graph: TagGraph) -> list[tuple[int, int]]:
-        """Return pairs of titles as tags, the smaller first; the caller holds the graph."""
+        """Return pairs of titles as tags, the smaller first; the caller has locked the graph."""
         titles = self._titles_of(graph)
         if titles is None:
             return []

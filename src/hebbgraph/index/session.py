@@ -103,5 +103,5 @@ class Session(Closing):
         try:
             work()
         except HebbgraphError as error:
-            error.add_note("it is deleted; what is left of it on disk goes with compact()")
+            error.add_note("it is deleted; compact() erases what is left of it on disk")
             raise

@@ -138,17 +138,17 @@ class ChunkVectors:
         self,
         chunks: Sequence[Chunk],
         *,
-        beside: Iterable[str] = (),
+        reusable: Iterable[str] = (),
         on_progress: Callable[[int], object] | None = None,
     ) -> Embedded:
         """Embed chunks, if there is an embedder.
 
-        ``beside`` names stored chunks whose vectors are reused for equal content.
+        ``reusable`` names stored chunks whose vectors are reused for equal content.
         """
         embedder = self._namespace.embedder
         if embedder is None or not chunks:
             return Embedded({}, None)
-        embedded = self._known([*beside, *(chunk.id for chunk in chunks)])
+        embedded = self._known([*reusable, *(chunk.id for chunk in chunks)])
         dtype = self._namespace.settings.vector_dtype
         embed_chunks(embedder, chunks, embedded, dtype=dtype, on_progress=on_progress)
         return embedded

@@ -48,13 +48,13 @@ class Document(NamedTuple):
 class _Final(NamedTuple):
     """The chunks to write: the new ones, and older versions that move.
 
-    ``beside`` names stored chunks whose vectors are reused for equal content.
+    ``reusable`` names stored chunks whose vectors are reused for equal content.
     """
 
     put: list[Chunk]
     moved: list[Chunk]
     expected_rows: StoredRows | None
-    beside: Iterable[str]
+    reusable: Iterable[str]
 
 
 class _Prepared(NamedTuple):
@@ -263,8 +263,8 @@ class Writer:
             gone = stored.difference(chunk.id for chunk in chunks)
             final = self._in_versions(chunks, gone)
             changed = self._truth.changed([*final.put, *final.moved])
-            beside = {*stored, *final.beside}
-            prepared = self._prepare(changed, on_progress, beside)
+            reusable = {*stored, *final.reusable}
+            prepared = self._prepare(changed, on_progress, reusable)
             failure = prepared.embedded.failure
             may_write_part = document is None and not final.moved and prepared.writes
             if failure is not None and not may_write_part:
@@ -311,13 +311,13 @@ class Writer:
         self,
         changed: list[tuple[Chunk, bytes]],
         on_progress: Callable[[int], object] | None,
-        beside: Iterable[str],
+        reusable: Iterable[str],
     ) -> _Prepared:
         """Tag and embed (chunk, digest) pairs outside any transaction."""
         chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tagging.tags(chunks, on_progress)
         on_embedded = None if self._namespace.tagger else on_progress
-        embedded = self._vectors.embed(chunks, beside=beside, on_progress=on_embedded)
+        embedded = self._vectors.embed(chunks, reusable=reusable, on_progress=on_embedded)
         if embedded.failure is not None:
             with_vector = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
             changed, tags = [changed[at] for at in with_vector], [tags[at] for at in with_vector]

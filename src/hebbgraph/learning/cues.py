@@ -9,7 +9,7 @@ from functools import lru_cache
 
 __all__ = ["cues_of", "hash_term", "question_number", "tag_cue"]
 
-#: Weight of a name beside its words, which are cues themselves.
+#: Weight of a name: its words are cues too.
 _NAME = 0.3
 
 

@@ -237,7 +237,7 @@ class Memory:
     ) -> Recollection | None:
         """Return what a question brings back; None if nothing was ever taught.
 
-        The caller holds the graph's lock. For ``cues`` and ``question`` see
+        The caller has locked the graph. For ``cues`` and ``question`` see
         :mod:`hebbgraph.learning.cues`; ``embedder`` is the model of the vector, and ``n_words``
         is how many words the question has.
         """

@@ -22,7 +22,7 @@ class Slots:
     """The slot of each node in one graph at one generation.
 
     ``rows`` is a cache of the row and text hash of each chunk, added to; ``resolve`` looks up the
-    others. The caller holds the graph's lock while this object reads. ``of_node`` is -1 if the
+    others. The caller has locked the graph while this object reads. ``of_node`` is -1 if the
     chunk is gone or has another text, and for rejections.
     """
 

@@ -74,7 +74,7 @@ def ask_models(
     phrases, notes = _phrases(namespace, full_text)
     question_vector = None
     if vector is not None:
-        question_vector = unit_vector(vector)  # beside seeds too: it finds past questions
+        question_vector = unit_vector(vector)  # with seeds too: it finds past questions
         if seeds is None and namespace.embedder is None:
             notes += ("vector= finds no chunks: the index was opened without an embedder",)
     elif seeds is None and namespace.embedder is not None:

@@ -33,7 +33,7 @@ __all__ = [
     "word_order",
 ]
 
-#: Credit for a term of which only a prefix matches; ours.
+#: Credit for a term that matches only by a prefix; not in the paper.
 PARTIAL_CREDIT = 0.5
 #: Separation of scores, as in the paper.
 TEMPERATURE = 8.0

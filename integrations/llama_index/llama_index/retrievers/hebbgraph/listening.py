@@ -32,8 +32,8 @@ from llama_index.retrievers.hebbgraph.answers import (
     text_of,
 )
 from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.prompt_history import PromptHistory
 from llama_index.retrievers.hebbgraph.requests import NAMESPACE, requested_namespace
-from llama_index.retrievers.hebbgraph.talks import Talks
 from llama_index.retrievers.hebbgraph.tracing import (
     EventHandler,
     Request,
@@ -59,7 +59,7 @@ class Listener(FrameworkLearner):
         super().__init__(index, **options)
         self._spans = SpanTree(self._matters, self._end_request)
         self._recent: deque[SeenRecall] = deque(maxlen=_MAX_RECENT)
-        self._talks = Talks()
+        self._prompts = PromptHistory()
         self._installing = threading.Lock()
         self._event_handler = EventHandler(self._handle)
 
@@ -133,8 +133,8 @@ class Listener(FrameworkLearner):
             if span is None:
                 return
             request = span.request
-            if isinstance(event, LLMChatStartEvent) and request.talk is None:
-                request.talk = self._talks.find(message_texts(event.messages))
+            if isinstance(event, LLMChatStartEvent) and request.conversation is None:
+                request.conversation = self._prompts.find(message_texts(event.messages))
             request.tags = {**event.tags, **request.tags}
             if not self._matters(request):
                 return
@@ -150,7 +150,7 @@ class Listener(FrameworkLearner):
         """Return whether a request may teach anything."""
         # Recalls of earlier turns of a thread, perhaps in another process, are read later.
         has_thread = request.tags.get("thread_id") is not None
-        return bool(request.recalls or request.pending or has_thread or request.talk)
+        return bool(request.recalls or request.pending or has_thread or request.conversation)
 
     def _handle_recall(self, event: RecallEvent) -> None:
         is_other = self.index is not None and not _is_same(self.index, event.index)
@@ -275,22 +275,22 @@ class Listener(FrameworkLearner):
             structured=reply.structured if structured is None else structured,
             message=reply.message,
         )
-        if request.talk is not None:
+        if request.conversation is not None:
             namespace = request.tags.get(NAMESPACE)
             answer.earlier = self._learner.earlier(
-                request.talk,
+                request.conversation,
                 but=recalls,
                 namespace=None if namespace is None else str(namespace),
                 kept=False,
             )
-        if request.talk is not None or _shows(reply.prompt, recalls):
-            talk = self._talks.note(reply.prompt, request.talk)
-            self._learner.conversations.note(talk, [recall.plain() for recall in recalls])
+        if request.conversation is not None or _shows(reply.prompt, recalls):
+            conversation = self._prompts.note(reply.prompt, request.conversation)
+            self._learner.conversations.note(conversation, [recall.plain() for recall in recalls])
         self._learn_from(answer)
 
 
 def _shows(prompt: Sequence[str], recalls: Sequence[SeenRecall]) -> bool:
-    """Return whether a prompt holds a recalled text, so that it is unlike other talks' prompts."""
+    """Return whether a prompt contains a recalled text, and so is no other conversation's."""
     text = " ".join(" ".join(prompt).split())
     return any(
         beginning in text

@@ -1,4 +1,4 @@
-"""What a request says beside its question: turns, k, filters, and the namespace it names."""
+"""What a request says besides its question: turns, k, filters, and the namespace it names."""
 
 from __future__ import annotations
 

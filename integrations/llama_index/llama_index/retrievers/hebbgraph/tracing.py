@@ -71,7 +71,7 @@ class Request:
     is_answered: bool = False  # by a synthesizer
     failed: bool = False  # the root span raised
     taught: set[str] = field(default_factory=set)  # chunks that its answers have taught
-    talk: str | None = None  # the earlier conversation that its prompts continue
+    conversation: str | None = None  # the earlier one that its prompts continue
     pending: list[Any] = field(default_factory=list)  # answers that its end may replace
     is_explicit: bool = False  # opened by learner.request(); no answer waits for its end
 

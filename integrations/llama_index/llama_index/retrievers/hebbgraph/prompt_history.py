@@ -8,27 +8,29 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
-__all__ = ["Talks"]
+__all__ = ["PromptHistory"]
 
-#: Talks remembered, those used last.
-_MAX_TALKS = 256
+#: Conversations remembered, those used last.
+_MAX_CONVERSATIONS = 256
 #: Fewest messages of a prompt to continue: a question and its sources.
 _MIN_MESSAGES = 2
 
 
-class Talks:
-    """Recognises a talk by its messages.
+class PromptHistory:
+    """Recognises a conversation by the messages of its prompts.
 
     An agent's memory, or its context, gives a model the messages of earlier turns again, with
     their sources. So the next prompt starts with the whole prompt of the last turn.
 
     Examples
     --------
-    >>> talks = Talks()
+    >>> history = PromptHistory()
     >>> turn = ["Cite your sources.", "Who built the Petrel?", "[k7] Ida Moss built the Petrel."]
-    >>> talk = talks.note(turn)
-    >>> talks.find([*turn, "Ida Moss [k7].", "When?"]) == talk, talks.find(["Cite.", "Who?"])
-    (True, None)
+    >>> conversation = history.note(turn)
+    >>> history.find([*turn, "Ida Moss [k7].", "When?"]) == conversation
+    True
+    >>> history.find(["Cite.", "Who?"]) is None
+    True
     """
 
     def __init__(self) -> None:
@@ -36,24 +38,24 @@ class Talks:
         self._lock = threading.Lock()
 
     def find(self, messages: Sequence[str]) -> str | None:
-        """Return the talk that these messages continue, if there is one."""
+        """Return the conversation that these messages continue, if there is one."""
         if not self._by_digest:
             return None
         with self._lock:
-            talks = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
-        return next((talk for talk in reversed(talks) if talk is not None), None)
+            known = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
+        return next((name for name in reversed(known) if name is not None), None)
 
-    def note(self, messages: Sequence[str], talk: str | None = None) -> str:
-        """Remember the prompt of a turn; return its talk, a new one if none is given."""
-        talk = talk or f"talk-{uuid.uuid4()}"
+    def note(self, messages: Sequence[str], conversation: str | None = None) -> str:
+        """Remember the prompt of a turn; return its conversation, a new one if none is given."""
+        conversation = conversation or f"talk-{uuid.uuid4()}"
         digests = list(_prefix_digests(messages))
         with self._lock:
             if digests:
-                self._by_digest[digests[-1]] = talk
+                self._by_digest[digests[-1]] = conversation
                 self._by_digest.move_to_end(digests[-1])
-            while len(self._by_digest) > _MAX_TALKS:
+            while len(self._by_digest) > _MAX_CONVERSATIONS:
                 self._by_digest.popitem(last=False)
-        return talk
+        return conversation
 
 
 def _prefix_digests(messages: Sequence[str]) -> Iterator[bytes]:
