@@ -28,7 +28,14 @@ from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.scale.corpus import Recombined
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["Faster", "compare_versions", "main", "measure_indexing", "measure_recalls"]
+__all__ = [
+    "Faster",
+    "compare_versions",
+    "main",
+    "measure_indexing",
+    "measure_recalls",
+    "ratio_of_sums",
+]
 
 _DRAWS = 2000
 _SRC = Path(hebbgraph.__file__).parents[1]
@@ -159,7 +166,7 @@ def measure_recalls(
                         seconds[:, version, number] += spent
                 if answers[0] != answers[1]:
                     different.add(question)
-    cpu, wall = (_ratio(by_version[0], by_version[1], seed) for by_version in seconds)
+    cpu, wall = (ratio_of_sums(by_version[0], by_version[1], seed) for by_version in seconds)
     each = 1e3 * seconds[0].mean(axis=1) / rounds
     return Faster(label, float(each[0]), float(each[1]), cpu, wall, len(different))
 
@@ -174,14 +181,15 @@ def measure_indexing(
             with TemporaryDirectory(dir=directory) as path:
                 seconds[:, version, turn] = _index(sources[version], Path(path) / "index", chunks)
     size = chunks.stat().st_size / 1e6
-    cpu, wall = (_ratio(by_version[0], by_version[1], seed) for by_version in seconds)
+    cpu, wall = (ratio_of_sums(by_version[0], by_version[1], seed) for by_version in seconds)
     each = 1e3 * seconds[0].mean(axis=1) / size
     return Faster(f"indexing, ms a MB ({size:.0f} MB)", float(each[0]), float(each[1]), cpu, wall)
 
 
-def _ratio(
+def ratio_of_sums(
     other: NDArray[np.float64], this: NDArray[np.float64], seed: int
 ) -> tuple[float, float, float]:
+    """Return ``sum(other) / sum(this)``, and its 95 % bootstrap interval over pairs."""
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(this), (_DRAWS, len(this)))
     low, high = np.percentile(other[drawn].sum(axis=1) / this[drawn].sum(axis=1), [2.5, 97.5])

@@ -113,7 +113,7 @@ def _in_child(how: str, source: str, directory: str, engine: str) -> dict[str, A
 
 def write_chunks(sets: Sequence[Path], n: int, path: Path) -> float:
     """Write chunks as JSON lines; return megabytes of text."""
-    return write_records(Recombined([load(path_of_set) for path_of_set in sets], n).chunks(), path)
+    return write_records(Recombined([load(folder) for folder in sets], n).chunks(), path)
 
 
 def write_records(chunks: Iterable[Chunk], path: Path) -> float:

@@ -20,12 +20,11 @@ from hebbgraph.recall.recaller import Recaller
 from hebbgraph.recall.step_list import StepList
 from rich.console import Console
 
+from hebbgraph_bench.against import ratio_of_sums
 from hebbgraph_bench.changing.corpus import asked, documents
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["Cost", "main", "measure"]
-
-_DRAWS = 2000
 
 
 class Cost(NamedTuple):
@@ -40,10 +39,10 @@ class Cost(NamedTuple):
 def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
     """Compare recalls of chunks that say nothing about time, in one language."""
     chunks = [
-        recaller.model_copy(update={"id": f"{recaller.id}/{number}", "valid_from": None})
-        for versions in documents() for number, recaller in enumerate(versions)
+        version.model_copy(update={"id": f"{version.id}/{number}", "valid_from": None})
+        for versions in documents() for number, version in enumerate(versions)
     ]  # fmt: skip
-    questions = [recaller.text for recaller in asked() if not recaller.says_when]
+    questions = [question.text for question in asked() if not question.says_when]
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(chunks)
         parts = index.parts
@@ -62,12 +61,8 @@ def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
                         seconds[arm, number] += process_time() - began
         finally:
             gc.enable()
-    rng = np.random.default_rng(seed)
-    drawn = seconds[:, rng.integers(0, len(questions), (_DRAWS, len(questions)))].sum(axis=2)
-    low, high = np.percentile(drawn[0] / drawn[1], [2.5, 97.5])
-    total = seconds.sum(axis=1)
-    each = 1e3 * total[0] / (rounds * len(questions))
-    return Cost(float(total[0] / total[1]), float(low), float(high), float(each))
+    ratio, low, high = ratio_of_sums(seconds[0], seconds[1], seed)
+    return Cost(ratio, low, high, 1e3 * seconds[0].sum() / (rounds * len(questions)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -49,7 +49,7 @@ def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
     """
     histories = list(documents())
     chunks = [chunk for versions in histories for chunk in versions]
-    of = {versions[0].id: versions for versions in histories}
+    history = {versions[0].id: versions for versions in histories}
     random.Random(seed).shuffle(chunks)
     settings = Settings(keep_versions=True, keep_recalls=0)
     with HebbianIndex.open(":memory:", embedder=embedder, settings=settings) as index:
@@ -61,16 +61,16 @@ def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
         in_order: list[bool] = []
         marks: list[bool] = []
         for question in asked():
-            right = of[question.document][question.number].text
+            right = history[question.document][question.number].text
             recall = index.recall(question.text, k=k, as_of=question.as_of)
             then.append(recall.hits[0].chunk.text == right)
             marks += (hit.stale is None for hit in recall.hits)
             recall = index.recall(question.text, k=k)
-            marks += _marks(recall, of)
+            marks += _marks(recall, history)
             if question.says_when:
                 in_words.append(recall.hits[0].chunk.text == right)
             else:
-                now.append(recall.hits[0].chunk.text == of[question.document][-1].text)
+                now.append(recall.hits[0].chunk.text == history[question.document][-1].text)
                 in_order.append(_in_order(recall))
     return Findings(
         documents=len(histories),
@@ -84,15 +84,17 @@ def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
     )
 
 
-def _marks(recall: Recall, of: dict[str, list[Chunk]]) -> list[bool]:
+def _marks(recall: Recall, history: dict[str, list[Chunk]]) -> list[bool]:
     right = []
     for hit in recall.hits:
-        versions = of[hit.chunk.version_of or hit.chunk.id]
+        versions = history[hit.chunk.version_of or hit.chunk.id]
         is_current = hit.chunk.text == versions[-1].text and hit.chunk.version_of is None
         if is_current:
             right.append(hit.stale is None)
             continue
-        number = next(at for at, one in enumerate(versions) if one.text == hit.chunk.text)
+        number = next(
+            place for place, version in enumerate(versions) if version.text == hit.chunk.text
+        )
         right.append(
             hit.stale is not None
             and hit.stale.replaced_by == (versions[0].id,)
@@ -104,10 +106,10 @@ def _marks(recall: Recall, of: dict[str, list[Chunk]]) -> list[bool]:
 def _in_order(recall: Recall) -> bool:
     place = {hit.chunk.id: hit.rank for hit in recall.hits}
     return all(
-        place.get(other, len(place) + 1) < hit.rank
+        place.get(replacement, len(place) + 1) < hit.rank
         for hit in recall.hits
         if hit.stale is not None
-        for other in hit.stale.replaced_by
+        for replacement in hit.stale.replaced_by
     )
 
 

@@ -42,13 +42,13 @@ def fit(sets: Sequence[Sureness]) -> FloatArray:
     return np.array([solution[0] - coefficients @ mean, *coefficients])
 
 
-def refitted(one: Sureness, old: FloatArray, new: FloatArray) -> Sureness:
+def refitted(sureness: Sureness, old: FloatArray, new: FloatArray) -> Sureness:
     """Return what the questions would get by other coefficients.
 
     What else the confidence follows from, such as a title that is named, stays.
     """
-    before, after = (1.0 - _probability(one.features, with_) for with_ in (old, new))
-    return replace(one, confidence=1.0 - (1.0 - one.confidence) * after / before)
+    before, after = (1.0 - _probability(sureness.features, with_) for with_ in (old, new))
+    return replace(sureness, confidence=1.0 - (1.0 - sureness.confidence) * after / before)
 
 
 def _probability(features: FloatArray, coefficients: FloatArray) -> FloatArray:

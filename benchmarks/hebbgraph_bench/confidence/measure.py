@@ -135,7 +135,7 @@ def shrunk(dataset: Dataset, size: int, *, seed: int) -> Dataset:
     return replace(dataset, corpus=corpus, queries=tuple(chosen))
 
 
-def threshold(one: Sureness, share: float = 0.96) -> float:
+def threshold(sureness: Sureness, share: float = 0.96) -> float:
     """Return the confidence halfway between what a set's own questions reach and others do.
 
     That is between what at least ``share`` of its own reach, and what as many of the others
@@ -148,8 +148,8 @@ def threshold(one: Sureness, share: float = 0.96) -> float:
     >>> round(threshold(Sureness("a", own, np.array([0.9, 0.7, 0.1, 0.3]), own[:, None]), 1.0), 2)
     0.5
     """
-    low = np.quantile(one.confidence[one.own], 1.0 - share)
-    high = np.quantile(one.confidence[~one.own], share)
+    low = np.quantile(sureness.confidence[sureness.own], 1.0 - share)
+    high = np.quantile(sureness.confidence[~sureness.own], share)
     return float(low + high) / 2.0
 
 

@@ -1,4 +1,4 @@
-"""Evaluation sets: one ``load`` for every layout, one record for all of them."""
+"""Read evaluation sets of every layout into one record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAYOUTS = (
 def load(
     path: str | Path, *, seed: int = 0, queries: int | None = None, split: str | None = None
 ) -> Dataset:
-    """Read an evaluation set; the layout is told from what lies there.
+    """Read an evaluation set; its files determine the layout.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def load(
         A folder with ``corpus.jsonl`` and ``queries.jsonl`` (BEIR's when it also has
         ``qrels/``), a HotpotQA or 2WikiMultiHopQA ``.json``, or a MuSiQue ``.jsonl``.
     seed : int
-        Fixes the order into which the corpus is shuffled (its own order leaks answers)
-        and which questions are drawn.
+        Seeds the order of the corpus (the published order leaks answers) and the sample of
+        questions.
     queries : int, optional
-        Draw at most so many questions; the corpus stays whole.
+        Sample at most this many questions; the corpus stays whole.
     split : str, optional
-        BEIR only: the file in ``qrels`` to judge by; ``test`` when left out.
+        BEIR only: the file in ``qrels`` to judge by; ``test`` by default.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def load(
     Raises
     ------
     DatasetError
-        Naming the file, the line and what was expected there.
+        With the file, the line and what was expected there.
     """
     source = Path(path)
     if source.is_dir():

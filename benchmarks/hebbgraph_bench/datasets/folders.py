@@ -2,7 +2,7 @@
 
 Own layout::
 
-    corpus.jsonl    {"id", "title", "text", "url"?, "links"?: [url], and anything else, kept as
+    corpus.jsonl    {"id", "title", "text", "url"?, "links"?: [url], and any other field, stored as
                      metadata}
     queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "also_ids"?,
                      "type"? (or "hops"), "group"?, "rewording"?, "split"?,
@@ -94,7 +94,7 @@ def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
     folder : Path
         Holds ``corpus.jsonl``, ``queries.jsonl`` and ``qrels``.
     split : str, optional
-        The stem of a file in ``qrels``. Left out, it is ``test``, or the only one there.
+        The stem of a file in ``qrels``. By default ``test``, or the only file.
         Questions that the split does not judge are skipped and counted.
     """
     corpus = _read_corpus(folder / "corpus.jsonl", "_id")
@@ -142,7 +142,7 @@ def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
 
 
 def _worded(corpus: Mapping[str, Chunk]) -> tuple[Chunk, ...]:
-    """Return the chunks that say something; others (cranfield has two) no index takes."""
+    """Drop chunks without any text, which no index accepts (cranfield has two)."""
     return tuple(chunk for chunk in corpus.values() if chunk.text.strip() or chunk.title.strip())
 
 
@@ -180,7 +180,7 @@ def _read_rewording(row: Row) -> dict[str, str]:
 
 
 def _read_history(row: Row) -> tuple[str, ...]:
-    """Read what was said before: a scenario, then turns, each a text or an object of texts."""
+    """Read earlier turns: a scenario, then turns, each a text or an object of texts."""
     turns = [row.get_text("scenario", default="")]
     for turn in row.get_list("history") if row.fields.get("history") is not None else ():
         texts = list(turn.values()) if isinstance(turn, dict) else [turn]
@@ -194,7 +194,7 @@ _Reworded = tuple[dict[str, str], dict[str, Mapping[str, int]]]
 
 
 def _read_variants(path: Path, corpus: Collection[str]) -> dict[str, _Reworded]:
-    """Read texts by variant, and the judgements of those that have their own."""
+    """Read variants of questions, and the judgements of variants that have their own."""
     variants: dict[str, _Reworded] = {}
     if not path.exists():
         return variants
@@ -213,7 +213,7 @@ def _read_variants(path: Path, corpus: Collection[str]) -> dict[str, _Reworded]:
 
 
 def _read_extractions(path: Path, corpus: Collection[str]) -> dict[str, Extraction]:
-    """Read what a model took out of the chunks, if that file is there."""
+    """Read the entities and triples that a model extracted, if the file exists."""
     extractions: dict[str, Extraction] = {}
     if not path.exists():
         return extractions
@@ -225,7 +225,7 @@ def _read_extractions(path: Path, corpus: Collection[str]) -> dict[str, Extracti
         for triple in row.get_list("triples") if "triples" in row.fields else ():
             if not isinstance(triple, list) or not all(isinstance(part, str) for part in triple):
                 raise row.fault(f"[subject, relation, object] in 'triples', got {triple!r}")
-            if len(triple) == 3:  # models write others too; HippoRAG passes them over as well
+            if len(triple) == 3:  # HippoRAG skips malformed triples, too
                 triples.append((triple[0], triple[1], triple[2]))
         extractions[chunk_id] = Extraction(row.get_texts("entities"), tuple(triples))
     return extractions

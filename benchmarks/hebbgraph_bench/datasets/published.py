@@ -29,7 +29,7 @@ __all__ = ["read_hotpot_file", "read_musique_file"]
 
 
 class _Union:
-    """The distinct paragraphs met so far."""
+    """The distinct paragraphs so far."""
 
     def __init__(self) -> None:
         self.chunks: dict[tuple[str, str], Chunk] = {}
@@ -46,8 +46,8 @@ def read_hotpot_file(path: Path) -> Dataset:
     """Read HotpotQA or 2WikiMultiHopQA JSON.
 
     A list of ``{_id, question, answer, supporting_facts: [[title, sentence]], context:
-    [[title, [sentence, ...]]]}``. A question some of whose supporting titles are not in
-    its context cannot be judged: it is skipped and counted, its paragraphs stay.
+    [[title, [sentence, ...]]]}``. A question is skipped and counted if a supporting title is
+    missing from its context; its paragraphs stay.
     """
     union = _Union()
     queries: dict[str, Query] = {}
@@ -81,8 +81,8 @@ def read_musique_file(path: Path) -> Dataset:
     """Read MuSiQue JSON Lines.
 
     ``{id, question, answer, answer_aliases, answerable, paragraphs: [{idx, title,
-    paragraph_text, is_supporting}]}``. Questions marked as not answerable, the contrast
-    half of MuSiQue-Full, are skipped and counted; their paragraphs stay.
+    paragraph_text, is_supporting}]}``. Unanswerable questions, the contrast half of
+    MuSiQue-Full, are skipped and counted; their paragraphs stay.
     """
     union = _Union()
     queries: dict[str, Query] = {}

@@ -1,4 +1,4 @@
-"""Reading lines and fields so that every fault is named by file, line and expectation."""
+"""Read lines and fields; errors name the file, the line and what was expected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Replace what no chunk may hold: published sets contain stray control characters."""
+    """Replace characters that no chunk may hold; published sets contain stray controls."""
     if text.isascii() and text.isprintable():
         return text
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub(" ", text))
@@ -27,22 +27,22 @@ def clean(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A JSON object and the place that it was read from (``file:line``)."""
+    """A JSON object and its place (``file:line``)."""
 
     place: str
     fields: Mapping[str, Any]
 
     def fault(self, expected: str) -> DatasetError:
-        """Make the error that says what was expected at this place."""
+        """Return the error for this place."""
         return DatasetError(f"{self.place}: expected {expected}")
 
     def get_text(self, *names: str, default: str | None = None) -> str:
-        """Return the first of ``names`` that is there; an integer is read as text.
+        """Return the first of ``names`` that has a value; an integer is read as text.
 
         Raises
         ------
         DatasetError
-            If it is neither text nor an integer, or absent and there is no default.
+            If the value is neither text nor an integer, or is absent without a default.
         """
         for name in names:
             value = self.fields.get(name)
@@ -58,14 +58,14 @@ class Row:
         raise self.fault(f"a field {' or '.join(map(repr, names))}, got {_keys(self.fields)}")
 
     def get_id(self, *names: str) -> str:
-        """Return an id: text that is not empty."""
+        """Return an id, which must not be empty."""
         value = self.get_text(*names)
         if not value.strip():
             raise self.fault(f"an id in {names[0]!r}, got {value!r}")
         return value
 
     def get_texts(self, name: str, *, required: bool = False) -> tuple[str, ...]:
-        """Return a list of texts; an absent one is empty unless ``required``."""
+        """Return a list of texts; an absent field is empty unless ``required``."""
         value = self.fields.get(name)
         if value is None and not required:
             return ()
@@ -125,7 +125,7 @@ def read_json_list(path: Path) -> Iterator[Row]:
 
 
 def build_chunk(row: Row, chunk_id: str, title: str, text: str, **extra: Any) -> Chunk:
-    """Make a chunk of what ``row`` holds; ``url`` and ``links`` are its address and references.
+    """Build a chunk of a row; ``url`` and ``links`` become its address and references.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an evaluation set is made of: chunks, questions, and what answers them."""
+"""The records of an evaluation set: chunks, questions and judgements."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hebbgraph.records import Chunk
 
 __all__ = ["NAMESPACE", "Dataset", "Extraction", "Query", "Variant"]
 
-#: The field of chunks and questions that tells namespaces apart: each chat is a memory of its own.
+#: The field of chunks and questions that names their namespace; each chat has its own memory.
 NAMESPACE = "chat"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another way to ask: its text and the grade of each chunk that answers it."""
+    """Another wording: its text, and the grade of each chunk that answers it."""
 
     text: str
     relevant: Mapping[str, int]
@@ -31,24 +31,24 @@ class Query:
     ----------
     id, text : str
     relevant : mapping of chunk id to grade
-        Positive grades only; what is absent is not relevant. Never empty.
+        Positive grades only; absent chunks are not relevant. Never empty.
     answers : tuple of str
         Short answers, any of which is right; empty when unknown.
     type, group : str, optional
-        The set's own classification; questions of one group ask for the same.
+        The set's own classification; questions of one group have the same meaning.
     variants : mapping of str to Variant
         Rewordings and follow-ups by name: ``rewording``, ``paraphrase_light``,
         ``paraphrase_heavy``, ``keywords``, ``follow_up``.
     also : tuple of str
-        Further chunks, any of which answers as well as a relevant one; see :meth:`credited`.
+        Further chunks that answer as well as a relevant one; see :meth:`credited`.
     split : str, optional
-        The part of the set that it belongs to, by the set's own division.
+        Its part of the set, by the set's own division.
     history : tuple of str
-        What the asker said before, oldest first.
+        Earlier turns of the asker, oldest first.
     variant : str, optional
-        Which variant of the set's question it is; None for the question itself.
+        Kind of variant; None for the question itself.
     namespace : str, optional
-        The part of the corpus that it is asked of; None for all of it.
+        The part of the corpus to search; None for all of it.
     """
 
     id: str
@@ -65,10 +65,10 @@ class Query:
     namespace: str | None = None
 
     def credited(self, ranked: Sequence[str]) -> tuple[str, ...]:
-        """Return the ranking as it is to be judged.
+        """Return the ranking to judge.
 
-        A chunk of ``also`` trades places with the first relevant chunk that is not found
-        before it, so each relevant chunk counts once.
+        A chunk of ``also`` trades places with the first relevant chunk that is not ranked above
+        it, so each relevant chunk counts once.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class Query:
         return tuple(judged)
 
     def reworded(self) -> tuple[Query, ...]:
-        """Return its variants as questions of their own."""
+        """Return its variants as separate questions."""
         return tuple(
             replace(
                 self,
@@ -108,7 +108,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a model took out of one chunk.
+    """What a model extracted from one chunk.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Extraction:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """Entities, subjects and objects, each once, those that are not blank."""
+        """Distinct entities, subjects and objects that are not blank."""
         ends = (text for subject, _, object_ in self.triples for text in (subject, object_))
         return tuple(phrase for phrase in dict.fromkeys((*self.entities, *ends)) if phrase.strip())
 
@@ -136,9 +136,9 @@ class Dataset:
     corpus : tuple of Chunk
     queries : tuple of Query
     skipped : mapping of str to int
-        Questions of the files that are not in ``queries``, counted by reason.
+        Counts of questions that were left out of ``queries``, by reason.
     extractions : mapping of chunk id to Extraction
-        What a model took out of the chunks; empty where the set has none.
+        What a model extracted from the chunks; empty if the set has none.
 
     Examples
     --------
@@ -158,20 +158,20 @@ class Dataset:
     extractions: Mapping[str, Extraction] = field(default_factory=dict)
 
     def shuffled(self, *, seed: int) -> Dataset:
-        """Return the set with its corpus in a random order that ``seed`` fixes.
+        """Return the set with its corpus shuffled.
 
         Published corpora lie in the order of their questions: the chunks that answer
-        one question together are neighbours in the file. A system that uses the order
-        in which chunks arrive would read the answers from it.
+        one question are neighbours in the file. A system that uses the order of arrival
+        would read the answers from it.
         """
         corpus = list(self.corpus)
         random.Random(seed).shuffle(corpus)
         return replace(self, corpus=tuple(corpus))
 
     def untitled(self) -> Dataset:
-        """Return the set without the titles of its chunks, as many a corpus is.
+        """Return the set without titles, like many corpora.
 
-        Chunks that had nothing but a title keep it for their text.
+        A chunk that has only a title keeps it as its text.
         """
         corpus = tuple(
             chunk.model_copy(update={"title": "", "text": chunk.text or chunk.title})
@@ -180,13 +180,13 @@ class Dataset:
         return replace(self, name=f"{self.name}, no titles", corpus=corpus)
 
     def without_references(self) -> Dataset:
-        """Return the set without what its chunks link to."""
+        """Return the set without the links of its chunks."""
         none: dict[str, tuple[str, ...]] = {"addresses": (), "references": ()}
         corpus = tuple(chunk.model_copy(update=none) for chunk in self.corpus)
         return replace(self, name=f"{self.name}, no references", corpus=corpus)
 
     def by_namespace(self) -> list[Dataset]:
-        """Return each namespace as a set of its own, where the questions name theirs."""
+        """Return each namespace as a separate set, if questions name theirs."""
         names = dict.fromkeys(query.namespace for query in self.queries)
         return [
             self
@@ -200,12 +200,12 @@ class Dataset:
         ]
 
     def with_rewordings(self) -> Dataset:
-        """Return the set with each variant of a question as a question of its own."""
+        """Return the set with each variant as a further question."""
         reworded = (variant for query in self.queries for variant in query.reworded())
         return replace(self, queries=(*self.queries, *reworded))
 
     def sampled(self, queries: int, *, seed: int) -> Dataset:
-        """Return the set with at most ``queries`` questions, drawn with ``seed``.
+        """Return the set with a sample of at most ``queries`` questions.
 
         The corpus stays whole, the questions stay in their order.
 
@@ -215,7 +215,7 @@ class Dataset:
             If ``queries`` is not positive.
         """
         if queries < 1:
-            raise DatasetError(f"at least 1 question has to be drawn, got queries={queries!r}")
+            raise DatasetError(f"expected a sample of at least 1 question, got queries={queries!r}")
         if queries >= len(self.queries):
             return self
         drawn = sorted(random.Random(seed).sample(range(len(self.queries)), queries))

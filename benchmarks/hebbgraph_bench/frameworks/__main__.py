@@ -48,8 +48,8 @@ def measure(framework: Any, model: Any) -> list[tuple[str, ...]]:
     """
     rows = []
     for splitter, passages in framework.cuts().items():
-        chunks = [framework.chunk(one) for one in passages]
-        size = str(round(sum(len(one.text) for one in chunks) / len(chunks)))
+        chunks = [framework.chunk(passage) for passage in passages]
+        size = str(round(sum(len(chunk.text) for chunk in chunks) / len(chunks)))
         for name, baseline in (("BM25", BM25()), ("MiniLM, cosine", Dense(model))):
             baseline.index(chunks)
             rows.append((splitter, name, size, *_answered(_baseline(baseline, chunks))))

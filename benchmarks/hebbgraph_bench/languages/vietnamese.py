@@ -145,24 +145,24 @@ def questions() -> list[Question]:
     """Return 120 questions: 40 name their passage, 40 describe it, 40 take two."""
     rng = random.Random(11)
     asked = []
-    for number, at in enumerate(rng.sample(range(_N), _N)):
-        one, near = _THINGS[at], _THINGS[_THINGS[at].near]
-        gold: tuple[str, ...] = (f"vi{at}",)
+    for number, place in enumerate(rng.sample(range(_N), _N)):
+        thing, near = _THINGS[place], _THINGS[_THINGS[place].near]
+        gold: tuple[str, ...] = (f"vi{place}",)
         if number % 3 == 0:
             text = rng.choice((
-                f"Ở {_full(one)}, {one.kind[2]} và vào năm nào?",
-                f"Con vật nào dẫn đường đến {_full(one)}?",
-                f"Người ta mua được gì ở {_full(one)}?",
-                f"{_full(one).capitalize()} làm bằng gì?",
+                f"Ở {_full(thing)}, {thing.kind[2]} và vào năm nào?",
+                f"Con vật nào dẫn đường đến {_full(thing)}?",
+                f"Người ta mua được gì ở {_full(thing)}?",
+                f"{_full(thing).capitalize()} làm bằng gì?",
             ))  # fmt: skip
         elif number % 3 == 1:
             text = (
-                f"Nơi nào dựng bằng {one.material[1]}, buôn {one.goods[0]} và "
-                f"có chuyện kể về {one.beast[1]}?"
+                f"Nơi nào dựng bằng {thing.material[1]}, buôn {thing.goods[0]} và "
+                f"có chuyện kể về {thing.beast[1]}?"
             )
         else:
-            text = f"Nơi cách {_full(one)} nửa ngày đường do {near.kind[2]}, và bán gì?"
-            gold = (*gold, f"vi{one.near}")
+            text = f"Nơi cách {_full(thing)} nửa ngày đường do {near.kind[2]}, và bán gì?"
+            gold = (*gold, f"vi{thing.near}")
         asked.append(Question(f"q{number}", "vi", text, gold))
     return asked
 
@@ -177,7 +177,7 @@ def _as_english(*names: str) -> Iterator[None]:
         yield
 
 
-def _asked(search: Callable[[str], list[str]]) -> tuple[str, ...]:
+def _recalls(search: Callable[[str], list[str]]) -> tuple[str, ...]:
     """Return R@5 of the three kinds of questions, and of all."""
     recalls = [
         recall_at_k(search(question.text), dict.fromkeys(question.gold, 1), K)
@@ -196,7 +196,7 @@ def _by_index(corpus: list[Chunk], *, graph: float = 1.0, marks: bool = True) ->
             recall = index.recall(text if marks else fold(text), k=K)
             return [hit.chunk.id for hit in recall.hits]
 
-        return _asked(ask)
+        return _recalls(ask)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         corpus = chunks(titles=titles)
         direct = BM25()
         direct.index(corpus)
-        by_words = _asked(lambda text: [hit.id for hit in direct.retrieve(text, K)])  # noqa: B023
+        by_words = _recalls(lambda text: [hit.id for hit in direct.retrieve(text, K)])  # noqa: B023
         rows.append((f"BM25, {name}", *by_words))
         with _as_english(*_TAGS, *_TERMS):
             rows.append((f"all as in English, {name}", *_by_index(corpus)))

@@ -1,15 +1,15 @@
-"""What hostile lessons do to the questions that they are about, beside honest people or alone.
+"""What hostile lessons do to the questions they target, with honest users or without.
 
-Each attack meets an index that has learned nothing. Then honest people come, none, as many as
-there are hostile names, or three times as many: each asks the attacked questions and as many
-others once, and cites what is right of what is shown; they reject poison. Hostile names
+Each attack starts on an index that has learned nothing. Next to it act no honest users, as many as
+there are hostile names, or three times as many. Each honest user asks the attacked questions and as
+many others once, cites the relevant chunks among the hits, and rejects poison. Hostile names
 
-- ``lie``: cite the best wrong chunk that is shown,
-- ``reject``: reject a right one, and cite nothing,
-- ``promote``: cite two poisoned documents for each question, which repeat it and say something
-  wrong,
+- ``lie``: cite the best wrong chunk among the hits,
+- ``reject``: reject a relevant chunk and cite nothing,
+- ``promote``: cite two poisoned documents for each question, which repeat it and add a false
+  statement.
 
-and ask easy questions of their own for each of these, whose first hit they cite.
+For each attack they may also ask easy questions of their own, and cite the first hit of each.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _HONEST = (0, 1, 3)
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Who attacks, and how.
+    """An attack.
 
     Parameters
     ----------
     name : str
     does : {"lie", "reject", "promote"}
     names : int
-        How many hostile names there are.
+        Number of hostile names.
     each : bool
-        Whether each name attacks every question, or they take turns.
+        Whether each name attacks every question, or the names take turns.
     passes : int
     easy : int
-        Easy questions of their own for each attack.
+        Easy questions per attack.
     """
 
     name: str
@@ -81,9 +81,10 @@ ATTACKS = (
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """The attacked questions before, with honest lessons alone, and with the attack too.
+    """Metrics of the attacked questions before, with honest lessons alone, and with the attack.
 
-    By metric, one value a question; and how far hostile and honest names are believed, on average.
+    Each metric has one value per question; ``believed`` is the mean weight of hostile and honest
+    lessons.
     """
 
     name: str
@@ -95,7 +96,7 @@ class AttackResult:
     believed: Mapping[str, float]
 
     def means(self) -> dict[str, Any]:
-        """Return the means, as what JSON can hold."""
+        """Return the means as JSON-serialisable data."""
         return {
             "name": self.name,
             "honest": self.honest,
@@ -109,7 +110,7 @@ class AttackResult:
 
 
 class _World:
-    """A set whose first questions are attacked, and the index of it that is taught."""
+    """A set, its attacked questions, and the index that is taught."""
 
     def __init__(
         self, dataset: Dataset, index: HebbianIndex, *, k: int, seed: int, at_most: int
@@ -120,7 +121,7 @@ class _World:
         n = min(at_most, len(drawn) // 2)
         self.attacked, self.others = drawn[:n], drawn[n : 2 * n]
         chunks = rng.sample(list(dataset.corpus), min(6 * n, len(dataset.corpus)))
-        #: The beginnings of passages: what nobody can get wrong.
+        #: The beginnings of passages: questions that nobody can get wrong.
         self.easy = [f"{chunk.title} {' '.join(chunk.text.split()[:8])}" for chunk in chunks]
         self.index, self._k = index, k
 
@@ -138,7 +139,7 @@ class _World:
         ]
 
     def strike(self, attack: Attack) -> None:
-        """Let the hostile names do what they do."""
+        """Run the attack."""
         easy = itertools.cycle(self.easy)
         for _ in range(attack.passes):
             lessons: list[tuple[Recall, list[str], list[str], Sequence[str]]] = []
@@ -155,7 +156,7 @@ class _World:
             self._teach(lessons)
 
     def help(self, names: Sequence[str]) -> None:
-        """Let honest people say what is right, once of each question."""
+        """Let honest users cite what is right, once per question."""
         lessons = []
         for question in (*self.attacked, *self.others):
             recall, right, wrong = self._shown(question)
@@ -171,7 +172,7 @@ class _World:
         return recall, right, [id_ for id_ in ids if id_ not in question.relevant]
 
     def _teach(self, lessons: Iterable[tuple[Recall, list[str], list[str], Sequence[str]]]) -> None:
-        """Let the first name say it, and the others the same."""
+        """Let the first name teach each lesson, and copy it for the other names."""
         copies = []
         for recall, cited, rejected, names in lessons:
             if names and (cited or rejected):
@@ -205,7 +206,7 @@ def measure_attacks(
     attacks: Sequence[Attack] = ATTACKS,
     on_arm: Callable[[str], object] | None = None,
 ) -> list[AttackResult]:
-    """Run every attack on one set, beside none, as many and three times as many honest people.
+    """Run every attack on one set, with each number of honest users.
 
     Parameters
     ----------
@@ -213,13 +214,13 @@ def measure_attacks(
     embedder : CachingEmbedder, optional
     settings : LearningSettings, optional
     k : int
-        How many chunks each question is shown.
+        Chunks retrieved per question.
     seed : int
     at_most : int
-        Questions that are attacked, at most.
+        Attack at most this many questions.
     attacks : sequence of Attack
     on_arm : callable, optional
-        Told the name of each attack before it starts.
+        Called with the name of each attack before it starts.
 
     Returns
     -------
@@ -268,7 +269,7 @@ def _measured(
 
 
 def grid(name: str, results: Sequence[AttackResult], k: int = 10) -> Grid:
-    """Lay out one row an attack: beside how many honest people, and what they lose by it."""
+    """Lay out one row per attack and number of honest users."""
     rows = []
     for result in results:
         before, alone, after = (

@@ -1,9 +1,9 @@
-"""Does it help or harm to learn from what people do?
+"""Does learning from what people open help or harm?
 
-Three quarters of the questions teach: three in ten by a citation of what is right, the others by
-one deed, which opens what is right, any hit, always the first hit, or what is right or any by
-chance. The rest is asked. ``python -m hebbgraph_bench.learning.deeds DIR`` tells the mean
-reciprocal rank of what is right, and what a deed counts.
+Three quarters of the questions teach: 30 % by a citation of a relevant chunk, the others by opening
+a hit: a relevant one, any hit, the first hit, or a relevant one half of the time and any hit
+otherwise. The rest is asked. ``python -m hebbgraph_bench.learning.deeds DIR`` prints the mean
+reciprocal rank of the first relevant hit, and the weight of an opened hit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUESTIONS, _CITED, _ACTORS, _K = 900, 0.3, 20, 10
 
 
 def measure_deeds(dataset: Dataset, deed: str, *, seed: int = 0) -> tuple[float, float]:
-    """Return the mean reciprocal rank after deeds of one sort, and what such a deed counts."""
+    """Return the mean reciprocal rank after one kind of opening, and the weight of an opening."""
     queries, rng = list(dataset.queries), random.Random(seed)
     rng.shuffle(queries)
     queries = queries[:_QUESTIONS]
@@ -68,7 +68,7 @@ def _mean_reciprocal_rank(index: HebbianIndex, queries: Sequence[Query]) -> floa
 
 
 def main() -> None:
-    """Print a line for each sort of deed."""
+    """Print a line for each kind of opening."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     dataset = load(parser.parse_args().dataset)

@@ -1,11 +1,11 @@
-"""Whether ``hebbgraph bench --learning`` and ``usebench run`` tell the same of a set.
+"""Check that ``hebbgraph bench --learning`` and ``usebench run`` give the same figures.
 
 ``python -m hebbgraph_bench.learning.equal FOLDER... [--embedder MODEL] [--to FILE]``
 
-FOLDER holds sets by their names. Each stream of the proof whose set is there is measured by both
-commands, in processes of their own, and every figure is compared to its last digit: means, values
-of each question, differences with their intervals, and regret. What a run cost is left out. The
-exit status is 1 if a figure differs.
+FOLDER contains sets by name. For each stream of the proof whose set exists, both commands run in
+their own processes and every figure is compared exactly: means, values of each question,
+differences with their intervals, and regret. Costs are ignored. The exit status is 1 if a figure
+differs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MISSING = "missing"
 def compare(
     path: Path, protocol: Protocol, *, model: str | None = None, at_most: int | None = None
 ) -> dict[str, Any]:
-    """Measure a stream by both commands, and compare.
+    """Measure a stream by both commands, and compare the figures.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ def compare(
         The set.
     protocol : Protocol
     model : str, optional
-        A sentence-transformers model for what uses vectors; hebbgraph's own command has its
-        system ``hebbgraph-minilm`` use it, so it is all-MiniLM-L6-v2.
+        A sentence-transformers model for the systems with vectors. It must be all-MiniLM-L6-v2,
+        which usebench's ``hebbgraph-minilm`` uses.
     at_most : int, optional
-        Draw so many events.
+        Sample this many events.
 
     Returns
     -------
     dict
-        How many figures were compared, and which differ: the path of each, and what both say.
+        Number of compared figures, and for each that differs its path and both values.
     """
     ours = OURS if model is None else f"{OURS}-minilm"
     names = [ours, *SYSTEMS, *(() if model is None else VECTOR_SYSTEMS)]
@@ -75,7 +75,7 @@ def compare(
 def differing(
     bench_figures: Mapping[str, Any], use_figures: Mapping[str, Any]
 ) -> dict[str, list[Any]]:
-    """Return what both say of each figure that is not the same, or not in both.
+    """Return both values of each figure that differs or is missing from one side.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def differing(
 
 
 def _run(command: Sequence[str]) -> dict[str, Any]:
-    """Run a command, and return what it says of its only set."""
+    """Run a command, and return its figures of the only set."""
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         completed = subprocess.run(
@@ -108,7 +108,7 @@ def _run(command: Sequence[str]) -> dict[str, Any]:
 
 
 def _figures(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each figure under a path; systems go by their names, and costs are left out."""
+    """Yield each figure with its path; systems go by name, costs are skipped."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name != "cost":
@@ -122,12 +122,12 @@ def _figures(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare each stream of the proof whose set is there; print and write what was found."""
+    """Compare each stream of the proof whose set exists; print and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--embedder", help="the path of all-MiniLM-L6-v2; no vectors without")
-    parser.add_argument("--at-most", type=int, help="events drawn of each set")
-    parser.add_argument("--to", type=Path, help="where the result goes, as JSON")
+    parser.add_argument("--at-most", type=int, help="sample this many events of each set")
+    parser.add_argument("--to", type=Path, help="write the result to this file, as JSON")
     options = parser.parse_args(arguments)
     content: dict[str, Any] = {
         "versions": versions(),
@@ -156,8 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.to is not None:
             options.to.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     if not content["streams"]:
-        sys.stderr.write(f"none of {', '.join(dict.fromkeys(p.set for p in PROTOCOLS))} is there\n")
-    return int(not content["streams"] or any(folder["unequal"] for folder in content["streams"]))
+        sys.stderr.write(f"none of {', '.join(dict.fromkeys(p.set for p in PROTOCOLS))} exists\n")
+    return int(not content["streams"] or any(stream["unequal"] for stream in content["streams"]))
 
 
 if __name__ == "__main__":

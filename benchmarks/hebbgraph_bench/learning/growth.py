@@ -1,24 +1,21 @@
-"""What many feedbacks cost: learned edges, recall time, time to reinforce.
+"""The cost of many feedbacks: learned edges, recall time, time to reinforce.
 
-Questions are passages' own words: a window of 8 to 16 words of a random chunk, so that
-nearly all differ; with an embedder, its vector is the chunk's, turned at random to a
-cosine of 0.8. The chunk is cited if it is shown, else the first hit, together with one
-more of the hits in half of the cases.
+Each question is a window of 8 to 16 words of a random chunk, so nearly all differ. With an
+embedder, its vector is the chunk's vector, rotated at random to a cosine of 0.8. The chunk is cited
+if it is a hit, otherwise the first hit; in half of the cases one more hit is cited.
 
-Recall is timed on the set's own questions, in turns with the same index without any
-feedback, now one first and now the other, so that noise and cold caches meet both. Each is
-asked once before: what was learned about a tag is read when it is first met, so the first
-question about it since costs more, which is told apart. Processor time of the calling thread
-is told beside wall time. So is, of ``reinforce``, what
-is not the database's commit: that waits for the disk. With an embedder, the vectors of
-questions are at hand in both, and what the model takes for one is told apart.
+Recall is timed on the set's own questions, against the same index without feedback. The two
+alternate, so noise and cold caches affect both. Each question is asked once before: lessons about a
+tag are read when the tag is first met, so the first question costs more, and is reported apart.
+Processor time of the calling thread is reported beside wall time. ``reinforce`` is also reported
+without the database's commit, which waits for the disk. With an embedder, both indexes use
+prepared vectors of questions; the model's own time is reported apart.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 
@@ -29,12 +26,12 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
-from hebbgraph.store.forks import ForkSafeConnection
 from hebbgraph.store.sqlite import SqliteDriver
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.lab import Lab
+from hebbgraph_bench.scale.clock import clocked
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["GrowthPoint", "grid", "measure_growth"]
@@ -48,14 +45,14 @@ _EMBEDDED = 20
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """The state after so many feedbacks.
+    """The state after a number of feedbacks.
 
-    Times are medians in milliseconds: of one recall, of the same recall by an index
-    without feedback, of a recall whose tags meet their lessons for the first time, and
-    of one ``reinforce`` since the last point: with its commit, and beside it.
-    ``ratio`` is of processor times, the question's embedding not counted, which takes
-    ``embedding_ms``. ``edges`` are those learned, by family. ``folding_ms`` is the processor time
-    of reading the whole log, and ``opening_ms`` that of reading what was kept of it instead.
+    Times are medians in milliseconds. ``recall_ms`` and ``unlearned_ms`` are of the same recall
+    with and without feedback; ``first_met_ms`` is of a recall that reads the lessons of its tags
+    for the first time; ``reinforce_ms`` and ``beside_commit_ms`` are of one ``reinforce`` since
+    the last point, with and without its commit. ``ratio`` is of processor times, without
+    ``embedding_ms`` for the question. ``edges`` counts learned edges by family. ``folding_ms`` is
+    the processor time of reading the whole log, ``opening_ms`` that of reading the stored state.
     """
 
     feedbacks: int
@@ -73,7 +70,7 @@ class GrowthPoint:
 
     @property
     def ratio_with_embedding(self) -> float | None:
-        """The ratio of wall times of recalls that embed their question."""
+        """Ratio of the wall times of recalls that embed their question."""
         if self.embedding_ms is None:
             return None
         return (self.recall_ms + self.embedding_ms) / (self.unlearned_ms + self.embedding_ms)
@@ -100,7 +97,7 @@ def measure_growth(
     k : int
     seed : int
     on_point : callable, optional
-        Told the number of feedbacks of the next point.
+        Called with the number of feedbacks of the next point.
 
     Returns
     -------
@@ -141,7 +138,7 @@ def measure_growth(
 
 
 def grid(points: Sequence[GrowthPoint]) -> Grid:
-    """Lay out one row a point."""
+    """Lay out one row per point."""
     families = list(points[-1].edges)
     rows = [
         (
@@ -203,7 +200,7 @@ class _Walker:
         self._noise = np.random.default_rng(rng.randrange(2**32))
 
     def give(self, n: int) -> tuple[list[float], list[float]]:
-        """Give ``n`` feedbacks; return milliseconds of each, and those beside its commit."""
+        """Give ``n`` feedbacks; return the milliseconds of each, with and without its commit."""
         wall, beside = [], []
         for _ in range(n):
             chunk = self._rng.choice(self._chunks)
@@ -214,7 +211,7 @@ class _Walker:
             cited = [chunk.id if chunk.id in ids else ids[0]]
             if self._rng.random() < 0.5:
                 cited.append(self._rng.choice(ids))
-            with _clocking_commits() as commits:
+            with clocked(SqliteDriver, "commit") as commits:
                 began = perf_counter()
                 self._index.reinforce(recall, list(dict.fromkeys(cited)))
                 spent = perf_counter() - began
@@ -250,18 +247,18 @@ def _point(
     beside: Sequence[float],
 ) -> GrowthPoint:
     began = perf_counter()
-    index.recall(questions[0], k=k)  # brings what was learned up to date
+    index.recall(questions[0], k=k)  # reads new lessons
     first = perf_counter() - began
-    first_met = [_clocked(index, question, k)[0] for question in questions]
+    first_met = [_recall_seconds(index, question, k)[0] for question in questions]
     for question in questions:
         unlearned.recall(question, k=k)
     ours: list[tuple[float, float]] = []
     theirs: list[tuple[float, float]] = []
-    # Whichever is asked first finds colder caches.
+    # The first of the two finds colder caches.
     for number, question in enumerate(questions):
         turns = [(index, ours), (unlearned, theirs)]
         for timed_index, times in turns if number % 2 else reversed(turns):
-            times.append(_clocked(timed_index, question, k))
+            times.append(_recall_seconds(timed_index, question, k))
     (our_wall, our_cpu), (their_wall, their_cpu) = (
         np.median(np.array(times), axis=0) * 1e3 for times in (ours, theirs)
     )
@@ -279,7 +276,7 @@ def _point(
 
 
 def _opening_ms(index: HebbianIndex) -> tuple[float, float]:
-    """Return the milliseconds of reading the log, and of reading what was kept of it."""
+    """Return the milliseconds of reading the log, and of reading the stored state."""
     parts = index.parts
     parts.memory.save_snapshot()
     spent = []
@@ -292,7 +289,7 @@ def _opening_ms(index: HebbianIndex) -> tuple[float, float]:
 
 
 def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:
-    """Return the median milliseconds that the model itself takes for a question."""
+    """Return the model's median milliseconds for a question."""
     spent = []
     for question in [questions[0], *questions[:_EMBEDDED]]:
         began = perf_counter()
@@ -301,25 +298,7 @@ def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:
     return float(np.median(spent[1:])) * 1e3  # the first loads the model
 
 
-@contextmanager
-def _clocking_commits() -> Iterator[list[float]]:
-    """Gather the seconds that each commit takes."""
-    seconds: list[float] = []
-    commit = SqliteDriver.commit
-
-    def timed(driver: SqliteDriver, connection: ForkSafeConnection) -> None:
-        began = perf_counter()
-        commit(driver, connection)
-        seconds.append(perf_counter() - began)
-
-    SqliteDriver.commit = timed  # type: ignore[assignment, method-assign]
-    try:
-        yield seconds
-    finally:
-        SqliteDriver.commit = commit  # type: ignore[method-assign]
-
-
-def _clocked(index: HebbianIndex, question: str, k: int) -> tuple[float, float]:
+def _recall_seconds(index: HebbianIndex, question: str, k: int) -> tuple[float, float]:
     began, began_cpu = perf_counter(), thread_time()
     index.recall(question, k=k)
     return perf_counter() - began, thread_time() - began_cpu

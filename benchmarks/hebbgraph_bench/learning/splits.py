@@ -1,17 +1,16 @@
-"""What is learned from, and what is asked afterwards: the strata of a set.
+"""Split a set into questions to learn from and strata of questions to ask.
 
-A frozen split, told from what a set offers:
+The first of these that a set offers decides:
 
 - **a split of its own** (questions of the ``log``, and others): learn the log.
-- **variants** (rewordings and follow-ups beside the questions): learn the questions that
-  have them. Strata ``same`` and one for each kind of variant.
-- **groups** (questions that ask for the same): learn the first of each group, by type and
-  id. Strata ``same`` and ``reworded``, one for each type of the others.
+- **variants** (rewordings and follow-ups): learn the questions that have them. Strata: ``same``
+  and one for each kind of variant.
+- **groups** (questions with the same meaning): learn the first of each group, by type and id.
+  Strata: ``same`` and ``reworded``, one for each type of the others.
 - **none of these**: learn half of the questions that share a relevant chunk with another.
 
-The first that a set offers counts. In all cases questions that were not learned and are no
-rewording make two more strata: ``shared evidence`` if they have a relevant chunk in common with
-a learned one, else ``untouched``.
+In all cases, questions that were neither learned nor are rewordings form two more strata:
+``shared evidence`` if they share a relevant chunk with a learned one, otherwise ``untouched``.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _LOG = "log"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A text to ask, and the grades of what answers it."""
+    """A question, and the grades of the chunks that answer it."""
 
     id: str
     text: str
@@ -57,10 +56,9 @@ def split(dataset: Dataset, *, seed: int = 0, at_most: int | None = None) -> Spl
     ----------
     dataset : Dataset
     seed : int
-        Of the halves, where there are neither variants nor groups, and of what
-        ``at_most`` draws.
+        Seeds the halves, if there are neither variants nor groups, and the sample of ``at_most``.
     at_most : int, optional
-        Draw at most so many questions of each stratum; all are learned from.
+        Sample at most this many questions of each stratum; the questions to learn stay whole.
 
     Returns
     -------
@@ -69,7 +67,7 @@ def split(dataset: Dataset, *, seed: int = 0, at_most: int | None = None) -> Spl
     Raises
     ------
     DatasetError
-        If fewer than two questions have anything in common with another.
+        If no two questions have anything in common.
 
     Examples
     --------

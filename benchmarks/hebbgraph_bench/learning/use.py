@@ -1,4 +1,4 @@
-"""What use teaches hebbgraph, beside what it teaches the simple arms: runs of usebench."""
+"""What use teaches hebbgraph and simple baselines: runs of usebench."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hebbgraph_bench.usebench_systems import Hebbgraph
 __all__ = ["OURS", "SYSTEMS", "VECTOR_SYSTEMS", "measure_use"]
 
 OURS = "hebbgraph"
-#: What runs beside hebbgraph, without and with a model.
+#: The baselines, without and with a model.
 SYSTEMS = ("bm25", "cache", "expansion", "rm3")
 VECTOR_SYSTEMS = (
     "dense",
@@ -47,13 +47,13 @@ def measure_use(
     metric: str = "nDCG@10",
     on_system: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Run hebbgraph and the simple arms over the stream of a set.
+    """Run hebbgraph and the simple baselines over the stream of a set.
 
     Parameters
     ----------
     folder : str or Path
     embedder : CachingEmbedder, optional
-        Of hebbgraph and of the arms that use vectors; without one, these do not run.
+        For hebbgraph and the baselines that use vectors; without it, those do not run.
     order, frozen, at_most, seed
         As for :func:`usebench.sets.plain.read_set`.
     kinds, k, metric, on_system
@@ -62,7 +62,7 @@ def measure_use(
     Returns
     -------
     dict
-        What :mod:`usebench.tables` reads.
+        As :mod:`usebench.tables` reads it.
     """
     uses = read_set(folder, order=order, frozen=frozen, at_most=at_most, seed=seed)
     if embedder is None:
@@ -85,7 +85,7 @@ def measure_use(
 
 
 class _Cached:
-    """An embedder of hebbgraph as one of usebench."""
+    """Adapts an embedder of hebbgraph to usebench."""
 
     def __init__(self, inner: CachingEmbedder) -> None:
         self.name = embedder_name(inner)
@@ -97,6 +97,6 @@ class _Cached:
         """Do nothing: a model needs no corpus."""
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
-        """Embed, each text once a run."""
+        """Embed, each text once per run."""
         self.model_calls += len(texts)
         return unit(np.asarray(self._inner.embed_documents(list(texts)), dtype=np.float32))

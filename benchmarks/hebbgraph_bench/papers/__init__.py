@@ -1,8 +1,8 @@
-"""Each paper's own experiment, run as published and then with what makes it work.
+"""Each paper's own experiment, as published, and then with the changes that make it work.
 
 ``hebbgraph bench --paper NAME [DATASET_DIR...]``. A paper is a module of this package with
 a function ``run`` (:class:`PaperRunner`) and its name in :data:`PAPERS`; the module is
-imported only when it is asked for.
+imported only when requested.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PAPERS: Mapping[str, str] = {
     "bio-rag": "hebbgraph_bench.papers.bio_rag",
     "nakg": "hebbgraph_bench.papers.nakg",
 }
-"""Names on the command line, and the modules that answer to them."""
+"""Names on the command line, and their modules."""
 
 
 class PaperRunner(Protocol):
-    """What the ``run`` of a paper's module takes."""
+    """The ``run`` function of a paper's module."""
 
     def __call__(self, datasets: Sequence[str | Path], options: PaperOptions, /) -> Any:
         """Measure, show tables, write figures and plots, return the results."""
@@ -46,7 +46,7 @@ def bench_paper(
     name : str
         One of :data:`PAPERS`.
     datasets : sequence of str or Path
-        Sets that the paper is also, or only, measured on.
+        Sets to measure on, besides the paper's own data if there is any.
     options : PaperOptions, optional
 
     Raises

@@ -1,9 +1,9 @@
-"""BambooKG's comparison: how long is the context, how fast, and is the answer in it.
+"""BambooKG's comparison: length and speed of the context, and whether it holds the answer.
 
 The paper [1]_ hands the whole context of its recall to GPT-4o and lets the same model
-judge the answer (tables 1 and 2). Here no model reads: the share of questions whose
-answer stands in the context, and of those whose whole gold does, bound from above what a
-reader could get right. Answers that are yes or no are left out of the first.
+judge the answer (tables 1 and 2). Here no model reads. The share of questions with
+their answer in the context, and with all relevant chunks in it, are upper bounds for a reader.
+The first leaves out answers that are yes or no.
 
 References
 ----------
@@ -86,7 +86,7 @@ PUBLISHED: Mapping[str, tuple[Published, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """One system: per question, the metrics of the context that it gives.
+    """Metrics of one system's context, per question.
 
     ``values`` has ``answer``, ``all-gold``, ``recall``, ``chunks``, ``tokens`` and ``ms``.
     """
@@ -97,7 +97,7 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class ContextResult:
-    """All systems on one set; ``kinds`` names the table of the paper of each question."""
+    """All systems on one set; ``kinds`` gives each question's table in the paper."""
 
     name: str
     chunks: int
@@ -146,11 +146,11 @@ def measure_contexts(
     ----------
     dataset : Dataset
     embedder : CachingEmbedder, optional
-        With it, RAG is dense search; without, BM25.
+        With it, the RAG baseline is dense search; without it, BM25.
     k : int
-        Where ranked contexts are cut, beside 5.
+        Cutoff of ranked contexts, besides 5.
     on_system : callable, optional
-        Told the name of each system.
+        Called with the name of each system.
     """
     chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
     context = Context(chunks)
@@ -171,24 +171,18 @@ def measure_contexts(
 
 
 def question_kind(set_name: str, query: Query) -> str:
-    """Name the table of the paper that a question belongs to.
-
-    Examples
-    --------
-    >>> question_kind("musique_train100", Query("q", "?", {"a": 1}, type="3hop2"))
-    'musique 3 hops'
-    """
+    """Return the table of the paper that a question belongs to."""
     if "musique" in set_name and query.type and query.type[0].isdigit():
         return f"musique {query.type[0]} hops"
     return "hotpotqa" if "hotpot" in set_name else set_name
 
 
 def plot_contexts(results: Sequence[ContextResult], directory: str | Path) -> Path:
-    """Draw answers found over context tokens, ours and the paper's; return the file."""
+    """Plot answers in context over context tokens, with the paper's points; return the file."""
     kinds = [(one, kind) for one in results for kind in dict.fromkeys(sorted(one.kinds))]
     figure = matplotlib_figures().Figure(figsize=(3.6 * len(kinds), 4.2), layout="constrained")
     axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True)[0]
-    # One look a system on every axis, and one entry a system in the legend.
+    # One style per system on every axis, and one entry per system in the legend.
     names = dict.fromkeys(system.system for one in results for system in one.systems)
     methods = dict.fromkeys(name.split(",")[0] for name in names)
     colours = {method: f"C{number}" for number, method in enumerate(methods)}

@@ -1,9 +1,9 @@
-"""NAKG on public questions: what its edges and vectors add, before and after feedback.
+"""NAKG on public questions: the gain from its edges and vectors, before and after feedback.
 
 The paper [1]_ reports recall and F1 on a test suite of its own that was not published.
-Here half of the questions of a set give feedback (the relevant chunks among the k shown are
-cited), the other half is asked. Every arm recalls from the same index; trained ones differ
-from their baseline by the trained layer alone.
+Here half of the questions of a set give feedback (cite the relevant chunks among the k hits),
+and the other half is asked. Every arm recalls from the same index; trained arms differ from
+their baseline only by the trained layer.
 
 References
 ----------
@@ -52,7 +52,7 @@ _QUESTIONS = 400
 
 
 class Published(NamedTuple):
-    """One line of the paper: recall and F1 as it gives them, on tests of its own."""
+    """One line of the paper: its recall and F1, on tests of its own."""
 
     tests: str
     system: str
@@ -74,7 +74,7 @@ PUBLISHED = (
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to recall, and the arm that it is compared with.
+    """One way to recall, and the arm it is compared with.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Arm:
     edge_gain, propagated
         Of :class:`~hebbgraph_papers.nakg.NeuralSpreading`, which is the strategy if one is set.
     families : tuple of str, optional
-        Of learning; left out, the default ones.
+        Of learning; by default, the usual ones.
     """
 
     name: str
@@ -128,7 +128,7 @@ TAUGHT = (
 class NakgResult:
     """One set: values of the questions that were asked, by arm and metric.
 
-    ``reports`` tell how the layer was trained, without and with the log.
+    ``reports`` describe the training of the layer, without and with the log.
     """
 
     name: str
@@ -196,12 +196,12 @@ def measure_nakg(
     dataset : Dataset
     embedder : CachingEmbedder
     k : int
-        Chunks that each question is shown while teaching.
+        Chunks retrieved per question while teaching.
     seed : int
-        Of the halves.
+        Seeds the halves.
     settings : NeuralSettings, optional
     on_step : callable, optional
-        Told what is being done.
+        Called with each step.
     """
     report = on_step or (lambda _: None)
     questions = sorted(dataset.queries, key=lambda query: query.id)
@@ -341,7 +341,7 @@ def _grids(result: NakgResult) -> list[Grid]:
 
 
 def plot_differences(results: Sequence[NakgResult], directory: str | Path) -> Path:
-    """Draw what each arm adds to its baseline in R@5, with intervals; return the file."""
+    """Plot the gain of each arm over its baseline in R@5, with intervals; return the file."""
     arms = [arm for arm in (*UNTAUGHT, *TAUGHT) if arm.baseline is not None]
     figure = matplotlib_figures().Figure(
         figsize=(2.6 * len(results) + 2.4, 4.2), layout="constrained"

@@ -1,8 +1,8 @@
-"""What NAKG's graph costs as a collection grows, on simulated vectors.
+"""Cost of NAKG's graph as a collection grows, on simulated vectors.
 
 The paper claims O(N log N). Vectors are drawn around topics whose number grows with the
-collection, as chunks of ever more documents would be; each stage is clocked by
-itself, in CPU time: a loaded machine does not change it.
+collection, like chunks of more and more documents. Each stage is timed separately, in CPU time,
+which load on the machine does not change.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class GrowthPoint(NamedTuple):
         CPU time of the Edge Transformer over all pairs within clusters, thresholds, and
         propagation.
     megabytes : float
-        Edges and vectors as they are kept.
+        Edges and vectors as stored.
     """
 
     chunks: int
@@ -86,7 +86,7 @@ def measure_growth(
 ) -> list[GrowthPoint]:
     """Cluster, weigh, select and propagate collections of growing size, untrained.
 
-    Training itself does not grow: a pass looks at a bounded number of clusters.
+    Training does not grow: a pass reads a bounded number of clusters.
     """
     require_training("this study")
     import torch
@@ -98,7 +98,7 @@ def measure_growth(
         torch.manual_seed(seed)
         model = Nakg(dimension, settings)
     points = []
-    # Once unclocked first: libraries load on their first call.
+    # Once untimed first: libraries load on their first call.
     for n in (min(sizes), *sizes):
         if on_step is not None:
             on_step(f"growth: {n:,} chunks")
@@ -174,7 +174,7 @@ def growth_grid(points: Sequence[GrowthPoint]) -> Grid:
 
 
 def plot_growth(points: Sequence[GrowthPoint], directory: str | Path) -> Path:
-    """Draw seconds over chunks, beside N log N and N²; return the file."""
+    """Plot seconds over chunks, with N log N and N²; return the file."""
     figure = matplotlib_figures().Figure(figsize=(5.2, 3.8), layout="constrained")
     axis = figure.subplots()
     sizes = np.array([point.chunks for point in points], dtype=np.float64)

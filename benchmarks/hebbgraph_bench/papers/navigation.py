@@ -1,10 +1,9 @@
 """Do communities keep navigation efficient as the graph grows, and are they stable?
 
-BambooKG leaves the first open (section 6). For a growing share of a corpus the whole
-context of its recall is compared with what is left of it inside the colonies of the best
-direct hits. And a part of the chunks is taken away and put back: how much the partition
-changes is told by the adjusted Rand index, over the chunks that stayed, before against
-after, and after against a partition found anew.
+BambooKG leaves the first question open (section 6). For a growing share of a corpus, the whole
+context of its recall is compared with its part inside the colonies of the best direct hits. Then
+some chunks are removed and added back. The adjusted Rand index over the remaining chunks
+compares the partition before and after, and after with one computed from scratch.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ class NavigationPoint:
     tokens, recall, milliseconds : float
         Of BambooKG's whole context.
     tokens_inside, recall_inside, milliseconds_inside : float
-        Of what of it lies in the colonies of the three best hits of spreading; the time
-        is that of the second recall alone.
+        Of its part in the colonies of the three best hits of spreading; the time is that of the
+        second recall alone.
     agreement_removed, agreement_added : float
         Adjusted Rand index before against after an update.
     agreement_anew : float
-        The updated partition against one found anew.
+        The updated partition against one computed from scratch.
     update_share : float
         Time of an update as a share of that of finding all colonies.
     """
@@ -74,7 +73,7 @@ class NavigationPoint:
 def measure_navigation(
     dataset: Dataset, *, seed: int = 0, shares: Sequence[float] = _SHARES
 ) -> list[NavigationPoint]:
-    """Measure a corpus at several sizes; the gold of its questions is always in it."""
+    """Measure a corpus at several sizes; it always contains the gold of its questions."""
     rng = np.random.default_rng(seed)
     chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
     gold = {id_ for query in dataset.queries for id_ in query.relevant}
@@ -148,7 +147,7 @@ def _stability(
     before = colony
     for change in changes:
         change()
-        index.stats()  # the graph itself is not what is timed
+        index.stats()  # building the graph is not timed
         began = perf_counter()
         index.inspect.colonies()
         seconds.append(perf_counter() - began)
@@ -163,7 +162,7 @@ def _stability(
 
 
 def _partition(index: HebbianIndex) -> dict[str, int]:
-    """Colonies by chunk id; a chunk that has none is one of its own."""
+    """Return colonies by chunk id; a chunk without one forms its own."""
     labels: dict[str, int] = dict(index.inspect.to_networkx("colonies").nodes(data="colony"))
     return {
         id_: number if number >= 0 else -2 - place

@@ -1,4 +1,4 @@
-"""How a paper's experiment is run, whichever paper it is."""
+"""Options of every paper's experiment."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["PaperOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class PaperOptions:
-    """What every paper's ``run`` takes beside the sets.
+    """What every paper's ``run`` takes besides the sets.
 
     Parameters
     ----------
     embedder : Embedder, optional
     cache : str or Path, optional
-        A directory in which vectors are kept for the next run.
+        Keep vectors in this directory for the next run.
     k : int, at least 1
-        How many chunks are found, where the paper does not say.
+        Chunks to retrieve, unless the paper says.
     seed : int
     queries : int, optional
-        Draw at most so many questions of each set.
+        Sample at most this many questions per set.
     plots : str or Path, optional
-        A directory for curves as PNG (extra ``plots``).
+        Write curves into this directory, as PNG (extra ``plots``).
     json_path : str or Path, optional
-        Where the figures go; the tables go beside it as Markdown.
+        Write the figures here, and the tables beside it as Markdown.
     console : rich.console.Console, optional
     """
 
@@ -48,12 +48,12 @@ class PaperOptions:
     console: Console | None = None
 
     def load(self, datasets: Iterable[str | Path], *, queries: int | None = None) -> list[Dataset]:
-        """Read sets; ``queries`` is how many questions are drawn unless the options say."""
+        """Read sets; ``queries`` is the default size of the sample of questions."""
         at_most = self.queries or queries
         return [load(path, seed=self.seed, queries=at_most) for path in datasets]
 
     def output(self) -> Output:
-        """Return where tables and figures go."""
+        """Return the output for tables and figures."""
         return Output(self.json_path, self.console)
 
     def vectors(self) -> AbstractContextManager[CachingEmbedder | None]:

@@ -1,4 +1,4 @@
-"""Measure what is missing, stage by stage, and write the page; see ``--help``."""
+"""Measure missing stages and write the page; see ``--help``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hebbgraph_bench.proof.stages import Results, Stage, chosen, differences, pl
 
 __all__ = ["main"]
 
-#: Questions that the small local model answers, and tokens that it reads for each: enough to see
-#: that it is too weak.
-_OF_SMALL, _READ_BY_SMALL = 10, 300
+#: Questions for the small local model, and tokens of context for each: enough to see that the
+#: model is too weak.
+_LOCAL_QUESTIONS, _LOCAL_TOKENS = 10, 300
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return 1 if a stage failed, or a second run gave other figures."""
+    """Run the command line; return 1 if a stage failed, or a repetition gave other figures."""
     options = _parser().parse_args(arguments)
-    questions = options.answers or (AnswerSettings.questions if options.url else _OF_SMALL)
-    tokens = options.tokens or (AnswerSettings.tokens if options.url else _READ_BY_SMALL)
+    questions = options.answers or (AnswerSettings.questions if options.url else _LOCAL_QUESTIONS)
+    tokens = options.tokens or (AnswerSettings.tokens if options.url else _LOCAL_TOKENS)
     reader = AnswerSettings(
         questions=questions, tokens=tokens, url=options.url, model=options.model
     )
@@ -76,10 +76,10 @@ def _run(stage: Stage, results: Results, place: str, *, keep: bool) -> bool:
 
 
 def _repeats(stage: Stage, results: Results) -> bool:
-    """Measure again, and tell where the figures differ from those that are kept."""
+    """Measure again, and report figures that differ from the stored ones."""
     stored = results.read(stage.name)
     if stored is None:
-        _say(f"{stage.name}: nothing is kept to compare with")
+        _say(f"{stage.name}: no stored result to compare with")
         return True
     changes = list(differences(stored["figures"], plain(stage.measure().figures)))
     _say(f"{stage.name}: {'the same figures' if not changes else f'{len(changes)} differ'}")
@@ -91,12 +91,12 @@ def _repeats(stage: Stage, results: Results) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hebbgraph_bench.proof",
-        description="Measure what docs/proof.md and its appendix show. What is kept and still"
-        " holds is not measured again.",
+        description="Measure the figures of docs/proof.md and its appendix. Stored results that"
+        " are still fresh are not measured again.",
     )
     add = parser.add_argument
-    add("stages", nargs="*", help="names or patterns, such as rivals/*/LinearRAG; all without")
-    add("--shared", type=Path, default=Path("../shared"), help="holds published/ and data/")
+    add("stages", nargs="*", help="names or patterns, such as rivals/*/LinearRAG; default: all")
+    add("--shared", type=Path, default=Path("../shared"), help="folder with published/ and data/")
     add("--results", type=Path, default=Path("benchmarks/results"), help="one JSON a stage")
     add("--cache", type=Path, default=Path(".proof"), help="for models, vectors and answers")
     add(
@@ -104,17 +104,25 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         nargs="+",
         default=[],
-        help="write the tables into these pages, between their markers; with --list, from what is"
-        " kept",
+        help="write the tables into these pages, between their markers; with --list, from stored"
+        " results",
     )
-    add("--list", action="store_true", help="say which stages there are, and measure nothing")
-    add("--wide", action="store_true", help="also what takes hours and says little more")
-    add("--again", action="store_true", help="measure what is kept again, and compare")
-    add("--keep", action="store_true", help="let stand what older code measured")
-    add("--queries", type=int, help="at most so many questions a set, to try a run")
-    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 10")
-    add("--tokens", type=int, help="of context for an answer; 800 for a service, else 300")
-    add("--url", help="of an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
+    add("--list", action="store_true", help="list the stages, and measure nothing")
+    add("--wide", action="store_true", help="add stages that take hours and show little more")
+    add("--again", action="store_true", help="measure stored stages again, and compare")
+    add("--keep", action="store_true", help="keep the results of older code")
+    add("--queries", type=int, help="sample at most this many questions per set, for a trial run")
+    add(
+        "--answers",
+        type=int,
+        help="questions to answer per set; default: 200 for a service, else 10",
+    )
+    add(
+        "--tokens",
+        type=int,
+        help="tokens of context per answer; default: 800 for a service, else 300",
+    )
+    add("--url", help="an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
     add("--model", help="the service's model")
     return parser
 

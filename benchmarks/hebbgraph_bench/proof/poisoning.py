@@ -1,18 +1,18 @@
-"""Attacks after published recipes, what they do, and what is left of them once they are taken back.
+"""Attacks after published recipes: their damage, and what is left once they are removed.
 
-Documents, written by templates where the recipes let a model write:
+Poisoned documents, written by templates instead of a model:
 
-- ``PoisonedRAG`` [1]_: for each target question five texts, each the question itself and then a
-  sentence that says the wrong answer.
+- ``PoisonedRAG`` [1]_: five texts for each target question: the question itself, then a sentence
+  with the wrong answer.
 - ``GragPoison`` [2]_: texts about what several targets share. For each passage that the targets
-  need, one under its title that ties it to an invention in the words of the questions (relation
-  injection), and one under the invention's name that ties it to the answer (enhancement).
+  need, one text under its title links it to an invention in the words of the questions (relation
+  injection), and one under the name of the invention links that to the answer (enhancement).
 
 Citations, after ``MINJA`` [3]_, whose attacker can only ask: he asks the victim's question with a
-bridge to the chunk that he wants found (its title), cites that chunk where it is shown, and
-shortens the bridge until the question stands alone.
+bridge to the chunk that he promotes (its title), cites that chunk when it is a hit, and shortens
+the bridge until only the question is left.
 
-Then what was added is deleted, or the attacker's lessons forgotten, and every recall is compared
+Then the documents are deleted, or the attacker's lessons forgotten, and every recall is compared
 with the one before the attack: same chunks, same order, equal scores.
 
 References
@@ -62,7 +62,7 @@ _SAYINGS = (
     "{wrong} is the answer, which several sources confirm.",
 )
 _READERS = 10
-#: What is left of the bridge, step by step; the last question is the victim's own.
+#: The bridge, step by step; the last question is the victim's own.
 _BRIDGE = ("What does it have to do with {title}? {title}", "and {title}", "{title}", "")
 _Snapshot: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
 
@@ -135,17 +135,17 @@ def measure_citations(
     ----------
     path : Path
     actors : {"one name", "new names", "no name"}
-        Under which he cites; each citation of ``new names`` has another.
+        The names he cites under; ``new names`` uses another for each citation.
     readers : bool
-        Whether ten readers have cited what is right before.
+        Whether ten readers have cited relevant chunks before.
     model, cache : Path, optional
     targets, others : int
-        Victims' questions, and questions that nobody attacks.
+        Number of victims' questions, and of questions that nobody attacks.
     seed : int
     """
     dataset = load(path)
     victims, rest = _targets(dataset, targets, others, seed)
-    promoted = _wanted(dataset, victims, seed)
+    promoted = _promoted_chunks(dataset, victims, seed)
     with (
         caching(model, cache) as embedder,
         TemporaryDirectory(prefix="hebbgraph-minja-") as folder,
@@ -254,8 +254,8 @@ def _texts_of_shared(dataset: Dataset, attacked: Sequence[Query]) -> list[Chunk]
     return texts
 
 
-def _wanted(dataset: Dataset, victims: Sequence[Query], seed: int) -> dict[str, Chunk]:
-    """Choose a chunk for each victim that answers none of them."""
+def _promoted_chunks(dataset: Dataset, victims: Sequence[Query], seed: int) -> dict[str, Chunk]:
+    """Choose for each victim a chunk that answers no victim's question."""
     needed = {id_ for query in victims for id_ in query.relevant}
     free = sorted((c for c in dataset.corpus if c.id not in needed), key=lambda chunk: chunk.id)
     rng = random.Random(seed)
@@ -272,7 +272,7 @@ def _teach(index: HebbianIndex, questions: Sequence[Query]) -> None:
 def _inject(
     index: HebbianIndex, victims: Sequence[Query], promoted: Mapping[str, Chunk], actors: Actors
 ) -> tuple[list[str], int, int]:
-    """Return the lessons, for how many victims the last one stood, and how many were given."""
+    """Return the lessons, the number of victims with a citation, and that of all citations."""
     lessons: list[str] = []
     injected = steps = 0
     for query in victims:
@@ -299,7 +299,7 @@ def _asked(index: HebbianIndex, questions: Sequence[Query]) -> _Snapshot:
 
 
 def _same(before: _Snapshot, after: _Snapshot) -> int:
-    """Count recalls that are equal to the last bit of every score."""
+    """Count recalls whose hits and scores are exactly equal."""
     return sum(before[id_] == after[id_] for id_ in before)
 
 
@@ -341,7 +341,7 @@ def _direct(
     attacked: Sequence[Query],
     embedder: CachingEmbedder | None,
 ) -> dict[str, Any]:
-    """Return what the same texts do to direct search."""
+    """Return the damage of the same texts to direct search."""
     systems: list[Retriever] = [BM25()]
     if embedder is not None:
         systems += [Dense(embedder), WeightedSum(embedder)]

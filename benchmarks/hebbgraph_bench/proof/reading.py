@@ -1,4 +1,4 @@
-"""Who reads a prompt and answers: a small local model, or any behind an OpenAI-compatible URL."""
+"""Models that answer a prompt: a small local one, or any OpenAI-compatible service."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _SECONDS = 120
 
 
 class Reader(Protocol):
-    """What answers."""
+    """A model that answers."""
 
     @property
     def name(self) -> str:
-        """What tables call it; the same name answers alike."""
+        """Name in tables; the same name gives the same answers."""
         ...
 
     def read(self, prompt: str, /) -> str:
-        """Answer, as repeatably as the model can."""
+        """Answer as deterministically as the model can."""
         ...
 
 
 class LocalReader:
-    """A GGUF file, read by llama.cpp in this process on one thread.
+    """A GGUF file, run by llama.cpp in this process on one thread.
 
-    It continues the prompt up to the end of the line: the small model knows no turns of a chat.
+    It completes the prompt to the end of the line, since the small model was not trained to chat.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class LocalReader:
             library: Any = import_module("xllamacpp")
         except ImportError as error:
             raise MissingExtraError(
-                f"a local model is read by {error.name}, which is not installed;"
+                f"a local model needs {error.name}, which is not installed;"
                 " run: pip install xllamacpp"
             ) from error
         self.name = name
@@ -70,7 +70,7 @@ class LocalReader:
 class UrlReader:
     """A model of a service, such as ``https://api.example/v1``.
 
-    Its key is read from the environment (``OPENAI_API_KEY``); it is neither kept nor shown.
+    The key comes from the environment (``OPENAI_API_KEY``); it is neither stored nor shown.
     """
 
     def __init__(self, url: str, model: str) -> None:
@@ -99,7 +99,7 @@ class UrlReader:
 
 
 class KeptReader:
-    """Another reader, of which each answer is kept on disk, so that a run that ended goes on."""
+    """Stores each answer of another reader on disk, so an interrupted run can continue."""
 
     def __init__(self, inner: Reader, folder: Path) -> None:
         self.inner = inner
@@ -108,11 +108,11 @@ class KeptReader:
 
     @property
     def name(self) -> str:
-        """That of the other."""
+        """Name of the inner reader."""
         return self.inner.name
 
     def read(self, prompt: str, /) -> str:
-        """Answer from disk, or ask and keep."""
+        """Return the stored answer, or ask and store it."""
         key = hashlib.sha256(f"{self.name}\0{prompt}".encode()).hexdigest()[:32]
         path = self.folder / f"{key}.txt"
         if not path.exists():

@@ -1,4 +1,4 @@
-"""Recall on a set: ours beside the searches that it has to beat."""
+"""Recall on a set: hebbgraph beside the searches that it has to beat."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hebbgraph_bench.protocol import run
 __all__ = ["DEPTHS", "OURS", "direct", "measure_depth", "measure_retrieval"]
 
 OURS = "ours"
-#: How far down a list a judge that reads passages may be allowed to look.
+#: How many passages a reranker could read.
 DEPTHS = (5, 10, 20, 50)
 
 
 def direct(embedder: CachingEmbedder | None) -> dict[str, Retriever]:
-    """Return ours and what it has to beat, by name."""
+    """Return hebbgraph and the systems it has to beat, by name."""
     systems: dict[str, Retriever] = {"BM25": BM25()}
     if embedder is not None:
         systems |= {
@@ -42,7 +42,7 @@ def measure_retrieval(
     cache: Path | None,
     queries: int | None = None,
 ) -> Measured:
-    """Ask every system of a set all its questions.
+    """Ask every system all questions of a set.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def measure_retrieval(
     titles : {"published", "none", "shuffled"}
     model : Embedder, optional
     cache : Path, optional
-        Where its vectors are kept.
+        Keep its vectors in this folder.
     queries : int, optional
-        At most so many questions, drawn.
+        Sample at most this many questions.
     """
     dataset = titled(path, titles)
     if queries is not None:
@@ -63,7 +63,7 @@ def measure_retrieval(
 
 
 def measure_depth(path: Path, *, model: Embedder | None, cache: Path | None) -> Measured:
-    """Ask for fifty passages: what could a judge reach that puts the first ones in order?
+    """Ask for fifty passages, to see what a reranker could reach.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def measure_depth(path: Path, *, model: Embedder | None, cache: Path | None) -> 
         The folder of the set.
     model : Embedder, optional
     cache : Path, optional
-        Where its vectors are kept.
+        Keep its vectors in this folder.
     """
     dataset = titled(path, "published")
     with caching(model, cache) as embedder:

@@ -1,8 +1,8 @@
 """Rivals on a set, each in its best fair setting and with the same vectors.
 
-What is not here: LightRAG needs keywords and descriptions by an LLM, which no shared set stores.
-HippoRAG 2 needs triples by an LLM; they are stored for one set, and its walk runs over them there
-without its LLM filter (:mod:`hebbgraph_bench.phrase_pagerank`).
+LightRAG is missing: it needs keywords and descriptions by an LLM, which no shared set stores.
+HippoRAG 2 needs triples by an LLM. They are stored for one set, on which its walk runs without its
+LLM filter (:mod:`hebbgraph_bench.phrase_pagerank`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ __all__ = ["RIVALS", "WITH_TRIPLES", "Rival", "measure_rival"]
 
 @dataclass(frozen=True)
 class Rival:
-    """How a rival is made, and what its figures follow from.
+    """How to create a rival, and the code its figures depend on.
 
     Parameters
     ----------
     make : callable
     module : str
-        Holds it.
+        Defines it.
     runs_core : bool
-        Whether it finds tags or phrases by hebbgraph. Others have nothing of it but the records of
-        their chunks.
+        Whether it uses hebbgraph to find tags or phrases. Others use only its records of chunks.
     """
 
     make: Callable[[Dataset, CachingEmbedder], Retriever]
@@ -47,7 +46,7 @@ class Rival:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """The modules that it is measured with, beside this one."""
+        """The modules that it is measured with, besides this one."""
         return (self.module, measured.__module__, caching.__module__, titled.__module__)
 
 

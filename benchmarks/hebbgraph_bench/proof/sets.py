@@ -1,4 +1,4 @@
-"""What titles a set has: its own, none, or those of other passages."""
+"""Titles of a set: published, removed, or shuffled among passages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEED = 0
 
 
 def titled(path: Path, titles: Titles) -> Dataset:
-    """Read a set with its own titles, without titles, or with those of other passages."""
+    """Read a set with its own titles, none, or those of other passages."""
     dataset = load(path)
     if titles == "none":
         return dataset.untitled()
@@ -25,7 +25,7 @@ def titled(path: Path, titles: Titles) -> Dataset:
 
 
 def retitled(dataset: Dataset, *, seed: int) -> Dataset:
-    """Return the set with each title on another passage: what a graph gains by names that lie.
+    """Move each title to another passage, to see what a graph gains from false names.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def retitled(dataset: Dataset, *, seed: int) -> Dataset:
     """
     order = list(range(len(dataset.corpus)))
     random.Random(seed).shuffle(order)
-    # One cycle through the shuffled order, so that no passage keeps its own.
+    # A single cycle through the shuffled order, so no passage keeps its title.
     source_of = {row: order[place - 1] for place, row in enumerate(order)}
     corpus = tuple(
         chunk.model_copy(update={"title": dataset.corpus[source_of[row]].title})

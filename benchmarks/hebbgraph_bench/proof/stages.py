@@ -1,9 +1,9 @@
-"""Stages of a long run: each measured once, kept as one file, and measured again when it is stale.
+"""Stages of a long run. Each is measured once, stored in one file, and repeated when it is stale.
 
-A stage is stale when its sets, its settings or the code that it runs have changed: its module and
-what that imports, and so on; comments and docstrings are no code. What a stage finds falls in two
-parts: ``figures`` come out the same in every run, ``costs`` (times, memory) do not. A run that was
-ended goes on with the next stage that is missing.
+A stage is stale when its sets, its settings or its code have changed. Its code is its module and
+everything this imports, transitively; comments and docstrings do not count. ``figures`` are the
+same in every run; ``costs`` (times, memory) are not. An interrupted run continues with the next
+missing stage.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "plain",
 ]
 
-#: What no stage enters, though an index could: a build by workers, and repairs.
+#: Code that no stage runs, though an index imports it: builds by workers, and repairs.
 CLOSED = ("hebbgraph_scale.build", "hebbgraph.inspect.doctor")
 _DECIMALS = 6
 
@@ -51,18 +51,18 @@ class Stage:
     name : str
         Parts joined by ``/``, such as ``retrieval/SET/titles/embedder``.
     by : callable
-        The function that measures, in the module that it was defined in.
+        The function that measures; its module determines the code.
     measure : callable
         Calls it.
     settings : mapping
-        All that the figures depend on beside sets and code.
+        Everything else that the figures depend on.
     data : sequence of Path
-        Folders of the sets that are read.
+        Folders of the sets.
     code : tuple of str, optional
-        The modules that figures follow from beside the one of ``by``; all that this one imports
-        if left out. What they import counts too.
+        Modules that the figures depend on, besides the one of ``by``. By default, all its
+        imports. Their own imports count too.
     closed : sequence of str, optional
-        Modules and packages that no figure follows from though they are imported.
+        Imported modules and packages that no figure depends on.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Stage:
     closed: Sequence[str] = CLOSED
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return digests of what the figures follow from."""
+        """Return digests of everything that the figures depend on."""
         return {
             "settings": plain(dict(self.settings)),
             "data": {folder.name: _folder_digest(folder) for folder in self.data},
@@ -83,28 +83,28 @@ class Stage:
 
 
 class Results:
-    """A folder with one JSON a stage.
+    """A folder with one JSON file per stage.
 
     Parameters
     ----------
     folder : Path
-        Made when the first stage is written.
+        Created when the first stage is written.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def path(self, name: str) -> Path:
-        """Return where the stage of that name is kept."""
+        """Return the file of a stage."""
         return self.folder / (re.sub(r"[^\w.]+", "-", name) + ".json")
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """Return what is kept of a stage, or None.
+        """Return the stored result of a stage, or None.
 
         Raises
         ------
         ParameterError
-            If the file is no result.
+            If the file is not a result of this stage.
         """
         path = self.path(name)
         if not path.exists():
@@ -121,12 +121,12 @@ class Results:
         return result
 
     def is_fresh(self, stage: Stage) -> bool:
-        """Tell whether the stage is kept, and follows from what is here now."""
+        """Return whether the stage is stored and up to date."""
         stored = self.read(stage.name)
         return stored is not None and stored["fingerprint"] == stage.fingerprint()
 
     def write(self, stage: Stage, measured: Measured) -> None:
-        """Keep what was measured; a file is there as a whole or not at all."""
+        """Store a result atomically."""
         content = {
             "stage": stage.name,
             "fingerprint": stage.fingerprint(),
@@ -144,17 +144,17 @@ class Results:
 
 
 def chosen(stages: Sequence[Stage], patterns: Sequence[str]) -> list[Stage]:
-    """Return the stages whose names fit one of the patterns; all without a pattern.
+    """Return the stages whose names match a pattern; all of them without patterns.
 
     Raises
     ------
     ParameterError
-        If a pattern fits none.
+        If a pattern matches no stage.
     """
     for pattern in patterns:
         if not any(_fits(stage, pattern) for stage in stages):
             names = ", ".join(stage.name for stage in stages)
-            raise ParameterError(f"no stage fits {pattern!r}; there are: {names}")
+            raise ParameterError(f"no stage matches {pattern!r}; there are: {names}")
     if not patterns:
         return list(stages)
     return [stage for stage in stages if any(_fits(stage, pattern) for pattern in patterns)]
@@ -165,7 +165,7 @@ def _fits(stage: Stage, pattern: str) -> bool:
 
 
 def differences(first: Any, second: Any, place: str = "") -> Iterator[str]:
-    """Yield the places at which two figures differ.
+    """Yield the places where two results differ.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def differences(first: Any, second: Any, place: str = "") -> Iterator[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold, as it will be read back: numbers rounded, no NaN."""
+    """Return the value as JSON will give it back: rounded numbers, no NaN."""
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, np.ndarray):
@@ -198,7 +198,7 @@ def plain(value: Any) -> Any:
 
 
 def _written(value: Any, indent: str = "") -> str:
-    """Write JSON with one line for each list of plain values."""
+    """Format JSON with one line for each list of plain values."""
     if isinstance(value, dict) and value:
         inner = indent + "  "
         lines = (
@@ -210,7 +210,7 @@ def _written(value: Any, indent: str = "") -> str:
 
 @cache
 def _run_digest(module: str, code: tuple[str, ...] | None, closed: tuple[str, ...]) -> str:
-    """Return the digest of what a stage runs."""
+    """Return the digest of the code of a stage."""
     files = set(imported([module] if code is None else code, closed=closed))
     if module_file := module_path(module):
         files.add(module_file)
@@ -218,7 +218,7 @@ def _run_digest(module: str, code: tuple[str, ...] | None, closed: tuple[str, ..
 
 
 def code_digest(files: Sequence[Path]) -> str:
-    """Return the digest of what modules do: their names and syntax trees, without docstrings."""
+    """Return the digest of modules: their names and syntax trees, without docstrings."""
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.name.encode() + b"\0" + _code(path).encode())
@@ -227,7 +227,7 @@ def code_digest(files: Sequence[Path]) -> str:
 
 @cache
 def _code(path: Path) -> str:
-    """Return what a module does: its syntax tree without docstrings."""
+    """Return the syntax tree of a module without docstrings."""
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
         match node:

@@ -1,4 +1,4 @@
-"""What use teaches, on sets that hold what people asked before, or said."""
+"""What use teaches, on sets with past questions or statements of people."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["PROTOCOLS", "Protocol", "measure_learned"]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A stream of a set, who says what on it, and the metric that tells.
+    """A stream of a set, its feedback, and its metric.
 
     Parameters
     ----------
     set : str
     order, feedback, metric : str
-        As usebench has them; the past teaches, the test is asked, and teaches nothing.
+        As in usebench. The past teaches; the test is asked and teaches nothing.
     """
 
     set: str
@@ -37,11 +37,11 @@ class Protocol:
 
     @property
     def stage(self) -> str:
-        """What the stage is called, without its model."""
+        """Name of the stage, without its model."""
         return f"use/{self.set}/{self.order}"
 
 
-#: The split that its authors made comes first; it is reported and chose nothing.
+#: The authors' own split comes first; it was not used for tuning.
 PROTOCOLS = (
     Protocol("musique_lag", "split", metric="R@5"),
     Protocol("feedbackqa_half", "mixed", "gold"),
@@ -65,10 +65,10 @@ def measure_learned(
     cache: Path | None,
     queries: int | None = None,
 ) -> Measured:
-    """Learn once from the past; then ask the test, from which nothing is learned.
+    """Learn from the past, then ask the test without learning from it.
 
     Figures hold, for each part of the test and for all of it, each system's means untaught and
-    taught, what use changed, and ours minus it.
+    taught, the change by use, and hebbgraph minus the system.
     """
     metric = protocol.metric
     with caching(model, cache) as embedder:
@@ -111,6 +111,6 @@ def measure_learned(
 
 
 def _taught(system: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the run in use; of what does not learn, its only one."""
+    """Return the taught run; a system that does not learn has only one."""
     run: dict[str, Any] = system["runs"].get(kind) or system["runs"][UNTAUGHT]
     return run

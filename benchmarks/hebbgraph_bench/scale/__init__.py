@@ -1,20 +1,20 @@
 """Speed and size on many chunks, made by recombining the sentences of evaluation sets.
 
-What is measured, in one process, on one disk:
+Measured in one process, on one disk:
 
-- **indexing**: UTF-8 text over the time of one ``add``, embedding left out, by the wall and
-  by the processor (all threads together), and of its first and last tenth of writing;
-  beside it Tantivy's own, in one thread with English stemming. ``sum(range(100))`` tells
-  how fast the machine was.
-- **recall**: time of one ``recall`` a question, embedding left out; beside it, in turns in
-  the same run, Tantivy's own search of the same terms for as many hits, and the time
-  inside spreading alone. *CPU* is the processor time of the calling thread, which other
-  processes on the machine disturb less.
+- **indexing**: UTF-8 text over the time of one ``add`` without embedding, in wall and processor
+  time (all threads together), and over its first and last tenth of writing. For comparison:
+  Tantivy alone, in one thread with English stemming. ``sum(range(100))`` shows how fast the
+  machine was.
+- **recall**: time of one ``recall`` per question without embedding. For comparison, in turns in
+  the same run: Tantivy's own search of the same terms for as many hits, and the time inside
+  spreading. *CPU* is the processor time of the calling thread, which other processes on the
+  machine disturb less.
 - **reopening**: ``open`` and the first recall, after a ``close``.
-- **resident memory**: what a fresh process allocates by opening and asking all questions;
-  mapped files are the page cache's.
-- **changes**: adding 1,000 chunks, matching older chunks with phrases that are new apart;
-  learning, deleting, compacting, and the longest recall while that goes on.
+- **resident memory**: allocations of a fresh process that opens the index and asks all questions;
+  mapped files belong to the page cache.
+- **changes**: adding 1,000 chunks (matching older chunks with new phrases is reported apart),
+  learning, deleting, compacting, and the longest recall during compaction.
 
 :mod:`.walks` compares spreading with PageRank on the same graph.
 """

@@ -1,4 +1,4 @@
-"""What a change costs once there are many chunks: adding, learning, deleting, compacting."""
+"""The cost of changes to a large index: adding, learning, deleting, compacting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class ChangeTimes:
-    """Medians; of adding, the first round warms up."""
+    """Medians; the first round of adding warms up."""
 
     add_cpu_ms: float
     rematch_cpu_ms: float
@@ -42,18 +42,18 @@ def measure_changes(
     embedder: ClusteredEmbedder | None = None,
     compact: bool = True,
 ) -> ChangeTimes:
-    """Add 1,000 chunks a few times, learn, delete them again, and compact under recalls.
+    """Add 1,000 chunks a few times, learn, delete them, and compact while recalling.
 
     Parameters
     ----------
     index : HebbianIndex
-        Of ``corpus.n`` chunks of ``corpus``. It is changed.
+        Contains ``corpus.n`` chunks of ``corpus``. It is changed.
     corpus : Recombined
     questions : sequence of str
     first : int, optional
         The number of the first chunk to add. [default: ``corpus.n``]
     embedder : ClusteredEmbedder, optional
-        The index's own; its time is left out.
+        The embedder of the index; its time is excluded.
     compact : bool
     """
     added, rematched, after, learned, deleted = [], [], [], [], []
@@ -94,7 +94,7 @@ def measure_changes(
 
 
 def _compact(index: HebbianIndex, questions: Sequence[str]) -> tuple[float, float]:
-    """Compact while a thread asks; return how long it took, and the longest recall."""
+    """Compact while a thread asks; return the seconds, and the longest recall."""
     times: list[float] = []
     finished = threading.Event()
 

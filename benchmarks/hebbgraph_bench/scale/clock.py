@@ -1,4 +1,4 @@
-"""Clocks on functions of the library, while something is measured."""
+"""Clocks for functions of the library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clocked(
 
 
 def reference_us() -> float:
-    """Return the microseconds that ``sum(range(100))`` takes now: how fast the machine is."""
+    """Return the microseconds of ``sum(range(100))``, a measure of the machine's speed."""
     times = []
     for _ in range(5):
         began = perf_counter()

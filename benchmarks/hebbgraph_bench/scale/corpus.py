@@ -1,10 +1,9 @@
 """Many chunks, questions and vectors, made from the sentences of evaluation sets.
 
-Sentences are real; who they speak of is not. Every name in a drawn sentence gives way to
-one of an invented population, drawn by Zipf's law, so that tags are spread as in a corpus
-of that size: a few in very many chunks, most in two or three, and ever new ones. (With
-their own names, the few thousand sentences of the sets would make every tag of a million
-chunks a hub, and hubs pass nothing on.)
+Sentences are real, names are not. Every name in a sentence is replaced by one of an invented
+population, drawn by Zipf's law, so tags are distributed as in a corpus of that size: a few in very
+many chunks, most in two or three, and ever new ones. (With the original names, the few thousand
+sentences of the sets would make every tag of a million chunks a hub, and hubs pass nothing on.)
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["ClusteredEmbedder", "Population", "Recombined"]
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9])")
 _NAME = re.compile(r"[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)+|(?<=[a-z,] )[A-Z][a-zà-ÿ]{2,}")
 _WORDS = (60, 100)
-_CHUNKS_OF_ONE = 2  # chunks that one of the population entitles, on average
+_CHUNKS_OF_ONE = 2  # chunks per name as a title, on average
 _SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "en", "il", "or", "u")]
 _FORENAMES = 2000
 _FALL = 0.39
@@ -61,14 +60,14 @@ class Population:
 
 
 class Recombined:
-    """Chunks of 60 words and a few more, and questions about those who entitle them.
+    """Chunks of 60 words and a few more, and questions about the names in their titles.
 
     Parameters
     ----------
     datasets : sequence of Dataset
         Where sentences and questions come from.
     n : int
-        How many chunks; the population grows with it.
+        Number of chunks; the population grows with it.
     seed : int
 
     Raises
@@ -138,12 +137,12 @@ class Recombined:
 
 
 class ClusteredEmbedder:
-    """Simulated vectors: those of one name lie together, names lie around topics.
+    """Simulated vectors: clustered by name, and names by topic.
 
-    They cost what real ones cost and are near each other as real ones are (cosines about
-    .1 between topics, .35 within one, .6 for one name); their variance falls from direction
-    to direction as that of all-MiniLM-L6-v2 does (.40 of it in the first 32, .58 in 64, .79
-    in 128, .91 in 192). Beyond that they mean nothing.
+    They cost as much as real ones and have similar cosines (about .1 between topics, .35 within
+    a topic, .6 for one name). Their variance falls by direction like that of all-MiniLM-L6-v2
+    (.40 of it in the first 32, .58 in 64, .79 in 128, .91 in 192). Beyond that they have no
+    meaning.
 
     Parameters
     ----------
@@ -153,11 +152,11 @@ class ClusteredEmbedder:
     Attributes
     ----------
     seconds : float
-        Spent here so far.
+        Time spent so far.
     """
 
     _NAMES, _TOPICS = 16_384, 500
-    _SHARES = (0.1, 0.25, 0.25, 0.4)  # of all, of the topic, of the name, of the text
+    _SHARES = (0.1, 0.25, 0.25, 0.4)  # share of variance: common, topic, name, text
 
     def __init__(self, dimension: int = 384, *, seed: int = 0) -> None:
         self.model_name = f"clustered-{dimension}"
@@ -170,7 +169,7 @@ class ClusteredEmbedder:
         self._names = _unit(fixed, self._NAMES, dimension)
 
     def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
-        """Make one vector a text, by the first name in it."""
+        """Return one vector per text, by its first name."""
         began = perf_counter()
         codes = np.fromiter(map(_code, texts), np.int64, len(texts))
         parts = (
@@ -187,7 +186,7 @@ class ClusteredEmbedder:
         return result
 
     def embed_query(self, text: str, /) -> NDArray[np.float32]:
-        """Make a vector."""
+        """Return a vector."""
         vector: NDArray[np.float32] = self.embed_documents([text])[0]
         return vector
 

@@ -1,4 +1,4 @@
-"""What a filter costs: one that every second, tenth and hundredth chunk passes."""
+"""The cost of filters that every second, tenth and hundredth chunk passes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _WHERE: dict[str, dict[str, Any] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class FilterTimes:
-    """Medians of recalls by the share of chunks that pass.
+    """Median recall times by the share of chunks that pass.
 
-    ``tantivy_200_ms`` is Tantivy's own search for the best 200, asked in turns with them.
+    ``tantivy_200_ms`` is Tantivy's own search for the best 200, in turns with the recalls.
     """
 
     tantivy_200_ms: float
@@ -55,10 +55,10 @@ def measure_filters(
     Parameters
     ----------
     path : Path
-        Of an index of :class:`~hebbgraph_bench.scale.corpus.Recombined` chunks.
+        An index of :class:`~hebbgraph_bench.scale.corpus.Recombined` chunks.
     questions : sequence of str
     embedder : ClusteredEmbedder, optional
-        The index's own; its time is left out.
+        The embedder of the index; its time is excluded.
     settings : Settings
     k : int
     """

@@ -1,15 +1,15 @@
-"""Millions of chunks, in stages that go on where they were stopped.
+"""Index and search millions of chunks, in stages that can be resumed.
 
 ``python -m hebbgraph_bench.scale.large FOLDER SET... --chunks N [--workers N] [--vectors ivf]``
 
-The folder keeps the files of chunks (250,000 each), the index, and ``measured.json``. Run it again
-after a kill: files that are there are not written again, ``hebbgraph build`` goes on, and what was
-measured is not measured again. With ``--vectors``, the finished index is embedded (simulated
-vectors of 384 numbers) and asked again.
+The folder contains the chunk files (250,000 chunks each), the index, and ``measured.json``. Run it
+again after a kill: existing files are not rewritten, ``hebbgraph build`` continues, and stored
+measurements are not repeated. With ``--vectors``, the finished index is embedded (simulated vectors
+of 384 numbers) and asked again.
 
-Recalls are measured by wall and by the processor time of the asking thread, which other work on
-the machine disturbs less. Questions are asked twice: an index larger than memory is read from disk
-the first time. Memory is that of a fresh process, mapped files left out.
+Recalls are measured in wall time and in processor time of the asking thread, which other work on
+the machine disturbs less. Questions are asked twice: the first time, an index larger than memory is
+read from disk. Memory is that of a fresh process, without mapped files.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from hebbgraph_bench.scale.measure import ask, resident
 
 __all__ = ["main"]
 
-_OF_A_FILE = 250_000
-_TOLD_EVERY = 30.0  # seconds
+_CHUNKS_PER_FILE = 250_000
+_REPORT_EVERY = 30.0  # seconds
 _K = 10
-_BATCH = 4_000  # chunks embedded and written at once
+_BATCH = 4_000  # chunks per embedded and written batch
 
 
 class _Stages:
-    """What was measured, by stage; each is kept as soon as it is known."""
+    """Measurements by stage, each stored as soon as it is known."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self.done: dict[str, Any] = json.loads(file.read_bytes()) if file.exists() else {}
 
     def once(self, stage: str, measure: Callable[[], dict[str, Any]]) -> None:
-        """Measure a stage, unless that was done."""
+        """Measure a stage unless it is stored."""
         if stage not in self.done:
             _say(f"{stage} …")
             self.done[stage] = {**measure(), "reference_us": reference_us()}
@@ -65,13 +65,13 @@ class _Stages:
 
 
 def _write(corpus: Recombined, n: int, folder: Path) -> list[str]:
-    """Write the files of chunks that are not there; return all."""
+    """Write missing chunk files; return all of them."""
     files = []
-    for start in range(0, n, _OF_A_FILE):
-        file = folder / f"chunks-{start // _OF_A_FILE:03}.jsonl"
+    for start in range(0, n, _CHUNKS_PER_FILE):
+        file = folder / f"chunks-{start // _CHUNKS_PER_FILE:03}.jsonl"
         if not file.exists():
             partial = file.with_suffix(".partial")
-            write_records(corpus.chunks(start, min(start + _OF_A_FILE, n)), partial)
+            write_records(corpus.chunks(start, min(start + _CHUNKS_PER_FILE, n)), partial)
             partial.rename(file)
             _say(f"wrote {file.name}")
         files.append(str(file))
@@ -81,15 +81,15 @@ def _write(corpus: Recombined, n: int, folder: Path) -> list[str]:
 def _build(files: Sequence[str], index: Path, workers: int) -> dict[str, Any]:
     began, last_report = perf_counter(), [0.0]
 
-    def tell(now: BuildProgress) -> None:
-        if (passed := perf_counter() - began) > last_report[0] + _TOLD_EVERY:
+    def report_progress(progress: BuildProgress) -> None:
+        if (passed := perf_counter() - began) > last_report[0] + _REPORT_EVERY:
             last_report[0] = passed
-            _say(f"{passed:.0f} s: {now.step}, {now.done:.0%}, {now.chunks} chunks")
+            _say(f"{passed:.0f} s: {progress.step}, {progress.done:.0%}, {progress.chunks} chunks")
 
     with HebbianIndex.open(index) as store:
         engine = engine_named("processes", workers)
         try:
-            report = build(store.parts, partitions_of(files), engine, on_progress=tell)
+            report = build(store.parts, partitions_of(files), engine, on_progress=report_progress)
         finally:
             engine.close()
     usages = [
@@ -111,9 +111,9 @@ def _embed(index: Path, settings: Settings) -> dict[str, Any]:
     embedder = ClusteredEmbedder()
     began, began_cpu = perf_counter(), process_time()
     with HebbianIndex.open(index, settings=settings) as store:
-        report = store.maintenance.reembed(embedder)
+        n_embedded = store.maintenance.reembed(embedder)
     return {
-        "chunks": report,
+        "chunks": n_embedded,
         "wall_seconds": perf_counter() - began,
         "cpu_seconds": process_time() - began_cpu,
         "simulating_seconds": embedder.seconds,
@@ -162,7 +162,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
     parser.add_argument("--chunks", type=int, default=10_000_000)
-    parser.add_argument("--population", type=int, help="as of so many chunks [default: --chunks]")
+    parser.add_argument(
+        "--population",
+        type=int,
+        help="size of the corpus that names are drawn for [default: --chunks]",
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--vectors", choices=("exact", "quantized", "ivf"))
     parser.add_argument("--queries", type=int, default=200)

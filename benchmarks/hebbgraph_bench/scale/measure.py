@@ -1,4 +1,4 @@
-"""Index, ask, close and open again, and take the time of each."""
+"""Time indexing, asking, closing and reopening."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def measure_scale(
         Where sentences and questions come from.
     n : int
     vectors : {"exact", "quantized", "ivf"}, optional
-        Chunks and questions get simulated vectors of 384 numbers, searched in this way.
+        Give chunks and questions simulated vectors of 384 numbers, searched in this way.
     k : int
     questions : int
-        So many of the sets' questions are asked, drawn at random and renamed.
+        Ask this many of the sets' questions, sampled and renamed.
     seed : int
     keep : Path, optional
         Work in this directory and leave the index there, compacted, as ``index``.
     on_step : callable, optional
-        Told what comes next.
+        Called with the name of each step.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def measure_scale(
 def _index(
     index: HebbianIndex, chunks: Sequence[Chunk], embedder: ClusteredEmbedder | None
 ) -> dict[str, float]:
-    """Add all chunks in one call, and clock its first and last tenth of writing."""
+    """Add all chunks in one call, and time its first and last tenth of writing."""
     sizes = np.array([len(f"{chunk.title}\n{chunk.text}".encode()) for chunk in chunks]) / 1e6
     marks: list[tuple[int, float]] = []
 
@@ -181,7 +181,7 @@ def resident_bytes(
 ) -> float:
     """Return how far this process grows by opening an index and asking; see :func:`resident`.
 
-    What it allocates (``RssAnon``): pages of mapped files are the page cache's.
+    Counts allocated memory (``RssAnon``); pages of mapped files belong to the page cache.
     """
     embedder = ClusteredEmbedder() if vectors else None
     settings = Settings(vector_search=vectors or "exact")
@@ -196,7 +196,7 @@ def resident_bytes(
 def ask(
     index: HebbianIndex, questions: Sequence[str], embedder: ClusteredEmbedder | None, k: int
 ) -> dict[str, list[float]]:
-    """Return milliseconds a question, by what took them."""
+    """Return the milliseconds of each question, by kind of time."""
     times: dict[str, list[float]] = {}
     language = index.settings.language
     with (
@@ -228,7 +228,7 @@ def ask(
 
 
 def _index_by_tantivy(chunks: Sequence[Chunk], directory: Path) -> float:
-    """Return the seconds that Tantivy takes for title and text, stemmed, in one thread."""
+    """Return Tantivy's seconds for title and text, stemmed, in one thread."""
     directory.mkdir()
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="en_stem", index_option="position")
@@ -247,7 +247,7 @@ def _index_by_tantivy(chunks: Sequence[Chunk], directory: Path) -> float:
 def resident(
     path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float | None:
-    """Ask in a fresh process, so that nothing that indexing left is counted."""
+    """Ask in a fresh process, so memory left from indexing does not count."""
     completed = subprocess.run(
         [sys.executable, "-c", _CHILD, path, vectors or "", str(k)],
         input=json.dumps(list(questions)),

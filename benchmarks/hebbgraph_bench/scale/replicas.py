@@ -23,7 +23,7 @@ PORT = 4329
 _TIMEOUT = 30.0
 _OK = 200
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
-#: Parts of the system by a text in their command lines.
+#: Parts of the system, by a text in their command lines.
 _PARTS = {
     "ray::ServeReplica": "replicas",
     "ray::Proxy": "proxies",

@@ -1,4 +1,4 @@
-"""The figures for one size, and how they are laid out."""
+"""The figures for one size, and their table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ScaleResult:
 
 
 def grid(results: Sequence[ScaleResult]) -> Grid:
-    """Lay out one row a figure, one column a size."""
+    """Lay out one row per figure, one column per size."""
     rows = {
         "text, MB": ("megabytes", ".1f"),
         "sum(range(100)), µs": ("reference_us", ".2f"),

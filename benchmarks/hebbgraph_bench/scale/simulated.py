@@ -1,4 +1,4 @@
-"""A graph of any size without text: what spreading and the snapshot see of a corpus."""
+"""A graph of any size without text, as spreading and snapshots see a corpus."""
 
 from __future__ import annotations
 
@@ -22,17 +22,11 @@ _TITLE, _OTHER = 0, 2
 
 
 def simulated_graph(n: int, *, seed: int = 0) -> TagGraph:
-    """Return ``n`` chunks, each entitled by one tag and with eight more by Zipf's law.
+    """Return ``n`` chunks, each with one tag as its title and eight more by Zipf's law.
 
-    Half as many tags as chunks; the r-th has a chance proportional to 1/r to be mentioned,
-    and each the same chance to entitle a chunk. So are chunks that
-    :class:`~hebbgraph_bench.scale.Recombined` makes tagged.
-
-    Examples
-    --------
-    >>> graph = simulated_graph(100)
-    >>> graph.n_chunks, len(graph.phrases)
-    (100, 50)
+    There are half as many tags as chunks. The r-th tag is mentioned with a probability proportional
+    to 1/r; all tags are equally likely as titles. This matches the tags of
+    :class:`~hebbgraph_bench.scale.Recombined` chunks.
     """
     rng = np.random.default_rng(seed)
     population = Population(max(n // _CHUNKS_OF_ONE, 1))
@@ -73,9 +67,8 @@ def simulated_questions(
 ) -> Iterator[tuple[IntArray, Evidence]]:
     """Yield cues and direct evidence of questions, each about one chunk.
 
-    A question names the chunk's title and one more of its tags; its candidates are the
-    chunk, those that hold the two tags, and others at random, 200 in all, with evidence
-    that falls with the rank.
+    A question names the chunk's title and one more of its tags. Its 200 candidates are the chunk,
+    the chunks with either tag, and random ones, with evidence that falls with the rank.
     """
     rng = np.random.default_rng(seed)
     for _ in range(count):

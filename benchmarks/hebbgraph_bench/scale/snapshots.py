@@ -1,9 +1,9 @@
-"""The start of a replica from a published snapshot, against one that builds what is derived.
+"""Start a replica from a published snapshot, and from scratch.
 
 ``python -m hebbgraph_bench.scale.snapshots FOLDER SET... --chunks N [--chunks N] [--to FILE]``
 
-Recombined texts, without vectors, in SQLite; snapshots in a folder. Each start is that of a new
-folder of derived parts, up to its first answer, by wall and by processor time.
+Texts are recombined, without vectors, in SQLite; snapshots are in a folder. Each start has a new
+folder of derived parts and lasts until the first answer, in wall and processor time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 
 
 def _started(folder: Path, n: int, question: str, url: str | None) -> dict[str, Any]:
-    """Start with a new folder of derived parts; with a URL, from what is published there."""
+    """Start with a new folder of derived parts; with a URL, from the snapshot published there."""
     cache = folder / f"replica-{n}"
     remove(cache)
 
@@ -74,20 +74,20 @@ def _measured(folder: Path, corpus: Recombined, n: int, question: str) -> dict[s
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and write a list of JSON with an object for each size."""
+    """Measure, and write a JSON list with an object for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--chunks", type=int, action="append", required=True)
     parser.add_argument("--to", type=Path)
     options = parser.parse_args(arguments)
-    sets = [load(row) for row in options.sets]
+    sets = [load(path) for path in options.sets]
     corpus = Recombined(sets, max(options.chunks))
     question = corpus.questions(1)[0]
     rows: list[dict[str, Any]] = []
     for n in options.chunks:
         rows.append(_measured(options.folder, corpus, n, question))
-        if options.to is not None:  # a million takes long: keep what is measured
+        if options.to is not None:  # a million takes long: write each result at once
             options.to.write_text(f"{json.dumps(rows, indent=2)}\n", "utf-8")
     sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")
     return int(not all(row["same answer"] for row in rows))

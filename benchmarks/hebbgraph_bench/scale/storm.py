@@ -68,7 +68,7 @@ class _Failure(NamedTuple):
 
 @dataclass
 class _Storm:
-    """What the clients saw; appending to a list is atomic."""
+    """Observations of the clients; appending to a list is atomic."""
 
     tenants: list[str]
     until: float = 0.0

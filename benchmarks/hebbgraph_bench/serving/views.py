@@ -62,7 +62,7 @@ def measure_views(db: Path, questions: Sequence[str], *, lessons: int = 100) -> 
         f"Views on {chunks:,} chunks: time of the server",
         ("view", "requests", "median ms", "p95 ms", "longest ms"),
         [
-            (view, f"{len(ms)}", *(f"{info:.0f}" for info in np.percentile(ms, (50, 95, 100))))
+            (view, f"{len(ms)}", *(f"{value:.0f}" for value in np.percentile(ms, (50, 95, 100))))
             for view, ms in took.items()
         ],
     )

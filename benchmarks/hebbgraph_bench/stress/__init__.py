@@ -1,4 +1,4 @@
-"""A load of readers and writers on one index, and whether nothing was lost."""
+"""Load one index with readers and writers, and check that nothing was lost."""
 
 from hebbgraph_bench.stress.report import LoadReport
 from hebbgraph_bench.stress.run import run_load

@@ -1,7 +1,7 @@
-"""What one process of a load did and was told, in a file that outlives it.
+"""A record of one process of a load, in a file that survives it.
 
-Every line is one event, written at once. So of a process that was killed it is known what
-it had begun, and what was acknowledged.
+Each event is one line, written at once. So the file shows what a killed process had begun, and what
+was acknowledged.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["Account", "Journal"]
 
 @dataclass
 class Account:
-    """What one process did, over all of its lives, and what it was told.
+    """What one process did, over all its restarts, and the acknowledgements.
 
-    Times are in seconds. ``held`` is the text of each chunk that this process was told is
-    there; ``unsure`` names chunks of writes that ended in an error, or in a kill.
-    ``unsure_feedbacks`` counts feedbacks of which no answer came.
+    Times are in seconds. ``held`` is the text of each acknowledged chunk; ``unsure`` names chunks
+    of writes that ended in an error or a kill. ``unsure_feedbacks`` counts feedbacks without an
+    answer.
     """
 
     number: int
@@ -39,15 +39,15 @@ class Account:
 
     @classmethod
     def read(cls, number: int, path: Path) -> Account:
-        """Read what a process wrote."""
+        """Read the record of a process."""
         account = cls(number)
         if path.exists():
-            for line in path.read_bytes().split(b"\n")[:-1]:  # the last one may be torn
+            for line in path.read_bytes().split(b"\n")[:-1]:  # the last line may be incomplete
                 account.take(json.loads(line))
         return account
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Enter one event."""
+        """Apply one event."""
         for name, value in event.items():
             _ENTER[name](self, value)
 
@@ -98,9 +98,9 @@ class Journal:
     Parameters
     ----------
     number : int
-        Of the process.
+        Number of the process.
     path : Path
-        Gone on with if it is there.
+        Continued if it exists.
     """
 
     def __init__(self, number: int, path: Path) -> None:
@@ -110,10 +110,10 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def tell(self, **event: Any) -> None:
-        """Note one event."""
+        """Record one event."""
         os.write(self._file, json.dumps(event).encode() + b"\n")
         self.account.take(event)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)

@@ -1,4 +1,4 @@
-"""Whether what is there after a load is what the processes were told."""
+"""Check that the index after a load matches what the processes were told."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hebbgraph_bench.stress.worker import make_question
 __all__ = ["faults_of_answers", "faults_of_content", "faults_of_doctor"]
 
 _QUESTIONS, _NEAREST = 50, 20
-#: Cosines of one vector, computed among different others, may differ by so much.
+#: Cosines of one vector may differ by this much between batches.
 _TIE = 1e-5
-#: The truth keeps vectors in half precision.
+#: The store keeps vectors in half precision.
 _LEAST_COSINE = 0.999
 
 
 def faults_of_content(
     index: HebbianIndex, start: dict[str, str], accounts: Sequence[Account]
 ) -> Iterator[str]:
-    """Name chunks and feedbacks that are not as the processes were told."""
+    """Return chunks and feedbacks that contradict what the processes were told."""
     expected = dict(start)
     unsure: set[str] = set()
     feedbacks: set[str] = set()
@@ -46,14 +46,14 @@ def faults_of_content(
     logged = [feedback.id for _, feedback in index.parts.log.after(0)]
     if lost := sorted(feedbacks - set(logged)):
         yield f"{len(lost)} feedbacks are lost"
-    # A process that was told of an error, or was killed, may have been heard all the same.
+    # A write that ended in an error or a kill may have been applied all the same.
     more_at_most = sum(account.unsure_feedbacks for account in accounts)
     if (n_more := len(logged) - len(feedbacks)) > more_at_most:
         yield f"{n_more - more_at_most} feedbacks too many"
 
 
 def faults_of_answers(index: HebbianIndex) -> Iterator[str]:
-    """Tell whether every chunk has its vector, and dense search answers like a rebuild."""
+    """Check that every chunk has its vector, and that dense search equals a rebuild."""
     embedder = HashEmbedder()
     index.stats()
     truth, table = index.parts.truth, index.parts.derived.vectors
@@ -97,7 +97,7 @@ def _nearest(index: HebbianIndex, question: str) -> dict[str, float]:
 
 
 def _same(first: dict[str, float], second: dict[str, float]) -> bool:
-    """Tell whether two answers are one, but for ties at their ends."""
+    """Return whether two answers are equal, apart from ties at their ends."""
     if not np.allclose(sorted(first.values()), sorted(second.values()), atol=_TIE):
         return False
     least = min(first.values(), default=0.0) + _TIE
@@ -106,7 +106,7 @@ def _same(first: dict[str, float], second: dict[str, float]) -> bool:
 
 
 def faults_of_doctor(opened: Callable[..., HebbianIndex]) -> Iterator[str]:
-    """Tell what the doctor finds, and whether it finds the same without the embedder."""
+    """Return the doctor's findings, and whether they are the same without the embedder."""
     findings = {}
     for with_embedder in (True, False):
         with opened(with_embedder=with_embedder) as index:

@@ -1,4 +1,4 @@
-"""An embedder for loads: next to no work, and the same vectors in every process."""
+"""A cheap embedder for loads, with the same vectors in every process."""
 
 from __future__ import annotations
 
@@ -15,19 +15,12 @@ _DIMENSION = 64
 
 
 class HashEmbedder:
-    """Sums up a vector for each word, which a hash makes of it.
-
-    Examples
-    --------
-    >>> one, other = HashEmbedder().embed_documents(["Ida met Wren.", "Ida met Rook."])
-    >>> len(one), one == HashEmbedder().embed_query("Ida met Wren."), one == other
-    (64, True, False)
-    """
+    """Sums a vector for each word, derived from its hash."""
 
     name = "hebbgraph-load"
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a question, as any other text."""
+        """Embed a question like any other text."""
         words: NDArray[np.float64] = np.sum([_word(word) for word in text.split()], axis=0)
         return [float(value) for value in words]
 

@@ -1,4 +1,4 @@
-"""What a load measured, and what was found at its end."""
+"""Measurements of a load, and the faults found at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LoadReport", "Operation", "measured"]
 
 
 class Operation(BaseModel):
-    """How often something was done, and the milliseconds it took."""
+    """How often an operation ran, and its milliseconds."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,20 +34,20 @@ class LoadReport(BaseModel):
     seconds : float
     operations : dict of str to Operation
     kills : int
-        How often a process was killed, and another one took its place.
+        Number of processes that were killed and replaced.
     waits : int
         Operations that gave up waiting for another writer, as documented.
     errors : dict of str to int
-        Everything else that went wrong.
+        All other errors.
     repairs : dict of str to int
-        What processes found broken, and built anew: a kill may leave something.
+        Parts that processes found broken and rebuilt, for example after a kill.
     chunks, feedbacks : int
         At the end.
     memory : dict of str to float
         Resident MB of the processes together: ``first``, ``last``, ``peak``.
     faults : tuple of str
-        What was not exact at the end; none if nothing was lost or counted twice, and
-        graph, lexical index, vectors and weights equal those built from nothing.
+        Inexact results at the end; empty if nothing was lost or counted twice, and graph,
+        lexical index, vectors and weights equal a rebuild.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,7 +72,7 @@ class LoadReport(BaseModel):
 
 
 def measured(accounts: Sequence[Account], seconds: float) -> dict[str, Operation]:
-    """Sum up what was done."""
+    """Summarise the operations."""
     operations = {}
     for operation in ("recall", "reinforce", "add", "delete"):
         all_of_it = [took for account in accounts for took in account.seconds.get(operation, [])]
@@ -92,11 +92,11 @@ def measured(accounts: Sequence[Account], seconds: float) -> dict[str, Operation
 
 
 def memory(accounts: Sequence[Account]) -> dict[str, float]:
-    """Sum up resident memory, sample by sample."""
+    """Sum resident memory, sample by sample."""
     length = min((len(account.memory) for account in accounts), default=0)
     total = [sum(account.memory[n][1] for account in accounts) / 1e6 for n in range(length)]
     if not total:
         return {}
-    # The first samples are of processes that have read nothing yet.
+    # Processes of the first samples have read nothing yet.
     settled = total[min(len(total) - 1, 2)]
     return {"first": round(settled), "last": round(total[-1]), "peak": round(max(total))}

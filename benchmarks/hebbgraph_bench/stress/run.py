@@ -1,4 +1,4 @@
-"""Several processes on one index for a while, some of them killed, then a look at what is there."""
+"""Run several processes on one index, kill some of them, then check the result."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hebbgraph_bench.stress.worker import Plan, make_text, work
 __all__ = ["run_load"]
 
 _START_CHUNKS = 500
-#: Processes with an odd number and those with an even one stand for two machines: with a
-#: URL, each has a cache directory of its own, which its processes share.
+#: Odd and even processes stand for two machines: with a URL, the processes of each share a
+#: cache directory.
 _MACHINES = 2
-#: Beyond the wait for a writer: to finish an operation, and to close.
+#: Added to the wait for a writer: time to finish an operation and close.
 _PATIENCE_SECONDS = 60.0
 
 
@@ -47,25 +47,24 @@ def run_load(
 ) -> LoadReport:
     """Put a load of recalls, feedback, adds and deletes on an index, with vectors.
 
-    It works in a namespace of its own, which stays.
+    It runs in a new namespace, which is left in place.
 
     Parameters
     ----------
     location : str or Path
         As for :meth:`hebbgraph.HebbianIndex.open`; not ``":memory:"``.
     processes, writers : int
-        How many in all, and how many of them add and delete.
+        Number of processes, and how many of them add and delete.
     seconds : float
     chunks : int
-        About how many there are, once there are so many.
+        About how many chunks to keep.
     cache_dir : Path, optional
-        With a URL: below it lie two caches, each shared by half of the processes.
+        With a URL: parent of two caches, each shared by half of the processes.
     seed : int
     wait_seconds : float
-        How long a writer waits for another one.
+        How long a writer waits for another.
     kills_per_minute : float
-        How often some process is killed at any instant, on average; another one goes on
-        in its place.
+        Average rate of kills, each at a random time; a new process takes over.
     """
     if str(location) == ":memory:":
         raise ParameterError("a load needs an index that several processes can open")
@@ -138,8 +137,8 @@ def run_load(
 def _run(
     plans: Sequence[Plan], rng: random.Random, kills_a_second: float
 ) -> tuple[int, Counter[str]]:
-    """Run all processes to their end; return how many were killed, and what went wrong."""
-    # Spawned, for a fork would share what must not be shared.
+    """Run all processes to their end; return the number of kills, and the errors."""
+    # Spawn: a fork would share connections and locks.
     context = multiprocessing.get_context("spawn")
 
     def begun(plan: Plan) -> BaseProcess:
@@ -154,7 +153,7 @@ def _run(
         while kills_a_second and (pause := rng.expovariate(kills_a_second)) >= 0:
             if (remaining := deadline - time.monotonic()) <= pause:
                 break
-            time.sleep(pause)  # the instant is what is drawn
+            time.sleep(pause)  # a random time
             number = rng.randrange(len(plans))
             running[number].kill()
             running[number].join()

@@ -1,4 +1,4 @@
-"""One process of a load: it asks, cites, adds and deletes, and keeps account of it."""
+"""One process of a load: it asks, cites, adds and deletes, and records everything."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NAMES = (
 _PLACES = ("Hollow", "Rock", "Bridge", "Mill", "Point", "Bay", "Abbey", "Wharf", "Moor", "Ferry")
 _SAMPLE_SECONDS = 5.0
 _MOST_IN_A_BATCH = 20
-#: A writer: of a hundred operations, so many adds, deletes and feedbacks; the rest recalls.
+#: Percentages of adds, deletes and feedbacks of a writer; the rest are recalls.
 _WRITER_SHARES = {"add": 45, "delete": 20, "reinforce": 10}
 _READER_SHARES = {"reinforce": 10}
-#: Sent twice, like an impatient client does it; it must count once.
+#: Share of feedbacks that are sent twice, as by an impatient client; each must count once.
 _TWICE = 0.1
 _K = 10
 
@@ -37,7 +37,7 @@ _K = 10
 class Plan:
     """What one process does.
 
-    ``chunks`` is about how many a writer keeps: above, it deletes more than it adds.
+    ``chunks`` is about how many chunks a writer keeps: above it, more are deleted than added.
     """
 
     location: str
@@ -104,7 +104,7 @@ class _Worker:
     def reinforce(self) -> None:
         if not self.recalls:
             return self.recall()
-        # Once each: a second word on a recall would replace the first.
+        # Once each: a second feedback on a recall would replace the first.
         recall = self.recalls.pop(self.rng.randrange(len(self.recalls)))
         cited = [self.rng.choice(recall.hits).chunk.id]
         times = 2 if self.rng.random() < _TWICE else 1
@@ -183,7 +183,7 @@ def resident_bytes() -> int:
 
 
 def work(plan: Plan) -> None:
-    """Do it, for as long as the plan says."""
+    """Run the plan."""
     settings = Settings(write_wait_seconds=plan.wait_seconds)
     journal = Journal(plan.number, plan.journal)
     journal.tell(life=1)

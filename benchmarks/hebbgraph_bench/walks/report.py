@@ -47,11 +47,11 @@ def grids(results: Sequence[WalkResult], times: Sequence[WalkTimes] = ()) -> lis
             "allocated then, bytes a chunk": ("allocated_bytes_per_chunk", ".0f"),
             "giving 1,000 chunks new tags, CPU ms": ("set_rows_ms", ".1f"),
         }
-        fields = [asdict(result) for result in times]
+        fields = [asdict(timed) for timed in times]
         cells = [
             (name, *("–" if row[field] is None else f"{row[field]:{form}}" for row in fields))
             for name, (field, form) in figures.items()
         ]
-        headings_by_size = ("", *(f"{result.chunks} chunks" for result in times))
+        headings_by_size = ("", *(f"{timed.chunks} chunks" for timed in times))
         tables.append(Grid("spreading alone beside PageRank", headings_by_size, cells))
     return tables

@@ -1,11 +1,11 @@
-"""Bio-RAG's experiment: the null result, what decides it, and the remedies one at a time.
+"""Bio-RAG's experiment: the null result, its cause, and each remedy on its own.
 
-``hebbgraph bench --paper bio-rag`` needs no data set; sets that are named are the larger
-corpora of the paper's future work (section 5.4, 5).
+``hebbgraph bench --paper bio-rag`` needs no data set. Named sets are the larger corpora of the
+paper's future work (section 5.4, 5).
 
-``questions`` and ``corpora`` are what is asked, ``graph`` the network and ``judges`` who may
-prune it, ``learning`` the search and its ten rounds, ``lab`` runs an arm, ``arms`` says which,
-``report`` and ``plots`` show them.
+``questions`` and ``corpora`` provide documents and questions, ``graph`` the network, ``judges``
+prune it, ``learning`` runs the search and its ten rounds, ``lab`` runs an arm, ``arms`` lists
+them, ``report`` and ``plots`` show them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def run(
 ) -> list[BioRagResult]:
     """Run the experiment; see :func:`hebbgraph_bench.papers.bench_paper`.
 
-    ``k`` is 10, as in the paper, whatever the options say. ``model`` is a chat model for the
-    LLM-guided pruning (:func:`.judges.ask_judge`); without it a rule stands in for
-    one, and the tables say so.
+    ``k`` is always 10, as in the paper. ``model`` is a chat model for the
+    LLM-guided pruning (:func:`.judges.ask_judge`); without it a rule stands in, and
+    the tables say so.
     """
     output, seed = options.output(), options.seed
     large = options.load(datasets, queries=_LARGE_QUERIES)

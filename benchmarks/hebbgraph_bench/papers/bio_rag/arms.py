@@ -1,4 +1,4 @@
-"""The arms: the graph as written, what decides the null result, and each remedy alone."""
+"""The arms: the graph as published, the cause of the null result, and each remedy alone."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def run_small(lab: Lab, embedder: CachingEmbedder | None, seed: int, model: Any)
 
 
 def run_large(lab: Lab, embedder: CachingEmbedder | None, seed: int) -> BioRagResult:
-    """Run the arms that a larger corpus allows, without a limit of nodes or edges."""
+    """Run the arms that work on a larger corpus, without a limit on nodes or edges."""
     full = dense_network(lab.corpus.chunks, n_nodes=None, n_edges=None, seed=seed)
     base = Learning()
     between = int(full.between_terms.sum())
@@ -111,7 +111,7 @@ def run_large(lab: Lab, embedder: CachingEmbedder | None, seed: int) -> BioRagRe
 
 
 def _document_pairs(corpus: Corpus) -> dict[tuple[int, int], float]:
-    """Wire documents with the paper's colony weights; similarity is that of TF-IDF."""
+    """Connect documents with the paper's colony weights; similarity is by TF-IDF."""
     has_term = corpus.tf_idf.matrix > 0
     similarity = corpus.tf_idf.matrix @ corpus.tf_idf.matrix.T
     shared = has_term.astype(np.float64) @ has_term.T.astype(np.float64)
@@ -130,7 +130,7 @@ def _document_pairs(corpus: Corpus) -> dict[tuple[int, int], float]:
 def _term_vectors(
     network: TermNetwork, corpus: Corpus, embedder: CachingEmbedder | None
 ) -> NDArray[np.float64]:
-    """Vectors of the terms: of the embedder, or of latent semantic analysis without one."""
+    """Vectors of the terms, by the embedder, or by latent semantic analysis without one."""
     if embedder is not None:
         vectors = np.asarray(embedder.embed_documents(list(network.labels)), np.float64)
         unit: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What the arms are run on: the set that comes with the package, and sets that are named."""
+"""Corpora of the experiment: the packaged set, and named sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REWORDED, _NEVER_ASKED = "reworded", "never asked"
 
 
 def own_corpus() -> Corpus:
-    """Return the forty documents, asked, reworded and with questions never asked."""
+    """Return the forty documents with asked, reworded and never-asked questions."""
     bio_rag_set = load_set()
     ids = [chunk.id for chunk in bio_rag_set.asked.corpus]
     strata = {
@@ -25,10 +25,10 @@ def own_corpus() -> Corpus:
 
 
 def shared_corpus(dataset: Dataset) -> Corpus:
-    """Make a corpus of a set: half of its questions are asked, the others never are."""
+    """Build a corpus from a set: half of its questions are asked, the others never are."""
     chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
     ids = [chunk.id for chunk in chunks]
-    # Those with rewordings come first, so that as many as possible are asked.
+    # Questions with rewordings come first, so as many as possible are asked.
     order = sorted(dataset.queries, key=lambda query: not query.variants)
     half = len(order) // 2
     strata = {ASKED: Asked.all_of(order[:half], ids), _NEVER_ASKED: Asked.all_of(order[half:], ids)}

@@ -1,4 +1,4 @@
-"""The bench of Bio-RAG's experiment: one corpus, and arms that are run on it alike."""
+"""One corpus, and the arms that run on it under the same conditions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKED = "asked"
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One way to build and teach the graph: what it does without and with learning.
+    """One way to build and teach the graph, without and with learning.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class BioRagResult:
-    """All that one run measured on one corpus."""
+    """All measurements of one run on one corpus."""
 
     name: str
     baselines: Mapping[str, Mapping[str, Mapping[str, NDArray[np.float64]]]]
@@ -69,7 +69,7 @@ class BioRagResult:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with the questions of each stratum, numbered."""
+    """Documents, and the questions of each stratum, by number."""
 
     name: str
     chunks: tuple[Chunk, ...]
@@ -133,7 +133,7 @@ class Lab:
     def ranked(
         self, scores: Callable[[str], NDArray[np.float64]]
     ) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """Judge a direct search; documents that score nothing do not return."""
+        """Judge a direct search; documents that score 0 are not returned."""
         by_stratum = {}
         for stratum, queries in self.corpus.strata.items():
             rankings = []
@@ -159,7 +159,7 @@ def baselines(lab: Lab, seed: int) -> dict[str, dict[str, dict[str, NDArray[np.f
 
 
 def ours(lab: Lab, embedder: CachingEmbedder | None) -> ArmResult:
-    """Spreading and this library's own learning, on the same queries and judgements."""
+    """Measure spreading and this library's own learning on the same queries and judgements."""
     row_of = {chunk.id: row for row, chunk in enumerate(lab.corpus.chunks)}
     retriever = HebbianRetriever("spreading", embedder=embedder)
     static, reinforced = Rounds(), Rounds()

@@ -1,8 +1,8 @@
 """Bio-RAG's loop: ask every query, judge, reinforce the paths, let the rest decay.
 
 Ten rounds of all queries (section 3.3); after each round
-:func:`hebbgraph_papers.bio_rag.learning.learn_round` changes the weights. Beside the queries that
-are asked, their rewordings and other questions are judged; nothing is learned from those.
+:func:`hebbgraph_papers.bio_rag.learning.learn_round` changes the weights. Besides the asked
+queries, their rewordings and other questions are judged; those teach nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question and the grade of each document (by number)."""
+    """A question, and the grade of each document (by number)."""
 
     text: str
     grades: Mapping[int, int]
@@ -35,7 +35,7 @@ class Asked:
     def all_of(
         cls, queries: Sequence[Query], ids: Sequence[str], *, variant: str | None = None
     ) -> list[Asked]:
-        """Number the judgements of queries; with ``variant``, those that have it."""
+        """Convert queries to numbered judgements; with ``variant``, only queries that have it."""
         row_of = {id_: row for row, id_ in enumerate(ids)}
         questions = []
         for query in queries:
@@ -51,14 +51,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Metrics of each stratum, round by round, before that round is learned from.
+    """Metrics of each stratum, per round, before that round teaches.
 
     Attributes
     ----------
     values : dict of stratum to list of dict of metric to ndarray
     edges : list of int
     changed : list of int
-        Edges that a round reinforced.
+        Number of edges that a round reinforced.
     """
 
     values: dict[str, list[dict[str, NDArray[np.float64]]]] = field(default_factory=dict)
@@ -93,15 +93,15 @@ def learn(
     rounds: int = 10,
     every_round: bool = True,
 ) -> Rounds:
-    """Run the loop; the network's weights are those of the last round afterwards.
+    """Run the loop; afterwards the network has the weights of the last round.
 
     Parameters
     ----------
     search : GraphSearch
     strata : mapping of str to sequence of Asked
-        The first is asked and learned from, the others only judged.
+        The first is asked and teaches, the others are only judged.
     learning : Learning or None
-        None leaves the weights as they are: the static graph.
+        None leaves the weights unchanged: the static graph.
     rounds : int
     every_round : bool
         Judge the other strata in each round; else only before the first and after the
@@ -110,7 +110,7 @@ def learn(
     Returns
     -------
     Rounds
-        One more entry than ``rounds``: the last is what all of them led to.
+        One more entry than ``rounds``: the last is the state after all of them.
     """
     result = Rounds({name: [] for name in strata})
     first, asked = next(iter(strata.items()))
@@ -123,7 +123,7 @@ def learn(
                 result.values[name].append(result.values[name][0])
                 continue
             results = [search.search(query.text) for query in queries]
-            rankings = [query.documents[:_DEPTH].tolist() for query in results]
+            rankings = [answer.documents[:_DEPTH].tolist() for answer in results]
             result.values[name].append(judge(rankings, queries))
             if name == first:
                 answers = results

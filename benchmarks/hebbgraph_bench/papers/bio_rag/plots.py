@@ -16,7 +16,7 @@ _METRIC = "nDCG@10"
 
 
 def plot_rounds(result: BioRagResult, directory: str | Path) -> Path:
-    """Draw each arm over the rounds, a panel a stratum; return the file."""
+    """Plot each arm over the rounds, one panel per stratum; return the file."""
     strata = list(result.arms[0].static.values)
     figure = matplotlib_figures().Figure(figsize=(4.4 * len(strata), 6.2), layout="constrained")
     axes = figure.subplots(1, len(strata), squeeze=False, sharey=True)[0]
@@ -41,7 +41,7 @@ def plot_rounds(result: BioRagResult, directory: str | Path) -> Path:
 
 
 def plot_sweep(result: BioRagResult, directory: str | Path, *, seed: int = 0) -> Path:
-    """Draw what reinforcement adds over the number of edges, with intervals."""
+    """Plot the gain of reinforcement over the number of edges, with intervals."""
     strata = list(result.arms[0].static.values)
     figure = matplotlib_figures().Figure(
         figsize=(4.4 * len(result.sweeps), 3.6), layout="constrained"

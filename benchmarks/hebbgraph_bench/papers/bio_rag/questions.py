@@ -1,11 +1,10 @@
 """The corpus of Bio-RAG's experiment, written anew: forty documents and their questions.
 
-The paper's documents were not published. These follow its description (section 3.1 and
-3.2): ten documents each on molecular biology, climate science, computer architecture and
-Renaissance art, of 500 to 800 words, and twenty questions within and across topics, each
-with graded judgements (3: the document is about it; 2: it helps to answer; 1: it touches
-it). Beyond the paper each question has a rewording, and there are ten further questions
-that are never asked while learning.
+The paper did not publish its documents. These follow its description (sections 3.1 and 3.2):
+ten documents each on molecular biology, climate science, computer architecture and Renaissance
+art, of 500 to 800 words, and twenty questions within and across topics, each with graded
+judgements (3: the document is about it; 2: it helps to answer; 1: it touches it). In addition,
+each question has a rewording, and ten further questions are never asked while learning.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ REWORDED = "paraphrase_heavy"
 
 @dataclass(frozen=True, slots=True)
 class BioRagSet:
-    """The documents with the questions that are asked, and those that never are."""
+    """The documents, the asked questions, and those never asked."""
 
     asked: Dataset
     held_out: tuple[Query, ...]
@@ -42,14 +41,7 @@ class BioRagSet:
 
 @cache
 def load_set() -> BioRagSet:
-    """Read the set that comes with the package.
-
-    Examples
-    --------
-    >>> found = load_set()
-    >>> len(found.asked.corpus), len(found.asked.queries), len(found.held_out)
-    (40, 20, 10)
-    """
+    """Read the packaged set."""
     folder = files(__package__) / "corpus"
     chunks = []
     for file in sorted(folder.iterdir(), key=lambda path: path.name):

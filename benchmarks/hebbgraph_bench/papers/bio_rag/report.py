@@ -1,4 +1,4 @@
-"""The tables of Bio-RAG's experiment, the paper's own rows among them, and its JSON."""
+"""Tables of Bio-RAG's experiment, with the paper's own rows, and its JSON."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _show(figure: float | None) -> str:
 
 
 def as_dict(result: BioRagResult, seed: int) -> dict[str, Any]:
-    """Gather the figures as what JSON can hold."""
+    """Return the figures as JSON-serialisable data."""
 
     def arm(arm_result: ArmResult) -> dict[str, Any]:
         return {
