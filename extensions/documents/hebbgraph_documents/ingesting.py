@@ -179,6 +179,7 @@ def ingest(
                 skipped.append(document_id)
             else:
                 chunks = read_chunks(data, document_id, file)
+                del data  # up to max_bytes, while the index tags and embeds
                 untagged += _put(index, document_id, print_, chunks)
                 indexed.append(document_id)
                 chunk_count += len(chunks)

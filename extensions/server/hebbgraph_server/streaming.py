@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from hebbgraph_server.problems import problem_of
 
 __all__ = ["NDJSON", "streamed"]
 
+logger = logging.getLogger(__name__)
 #: The media type of JSON lines.
 NDJSON = "application/x-ndjson"
 #: The event loop itself keeps only weak references to tasks.
@@ -37,17 +39,15 @@ def streamed(
     survives : bool
         Whether the work goes on when the client leaves.
     """
-    loop = asyncio.get_running_loop()
+    call_soon = asyncio.get_running_loop().call_soon_threadsafe
     lines: asyncio.Queue[BaseModel | None] = asyncio.Queue()
-    task = asyncio.ensure_future(
-        work(lambda line: loop.call_soon_threadsafe(lines.put_nowait, line))
-    )
+    task = asyncio.ensure_future(work(lambda line: call_soon(lines.put_nowait, line)))
     _running.add(task)
 
     def end(task: asyncio.Future[BaseModel]) -> None:
         _running.discard(task)
-        if not task.cancelled():
-            task.exception()  # or asyncio logs that nobody looked at it
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.info("streaming ended without %s: %s", name, type(error).__name__)
         lines.put_nowait(None)
 
     task.add_done_callback(end)

@@ -74,7 +74,8 @@ def test_chunks_and_documents_come_and_go(api: TestClient) -> None:
     assert ask(api, "delete", document_id="d", erase=True) == {"deleted": 1}
 
 
-def test_progress_is_streamed(api: TestClient) -> None:
+def test_progress_is_streamed(api: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "hebbgraph_server")
     chunks = [{"id": str(n), "text": f"Owl number {n} hunts."} for n in range(1100)]
     answer = api.post(
         "/v1/add", json={"chunks": chunks}, headers={"Accept": "application/x-ndjson"}
@@ -86,6 +87,7 @@ def test_progress_is_streamed(api: TestClient) -> None:
     answer = api.post("/v1/add", json={"chunks": bad}, headers={"Accept": "application/x-ndjson"})
     (last,) = [json.loads(line) for line in answer.text.splitlines()]
     assert last["problem"]["error"] == "InvalidChunkError"
+    assert "streaming ended without report: InvalidChunkError" in caplog.text
 
 
 def test_namespaces_are_made_by_adding_alone(api: TestClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,13 @@ from llama_index.core.node_parser import (
     SentenceSplitter,
     SentenceWindowNodeParser,
 )
-from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    NodeRelationship,
+    TextNode,
+    TransformComponent,
+)
 
 from hebbgraph import Chunk, HebbianIndex
 from llama_index.retrievers.hebbgraph import HebbianNodeParser, HebbianRetriever, TagExtractor
@@ -304,3 +310,16 @@ def test_an_apology_is_no_tag(said: str, nodes: list[TextNode]) -> None:
     for prompt in (DEFAULT_TAG_PROMPT, "Which topics? {text} {max_tags}"):
         extractor = TagExtractor(llm=RuleLLM(rule=lambda _: said), prompt=prompt)
         assert "hebbgraph_tags" not in extractor(nodes[:1])[0].metadata
+
+
+class OneByOne(TransformComponent):
+    """Yields its nodes."""
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Iterator[BaseNode]:
+        yield from SentenceSplitter()(nodes)
+
+
+def test_a_transformation_may_be_a_generator() -> None:
+    with HebbianRetriever.from_documents(documents(), transformations=[OneByOne()]) as retriever:
+        (result,) = retriever.retrieve("Who built the Petrel?")
+    assert "Ida Moss built her" in result.text

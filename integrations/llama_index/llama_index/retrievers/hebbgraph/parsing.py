@@ -195,11 +195,12 @@ class Parsing:
 
     def __call__(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
         """Return the nodes of documents, parents included."""
-        nodes = documents
+        transformed = documents
         for transformation in self.transformations:
-            nodes = transformation(nodes)
+            transformed = transformation(transformed)
+        nodes = list(transformed)  # a transformation may be a generator
         set_lasting_ids([node for node in nodes if node.ref_doc_id is not None])
-        return list(nodes)
+        return nodes
 
 
 def _default_tokens() -> tuple[int, int]:
