@@ -167,6 +167,18 @@ def test_unknown_words_find_by_direct_search_and_are_told(unchanged: HebbianInde
     assert learned.notes == ("not learned: the index knows none of the query's concepts",)
 
 
+def test_hits_of_a_question_that_was_answered_before_are_not_called_direct_search() -> None:
+    question, note = "Which stone splits when struck?", "no tag of the index is named in the query"
+    with HebbianIndex.open(":memory:") as index:
+        index.add([{"id": "mica", "text": "it flakes"}, {"id": "flint", "text": "a stone splits"}])
+        recall = index.recall(question)
+        assert note in recall.notes[0]
+        index.reinforce(recall, cited=["mica"])
+        again = index.recall(question)
+        assert again.hits[0].chunk.id == "mica"
+        assert not any(note in text for text in again.notes)
+
+
 def test_the_longest_query_is_answered(unchanged: HebbianIndex) -> None:
     filler = " ".join(f"w{n}" for n in range(9_000))
     recall = unchanged.recall(f"{QUESTION} {filler}"[:65_536], k=3)

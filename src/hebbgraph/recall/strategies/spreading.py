@@ -44,7 +44,7 @@ class Spreading:
         question = request.question
         confidence = self.confidence(request, activation)
         notes = []
-        if not question.cues and len(slots):
+        if not question.cues and len(slots) and not activation.remembered:
             notes.append(NO_CUE)
         if question.vector is None and question.seeds is None and self._derived.embedding:
             notes.append(_NO_EMBEDDER)
