@@ -153,9 +153,9 @@ class TeachingVerbs(Session):
         kept = self._parts.recalls.get(recall)
         if kept is None:
             raise NotFoundError(
-                f"no recall {recall!r} is kept: the latest of a namespace are, as the setting "
-                "keep_recalls says, until the index is compacted or erased; ask again, or give "
-                "the whole recall in place of its id"
+                f"no recall {recall!r:.200} is kept: an index keeps the latest recalls after "
+                "keep_recalls(), as many as Settings(keep_recalls=...) says, until it is compacted "
+                "or erased; ask again, or give the whole recall in place of its id"
             )
         return self._parts.recalls.issue(kept)
 
