@@ -44,13 +44,14 @@ class Teacher:
         self,
         recall: Recall,
         cited: Iterable[str],
-        rejected: Iterable[str] | None,
-        shown: Iterable[str] | None,
-        actor: str | None,
-        trusted: bool,
+        *,
+        rejected: Iterable[str] | None = None,
         rating: Mapping[str, float] | float | None = None,
         reason: Mapping[str, str] | str | None = None,
         outdated: Mapping[str, str] | None = None,
+        shown: Iterable[str] | None = None,
+        actor: str | None = None,
+        trusted: bool = False,
         kind: str = "cited",
     ) -> Feedback:
         """See :meth:`hebbgraph.HebbianIndex.reinforce`."""

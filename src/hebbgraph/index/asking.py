@@ -114,7 +114,7 @@ class AskingVerbs(Session):
         recall = self._parts.hand_out(self._recaller.recall(query, options))
         if recall.judged and self._parts.settings.rerank.teaches:
             needed = [chunk_id for chunk_id in recall.judged if recall.hit(chunk_id) is not None]
-            self._teacher.reinforce(recall, needed, None, None, "judge", False)
+            self._teacher.reinforce(recall, needed, actor="judge")
         return recall
 
     def in_full(self, query: str, history: Iterable[str]) -> str:

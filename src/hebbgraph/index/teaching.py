@@ -93,14 +93,14 @@ class TeachingVerbs(Session):
         return self._teacher.reinforce(
             self._resolve(recall),
             cited,
-            rejected,
-            shown,
-            actor,
-            trusted,
-            rating,
-            reason,
-            outdated,
-            kind,
+            rejected=rejected,
+            rating=rating,
+            reason=reason,
+            outdated=outdated,
+            shown=shown,
+            actor=actor,
+            trusted=trusted,
+            kind=kind,
         )
 
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
