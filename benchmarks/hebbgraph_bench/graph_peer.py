@@ -1,7 +1,7 @@
 """DataStax ``langchain-graph-retriever`` (Apache-2.0) over the tags that hebbgraph finds.
 
-It takes dense hits, and from each the chunks that share a tag with it. It comes with the extra
-``peers`` and is imported when it is made.
+It takes dense hits, and from each the chunks that share a tag with it. It needs the extra
+``peers``, and is imported when created.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["GraphRetrieverPeer"]
 
 
 class GraphRetrieverPeer:
-    """``GraphRetriever`` of langchain-graph-retriever with a store in memory that is indexed.
+    """``GraphRetriever`` of langchain-graph-retriever over an indexed store in memory.
 
     Parameters
     ----------
     embedder : Embedder
     start_k : int
-        Dense hits that the traversal starts from.
+        Dense hits to start the traversal from.
     adjacent_k : int
-        The nearest chunks that each tag leads to.
+        Nearest chunks to follow per tag.
     max_depth : int
-        Steps from the start.
+        Maximal number of steps.
 
     Raises
     ------

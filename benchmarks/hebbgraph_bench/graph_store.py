@@ -1,8 +1,8 @@
 """A store in memory for graph-retriever that finds the chunks of a tag by an index.
 
-The store that the library brings reads every chunk for every tag, and holds vectors as lists of
-Python floats: a question over 6,000 chunks then takes seconds, in which no database would be
-found. This one gives the same hits. It imports the library, which is an extra (``peers``).
+The library's own store reads every chunk for every tag, and holds vectors as lists of Python
+floats: a question over 6,000 chunks takes seconds, unlike with a database. This store returns the
+same hits. It imports the library, which is in the extra ``peers``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["IndexedAdapter"]
 
 
 class IndexedAdapter(Adapter):
-    """Chunks with tags, and the nearest of those that have a tag.
+    """Chunks with tags; finds the nearest chunks with a tag.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a judge could make of a recall: an oracle that knows the gold, and errs on purpose."""
+"""The benefit of a judge of recalls: an oracle that knows the gold, and errs on purpose."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = ["Judged", "Oracle", "bench_judge"]
 
 _DEPTHS = (10, 20, 50)
 _ERRORS = (0.0, 0.1, 0.2, 0.3)
-#: How many times the questions are asked while the judge teaches, and how many it is shown.
+#: Passes over the questions while the judge teaches, and hits that it sees.
 _ROUNDS, _DEPTH, _BELOW = 3, 20, 0.6
 
 
 class Oracle:
-    """A judge that names the gold among its candidates; counts how often it is asked.
+    """A judge that names the gold among its candidates, and counts its calls.
 
     Parameters
     ----------
     queries : sequence of Query
     errors : float, in [0, 1]
-        The chance that a needed candidate is passed over, and another one named in its place.
+        Probability that a relevant candidate is replaced by a wrong one.
     seed : int
     """
 
@@ -47,7 +47,7 @@ class Oracle:
         self._random = random.Random(seed)
 
     def __call__(self, question: str, hits: list[Hit], /) -> list[str]:
-        """Return the ids that are named."""
+        """Return the ids that it names."""
         self.asked += 1
         relevant = self.gold[question].relevant
         ids = [hit.chunk.id for hit in hits]
@@ -61,7 +61,7 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Judged:
-    """One way to judge one set: R@5, and the share of the questions that were judged."""
+    """One way to judge one set: R@5, and the share of judged questions."""
 
     name: str
     way: str
@@ -81,7 +81,7 @@ def bench_judge(
 ) -> list[Judged]:
     """Let an oracle judge recalls, at several depths and with errors; then let it teach.
 
-    Taught, it is asked only where the recall is not sure, and the same questions come again.
+    While teaching, it is asked only about recalls with low confidence, and questions repeat.
 
     Parameters
     ----------

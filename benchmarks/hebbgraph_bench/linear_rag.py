@@ -1,17 +1,17 @@
-"""LinearRAG after its paper [1]_ and the settings of its scripts, which no package carries.
+"""LinearRAG after its paper [1]_ and its scripts' settings, since no package carries it.
 
-Nodes are entities and passages. An edge joins a passage to each entity that it names, weighted by
-that entity's share of the passage's mentions. A question's entities are matched to the nearest
-ones of the graph by their vectors. From these, activation goes in steps through the sentences
-that are most like the question to the entities named there. Activated entities, and passages by
-their dense score and the activated entities that they mention, are where a PageRank walk returns
-to; passages are ranked by their share of it.
+Nodes are entities and passages. An edge joins a passage to each entity it names, weighted by that
+entity's share of the passage's mentions. The entities of a question are matched to the nearest ones
+of the graph by vectors. From there, activation spreads in steps through the sentences most like the
+question to the entities named in them. A PageRank walk is reset to activated entities, and to
+passages by their dense score and the activated entities they mention. Passages are ranked by their
+share of the walk.
 
-Differences: entities are capitalised spans. Its authors use spaCy's transformer, which no package
-carries, and spaCy's small model names so few of the films and people that R@5 on a development set
-is .68 with it and .83 with spans. Edges between neighbouring passages are left away, since the
-order of a corpus is shuffled here (with them, its figures fall once it is). The walk is a power
-iteration, not igraph's.
+Differences: entities are capitalised spans. The authors use spaCy's transformer, which no package
+carries; spaCy's small model finds so few of the films and people that R@5 on a development set is
+.68 with it and .83 with spans. Edges between neighbouring passages are left out, since corpora are
+shuffled here (with these edges, figures fall after shuffling). The walk is a power iteration, not
+igraph's.
 
 References
 ----------
@@ -32,19 +32,28 @@ from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
-from hebbgraph_bench.baselines import Dense, RankedChunk, min_max, passage_text, ranked, top
+from hebbgraph_bench.baselines import (
+    Dense,
+    RankedChunk,
+    embed_unit,
+    min_max,
+    passage_text,
+    ranked,
+    top,
+    unit,
+)
 from hebbgraph_bench.pagerank import personalized_pagerank
 
 __all__ = ["LinearRAG", "LinearRAGSettings", "capitalised"]
 
-#: From a text to pairs of a sentence and an entity that it names.
+#: Maps a text to pairs of a sentence and an entity in it.
 EntityFinder: TypeAlias = Callable[[str], list[tuple[str, str]]]
 _PASSAGE_WEIGHT, _DAMPING = 0.05, 0.5
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = r"[A-Z0-9][\w'’.-]*"
 _JOINING = r"(?:of|the|de|von|van|and|in|a|la|le|du|di|for|to|&)"
 _SPAN = re.compile(rf"(?:[A-Z][\w'’.-]*|\d{{3,4}})(?:(?:\s+{_JOINING})*\s+{_WORD})*")
-#: Words that open a sentence with a capital and name nothing.
+#: Capitalised words at the start of a sentence that name nothing.
 _OPENING = frozenset(
     [
         "the",
@@ -89,18 +98,18 @@ _OPENING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class LinearRAGSettings:
-    """What its scripts set for each of its sets.
+    """The settings of the authors' scripts, by set.
 
     Parameters
     ----------
     iterations : int
-        Steps from the question's entities, that one included.
+        Number of steps, including the one to the question's entities.
     threshold : float
-        Activation below it goes no further.
+        Activation below this spreads no further.
     sentences : int
-        How many an entity passes its activation through.
+        Number of sentences that an entity passes its activation through.
     passage_ratio : float
-        Of the dense score beside the entities.
+        Weight of the dense score against the entities.
     """
 
     iterations: int = 3
@@ -110,7 +119,7 @@ class LinearRAGSettings:
 
     @classmethod
     def for_set(cls, name: str) -> LinearRAGSettings:
-        """Return its own settings for MuSiQue; those for HotpotQA and 2Wiki for all others."""
+        """Return the settings for MuSiQue, or those for HotpotQA and 2Wiki for other sets."""
         if name.startswith("musique"):
             return cls(iterations=5, threshold=0.1, sentences=4, passage_ratio=2.0)
         return cls()
@@ -144,7 +153,7 @@ class LinearRAG:
         self._sentences_of: list[list[int]] = []
         self._entities_in: list[list[int]] = []
         self._texts: list[str] = []
-        self._held: dict[str, tuple[IntArray, FloatArray]] = {}
+        self._mentions_of: dict[str, tuple[IntArray, FloatArray]] = {}
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
         """Find entities, embed them and their sentences, and join them to passages."""
@@ -152,29 +161,29 @@ class LinearRAG:
         by_id = {chunk.id: passage_text(chunk) for chunk in chunks}
         texts = [by_id[id_] for id_ in self._dense.ids]
         self._texts = [text.lower() for text in texts]
-        self._held = {}
+        self._mentions_of = {}
         sentences: dict[str, int] = {}
         entities_by_passage: list[dict[int, None]] = []
         for text in texts:
             entity_rows: dict[int, None] = {}
             for sentence, entity in self._find(text):
                 entity_row = self._entities.setdefault(entity, len(self._entities))
-                line = sentences.setdefault(sentence, len(sentences))
+                sentence_row = sentences.setdefault(sentence, len(sentences))
                 if entity_row == len(self._sentences_of):
                     self._sentences_of.append([])
-                if line == len(self._entities_in):
+                if sentence_row == len(self._entities_in):
                     self._entities_in.append([])
-                if entity_row not in self._entities_in[line]:
-                    self._entities_in[line].append(entity_row)
-                    self._sentences_of[entity_row].append(line)
+                if entity_row not in self._entities_in[sentence_row]:
+                    self._entities_in[sentence_row].append(entity_row)
+                    self._sentences_of[entity_row].append(sentence_row)
                 entity_rows[entity_row] = None
             entities_by_passage.append(entity_rows)
         self._join(texts, entities_by_passage)
-        self._entity_vectors = _embedded(self.embedder, list(self._entities))
-        self._sentence_vectors = _embedded(self.embedder, list(sentences))
+        self._entity_vectors = embed_unit(self.embedder, list(self._entities))
+        self._sentence_vectors = embed_unit(self.embedder, list(sentences))
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
-        """Activate, then walk; by dense search where the question names no known entity."""
+        """Activate, then walk; dense search if the question names no known entity."""
         dense = self._dense.scores(query)
         names = dict.fromkeys(entity.lower() for _, entity in self._find(query))
         if not names or not self._entities:
@@ -193,7 +202,7 @@ class LinearRAG:
         """Drop the graph."""
         self._dense.close()
         self._entities, self._sentences_of, self._entities_in, self._texts = {}, [], [], []
-        self._held = {}
+        self._mentions_of = {}
         self._entity_vectors = self._sentence_vectors = np.zeros((0, 0), dtype=np.float32)
 
     def _join(self, texts: Sequence[str], entities_by_passage: Sequence[dict[int, None]]) -> None:
@@ -215,8 +224,8 @@ class LinearRAG:
         self, query: str, names: list[str]
     ) -> tuple[dict[int, tuple[float, int]], FloatArray]:
         """Return activation and step of each entity that was reached, and the entities' reset."""
-        question = _unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
-        cosines = self._entity_vectors @ _embedded(self.embedder, names).T
+        question = unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
+        cosines = self._entity_vectors @ embed_unit(self.embedder, names).T
         reset = np.zeros(len(self._entities) + len(self._texts))
         activated: dict[int, tuple[float, int]] = {}
         for column in cosines.T:
@@ -245,7 +254,7 @@ class LinearRAG:
         return activated, reset
 
     def _mentions(self, activated: dict[int, tuple[float, int]]) -> FloatArray:
-        """Return what each passage has of the activated entities that it mentions."""
+        """Return each passage's score from the activated entities that it mentions."""
         names = list(self._entities)
         scores = np.zeros(len(self._texts))
         for entity, (score, step) in activated.items():
@@ -254,16 +263,16 @@ class LinearRAG:
         return np.maximum(scores, 0)
 
     def _mentioned(self, name: str) -> tuple[IntArray, FloatArray]:
-        """Return the passages that hold a name, and log(1 + how often); looked for once."""
-        if name not in self._held:
+        """Return the passages with a name, and log(1 + count); cached."""
+        if name not in self._mentions_of:
             passages = [passage for passage, text in enumerate(self._texts) if name in text]
             logs = [math.log1p(self._texts[passage].count(name)) for passage in passages]
-            self._held[name] = np.array(passages, dtype=np.int64), np.array(logs)
-        return self._held[name]
+            self._mentions_of[name] = np.array(passages, dtype=np.int64), np.array(logs)
+        return self._mentions_of[name]
 
 
 def capitalised(text: str) -> list[tuple[str, str]]:
-    """Return each capitalised span of a text with its sentence, as the entities that it names.
+    """Return the capitalised spans of a text, as entities, with their sentences.
 
     Examples
     --------
@@ -280,15 +289,3 @@ def capitalised(text: str) -> list[tuple[str, str]]:
             if name := " ".join(words).strip(".'’-"):
                 names.append((sentence, name))
     return names
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: FloatArray = vectors / np.where(length > 0, length, 1)
-    return unit
-
-
-def _embedded(embedder: Embedder, texts: list[str]) -> FloatArray:
-    if not texts:
-        return np.zeros((0, 1), dtype=np.float32)
-    return _unit(np.asarray(embedder.embed_documents(texts), dtype=np.float32))

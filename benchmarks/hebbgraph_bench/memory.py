@@ -18,11 +18,10 @@ _RESET = Path("/proc/self/clear_refs")
 class PeakMemory:
     """Measures how far the process's resident memory rises above its level at entry.
 
-    On Linux the kernel keeps the high-water mark (``VmHWM``) and forgets it on request,
-    so it costs nothing and misses no peak, native libraries included. At entry garbage is
-    collected and freed heap pages go back to the system, so that what an earlier system
-    has left does not hide the growth of the next. Memory-mapped files count as far as
-    they are read. Elsewhere ``megabytes`` stays None.
+    On Linux the kernel keeps the high-water mark (``VmHWM``) and resets it on request, so this
+    costs nothing and misses no peak, native libraries included. At entry, garbage is collected
+    and freed heap pages are returned, so memory left by one system does not hide the growth of
+    the next. Pages of memory-mapped files count once read. Elsewhere ``megabytes`` stays None.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ def _read_kilobytes(field: str) -> int | None:
 
 
 def allocated_bytes() -> int | None:
-    """Return the resident memory that no file stands behind; None if that is not known."""
+    """Return resident memory without mapped files; None if unknown."""
     gc.collect()
     kilobytes = _read_kilobytes("RssAnon")
     return None if kilobytes is None else kilobytes * 1024

@@ -1,7 +1,7 @@
-"""Metrics of one ranking: usebench's, and what its texts are worth to a model that reads them.
+"""Metrics of one ranking: usebench's, and those of its text as context for a model.
 
-The mean over questions is left to the caller, who needs the single values to compare
-two systems on the same questions (:mod:`hebbgraph.formulas.bootstrap`).
+The caller takes the mean over questions, since it needs single values to compare two systems on
+the same questions (:mod:`hebbgraph.formulas.bootstrap`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def normalize_answer(text: str) -> str:
 def answer_in_context(answers: Iterable[str], texts: Iterable[str]) -> float:
     """1 if one of the texts holds one of the answers as whole words, else 0.
 
-    Both are normalised first; an answer of which nothing is left is not looked for.
+    Both are normalised first; answers that become empty are ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""hebbgraph itself, as one of the systems that are measured."""
+"""hebbgraph itself, as a system to measure."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ __all__ = ["HebbianRetriever", "with_tags"]
 
 
 class HebbianRetriever:
-    """A :class:`~hebbgraph.index.HebbianIndex` on disk, in a directory that goes with it.
+    """A :class:`~hebbgraph.index.HebbianIndex` on disk, in a temporary directory.
 
     Parameters
     ----------
     strategy : str
-        As in ``HebbianIndex.recall``. ``neighbourhood`` is cut to the ``k`` best.
+        As in ``HebbianIndex.recall``. ``neighbourhood`` returns the ``k`` best.
     embedder : Embedder, optional
     extractions : mapping of chunk id to Extraction, optional
-        Given as tags, beside those that the tagger finds; the name then says so.
+        Added to the tags of the tagger; the name then says so.
     parameters : SpreadingParameters, optional
-        Others than the index would take; see :meth:`use`.
+        Replaces those of the index; see :meth:`use`.
     settings : Settings, optional
     tagger : Tagger, optional
     history : bool
-        Recall with what was said before; the name then says so.
+        Recall with earlier turns; the name then says so.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class HebbianRetriever:
 
     @property
     def name(self) -> str:
-        """``hebbgraph``, the strategy, where more tags come from, and whether it is told more."""
+        """``hebbgraph``, the strategy, and whether it uses further tags or earlier turns."""
         more = (" + LLM tags" if self.extractions else "") + (" + history" if self.history else "")
         return f"hebbgraph {self.strategy}{more}"
 
@@ -87,7 +87,7 @@ class HebbianRetriever:
         self._index.add(with_tags(chunks, self.extractions) if self.extractions else chunks)
 
     def use(self, parameters: SpreadingParameters | None, settings: Settings | None = None) -> None:
-        """Recall with these from now on: the index is opened anew, nothing indexed again."""
+        """Reopen the index with these parameters and settings, without indexing again."""
         self.opened.close()
         self.settings = settings or self.settings
         self._index = self._open(parameters)
@@ -99,7 +99,7 @@ class HebbianRetriever:
         settings = self.settings
         if parameters is not None:
             settings = (settings or Settings()).model_copy(update={"recall": parameters})
-        # Passed only when given, so that an index that cannot embed refuses it aloud
+        # Passed only if set, so an index without an embedder raises an error
         # instead of being reported as if it did.
         keywords = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
         options: dict[str, Any] = {name: value for name, value in keywords.items() if value}
@@ -122,15 +122,7 @@ class HebbianRetriever:
 
 
 def with_tags(chunks: Sequence[Chunk], extractions: Mapping[str, Extraction]) -> list[Chunk]:
-    """Return the chunks with what a model took out of them as further tags.
-
-    Examples
-    --------
-    >>> chunk = Chunk(id="a", text="Mira Voss built it.")
-    >>> extraction = Extraction(("Mira Voss",), (("Mira Voss", "built", "harbour"),))
-    >>> with_tags([chunk], {"a": extraction})[0].tags
-    ('Mira Voss', 'harbour')
-    """
+    """Return the chunks with their extractions as further tags."""
     return [
         chunk.model_copy(update={"tags": (*chunk.tags, *extractions[chunk.id].phrases)})
         if chunk.id in extractions

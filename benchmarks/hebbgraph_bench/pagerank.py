@@ -1,4 +1,4 @@
-"""The share of a random walk that returns to where it began."""
+"""Personalised PageRank by power iteration."""
 
 from __future__ import annotations
 

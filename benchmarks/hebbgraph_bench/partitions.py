@@ -1,4 +1,4 @@
-"""How well two partitions of the same nodes agree."""
+"""Agreement of two partitions of the same nodes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Retrievers of other projects, as their users would set them up, on the same vectors.
+"""Retrievers of other projects, set up as their users would, on the same vectors.
 
 - LlamaIndex ``QueryFusionRetriever`` (MIT): BM25 and dense, by reciprocal rank fusion,
   without questions rewritten by an LLM.
-- LangChain ``EnsembleRetriever`` (MIT): the same two, as LangChain has them.
+- LangChain ``EnsembleRetriever`` (MIT): LangChain's versions of the same two.
 
-They come with the extra ``peers`` and are imported when first indexed.
+They need the extra ``peers`` and are imported when first indexed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QueryFusionPeer:
     ----------
     embedder : Embedder
     candidates : int
-        How many hits each of the two gives.
+        Hits to take from each of the two.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class QueryFusionPeer:
             schema.TextNode(id_=chunk.id, text=text, embedding=vector)
             for chunk, text, vector in zip(chunks, texts, vectors.tolist(), strict=True)
         ]
-        # Nodes and questions bring their vectors: the mock is never asked.
+        # Nodes and questions have their vectors: the mock is never called.
         index = core.VectorStoreIndex(nodes, embed_model=core.MockEmbedding(vectors.shape[1]))
         depth = min(self.candidates, len(nodes))
         lexical = bm25.BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=depth)
@@ -93,7 +93,7 @@ class EnsemblePeer:
     ----------
     embedder : Embedder
     candidates : int
-        How many hits each of the two gives.
+        Hits to take from each of the two.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Personalised PageRank over what a model extracted, in HippoRAG 2's manner [1]_.
+r"""Personalised PageRank over extracted phrases, after HippoRAG 2 [1]_.
 
 Nodes are phrases (subjects and objects of triples) and passages. Edges have no direction:
 phrase – phrase, weighted by the number of triples that hold both; passage – phrase, 1;
@@ -8,8 +8,8 @@ that hold the phrase, and to every passage with 0.05 times its dense score, min-
 Passages are ranked by their share of the walk.
 
 With an embedder, the phrases are those of the five triples nearest to the question;
-HippoRAG 2 lets an LLM sort these five out, which is left away here (its paper: 86.4
-against 87.1 average R@5). Without one, they are the phrases that the question contains,
+HippoRAG 2 lets an LLM filter these five, which is left out here (its paper: 86.4 against 87.1
+average R@5). Without one, they are the phrases that the question contains,
 and passages are reset by BM25 instead; if there are none, ranking is by direct search.
 
 References
@@ -30,7 +30,7 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text import phrase_key, tokenize
 
-from hebbgraph_bench.baselines import BM25, Dense, RankedChunk, min_max, ranked, top
+from hebbgraph_bench.baselines import BM25, Dense, RankedChunk, embed_unit, min_max, ranked, top
 from hebbgraph_bench.datasets import Extraction
 from hebbgraph_bench.pagerank import personalized_pagerank
 
@@ -49,11 +49,11 @@ class PhrasePageRank:
     embedder : Embedder, optional
     damping : float, in [0, 1)
     passage_weight : float
-        Of the passages' direct scores in the reset.
+        Weight of the passages' direct scores in the reset.
     facts : int
-        How many of the nearest triples a question takes.
+        Number of nearest triples per question.
     synonymy : float
-        From which cosine on two phrases are joined.
+        Minimal cosine to join two phrases.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class PhrasePageRank:
         self._passages_of = np.bincount([phrase for phrase, _ in mentions], minlength=n)
         if self.embedder is not None:
             edges += self._synonyms(self.embedder)
-            self._fact_vectors = _embedded(self.embedder, list(self._triples))
+            self._fact_vectors = embed_unit(self.embedder, list(self._triples))
         ends_of = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
         weight = np.array([edge[2] for edge in edges])
         self._source = np.concatenate([ends_of[:, 0], ends_of[:, 1]])
@@ -137,8 +137,8 @@ class PhrasePageRank:
     def _phrase_weights(self, query: str) -> FloatArray:
         weights = np.zeros(len(self._phrases))
         if self.embedder is None:
-            names = _named(self._phrases, tokenize(query))
-            weights[names] = 1.0 / self._passages_of[names]
+            named = _phrases_in(self._phrases, tokenize(query))
+            weights[named] = 1.0 / self._passages_of[named]
             return weights
         if not len(self._fact_vectors):
             return weights
@@ -154,7 +154,7 @@ class PhrasePageRank:
         return averaged
 
     def _synonyms(self, embedder: Embedder) -> list[tuple[int, int, float]]:
-        vectors = _embedded(embedder, list(self._phrases))
+        vectors = embed_unit(embedder, list(self._phrases))
         edges: list[tuple[int, int, float]] = []
         for start in range(0, len(vectors), _BLOCK):
             cosines = vectors[start : start + _BLOCK] @ vectors.T
@@ -164,10 +164,10 @@ class PhrasePageRank:
         return edges
 
 
-def _named(phrases: Mapping[str, int], tokens: list[str]) -> list[int]:
+def _phrases_in(phrases: Mapping[str, int], tokens: list[str]) -> list[int]:
     """Return the phrases in a question, from left to right, the longest at each place.
 
-    >>> _named({"new york": 0, "new york times": 1}, "the new york times of new york".split())
+    >>> _phrases_in({"new york": 0, "new york times": 1}, "the new york times of new york".split())
     [1, 0]
     """
     names, start = [], 0
@@ -180,12 +180,3 @@ def _named(phrases: Mapping[str, int], tokens: list[str]) -> list[int]:
         else:
             start += 1
     return names
-
-
-def _embedded(embedder: Embedder, texts: list[str]) -> FloatArray:
-    if not texts:
-        return np.zeros((0, 0), dtype=np.float32)
-    vectors = np.asarray(embedder.embed_documents(texts), dtype=np.float32)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: FloatArray = vectors / np.where(length > 0, length, 1)
-    return unit

@@ -1,4 +1,4 @@
-"""Figures as PNG (extra ``plots``)."""
+"""Save figures as PNG (extra ``plots``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The retrieval protocol: index, ask every question once, judge.
 
-What is measured, and how:
+Measurements:
 
 - **quality**: the metrics of :mod:`hebbgraph_bench.metrics`, per question.
 - **context**: title and text of the first ``k`` chunks, as a model would read them: its
@@ -8,7 +8,7 @@ What is measured, and how:
   are unknown, or only *yes* and *no*, have no value there (NaN).
 - **speed**: wall time of one ``retrieve`` call a question, one after another in one
   process, after a few calls that are not counted. Indexing speed is UTF-8 text over the
-  wall time of ``index``. Time in the embedder is taken from both and reported apart.
+  wall time of ``index``. Time in the embedder is subtracted from both and reported apart.
 - **memory**: the rise of resident memory from before ``index`` until the last question
   (:mod:`hebbgraph_bench.memory`). The text itself and shared vectors are there before.
 """
@@ -61,13 +61,7 @@ def metrics_at(k: int) -> dict[str, _Metric]:
 def judge(
     rankings: Sequence[Sequence[str]], relevant: Sequence[Mapping[str, int]], k: int
 ) -> dict[str, FloatArray]:
-    """Judge one ranking a question by every metric of :func:`metrics_at`.
-
-    Examples
-    --------
-    >>> judge([["a", "b"], ["b"]], [{"a": 1}, {"a": 1}], 2)["R@2"].tolist()
-    [1.0, 0.0]
-    """
+    """Judge one ranking per question by every metric of :func:`metrics_at`."""
     pairs = list(zip(rankings, relevant, strict=True))
     return {
         name: np.array([metric(ranked, gold) for ranked, gold in pairs])
@@ -84,7 +78,7 @@ def run(
     embedder: CachingEmbedder | None = None,
     on_system: Callable[[str], object] | None = None,
 ) -> SetResult:
-    """Measure retrievers on one set, one after another; each is closed when it is done.
+    """Measure retrievers on one set, one after another, and close each.
 
     Parameters
     ----------
@@ -92,15 +86,15 @@ def run(
         Its corpus is indexed in the order given; chunks without title and text are left
         out, and count as missed where they are relevant.
     retrievers : sequence of Retriever
-        With distinct names, none of them indexed yet.
+        With distinct names, not yet indexed.
     k : int, at least 1
-        How many chunks each question gets.
+        Chunks retrieved per question.
     at_tokens : sequence of int
         Also compare at equal context, at each of these budgets in tokens.
     embedder : CachingEmbedder, optional
-        The one that the retrievers share. All texts are embedded first.
+        Shared by the retrievers. All texts are embedded first.
     on_system : callable, optional
-        Told the name of each system before it starts.
+        Called with the name of each system before it starts.
 
     Returns
     -------
@@ -202,7 +196,7 @@ def _ask(retriever: Retriever, query: Query, k: int) -> list[RankedChunk]:
 
 
 def _ids(hits: Sequence[RankedChunk]) -> tuple[str, ...]:
-    """Return the ids, best first, a repeated one at its first place only."""
+    """Return the ids, best first, without repetitions."""
     return tuple(dict.fromkeys(hit.id for hit in hits))
 
 
@@ -250,7 +244,7 @@ def _fill_budgets(
 
 
 def _settings(retriever: Retriever) -> dict[str, str | float | bool | None]:
-    """Read the constructor's plain arguments, which are stored as given."""
+    """Read the constructor's plain arguments, which retrievers store as attributes."""
     return {
         name: value
         for name, value in vars(retriever).items()

@@ -1,4 +1,4 @@
-"""A table of ready-made cells: for the terminal, for a pipe, and in Markdown for the docs."""
+"""A table of formatted cells, for a terminal, a pipe or Markdown."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rich.text import Text
 
 __all__ = ["Grid"]
 
-#: In the terminal the first column gives way to figures, down to so many characters: gladly,
-#: and where a figure would not fit otherwise.
+#: In a terminal the first column shrinks to make room for figures, to this many characters:
+#: preferably, and if a figure would not fit otherwise.
 _NAME, _SHORTEST = 20, 6
 _GAP = 2
 
@@ -30,7 +30,7 @@ class Grid:
     headings : sequence of str
     rows : sequence of sequences of str
     best : frozenset of (row, column)
-        Cells that stand out in the terminal.
+        Cells to highlight in the terminal.
 
     Examples
     --------
@@ -46,20 +46,20 @@ class Grid:
     best: frozenset[tuple[int, int]] = frozenset()
 
     def print(self, console: Console) -> None:
-        """Show it with every figure whole.
+        """Print the table without cutting figures.
 
-        A terminal gets as many tables as its width takes, each with the first column. A pipe or
-        a file gets one line a row, however long: nobody can make it wider afterwards.
+        A terminal gets as many tables as its width requires, each with the first column. A pipe or
+        file gets one line per row of any length, since its width cannot be changed later.
         """
         if not console.is_terminal:
-            # Not through rich's layout, which would cut at 80 characters.
+            # Without rich's layout, which would cut at 80 characters.
             console.print(Text(self.plain()), soft_wrap=True)
             return
         for number, columns in enumerate(self._parts(console.width)):
             console.print(self._table(columns, self.title if number == 0 else ""))
 
     def plain(self) -> str:
-        """Lay it out without regard to any width, one line a row.
+        """Lay out one line per row, regardless of width.
 
         Examples
         --------
@@ -79,13 +79,13 @@ class Grid:
         return "\n".join(laid_out)
 
     def markdown(self) -> str:
-        """Write it in Markdown, without its title."""
+        """Format the table as Markdown, without its title."""
         rule = "|".join(("", "---", *("---:" for _ in self.headings[1:]), ""))
         lines = [self._line(self.headings), rule, *map(self._line, self.rows)]
         return "\n".join(lines) + "\n"
 
     def _parts(self, width: int) -> Iterator[list[int]]:
-        """Tell which columns fit beside the first, table by table."""
+        """Yield the columns of each table that fit beside the first column."""
         first = self._width(0)
         widths = {column: self._width(column) + _GAP for column in range(1, len(self.headings))}
         if first + sum(widths.values()) > width:
@@ -102,7 +102,7 @@ class Grid:
         yield part
 
     def _width(self, column: int) -> int:
-        """Return the width of a column whose heading breaks between words, and no figure does."""
+        """Return the width of a column; only its heading may wrap."""
         words = self.headings[column].split() if column else [self.headings[0]]
         return max(map(cell_len, (*words, *(row[column] for row in self.rows))), default=0)
 

@@ -1,4 +1,4 @@
-"""hebbgraph, and rivals that were written here, as systems of usebench.
+"""hebbgraph, and rivals reimplemented in this package, as systems of usebench.
 
 Without a model, with a weak one (latent semantic analysis of the corpus), and with MiniLM; as
 LangGraph's store and LlamaIndex's memory block; and LinearRAG. usebench lists them under the entry
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-#: What usebench rates from 0 to 1, an index rates from -1 to 1.
+#: usebench rates from 0 to 1, an index from -1 to 1.
 _MIDDLE = 0.5
 
 
 class _Vectors:
-    """An embedder of usebench as one of hebbgraph."""
+    """Adapts an embedder of usebench to hebbgraph."""
 
     def __init__(self, inner: embedders.Embedder) -> None:
         self.inner = inner
@@ -61,7 +61,7 @@ class _Vectors:
 
 
 class _OnDisk:
-    """An index in a directory that goes with it, and the embedder's counters."""
+    """An index in a temporary directory, and its embedder's counters."""
 
     def __init__(self, embedder: embedders.Embedder | None = None) -> None:
         self.embedder = embedder

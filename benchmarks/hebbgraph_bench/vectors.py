@@ -1,4 +1,4 @@
-"""Vectors on disk, so that a repeated run of the bench embeds nothing again."""
+"""Store vectors on disk, so a repeated run embeds nothing again."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Kind = Literal["passage", "query"]
 
 
 class VectorCache:
-    """Vectors by the hash of their text, one SQLite file a model.
+    """Vectors by the hash of their text, in one SQLite file per model.
 
-    Passages and queries are apart, since models may treat them differently. The name of
-    the model is all that tells models apart: after training one in place, remove the file.
+    Passages and queries are separate, since models may treat them differently. Models are
+    identified only by name: after training one in place, remove the file.
 
     Parameters
     ----------
     directory : str or Path
-        Made if it is not there. Several processes may share it.
+        Created if missing. Several processes may share it.
     model_name : str
 
     Raises
     ------
     ParameterError
-        If no file can be kept there.
+        If the file cannot be written.
 
     Examples
     --------
@@ -66,10 +66,10 @@ class VectorCache:
                 )
         except sqlite3.Error as error:
             self._connection.close()
-            raise ParameterError(f"{self.path}: is no cache of vectors: {error}") from error
+            raise ParameterError(f"{self.path}: is not a cache of vectors: {error}") from error
 
     def get(self, kind: Kind, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of those texts that are there."""
+        """Return the stored vectors of these texts."""
         by_key = {_key(kind, text): text for text in texts}
         keys = list(by_key)
         vectors: dict[str, NDArray[np.float32]] = {}
@@ -85,7 +85,7 @@ class VectorCache:
         return vectors
 
     def put(self, kind: Kind, vectors: Mapping[str, NDArray[np.floating]]) -> None:
-        """Keep vectors; what is there already is replaced."""
+        """Store vectors, replacing existing ones."""
         rows = [
             (_key(kind, text), np.asarray(vector, dtype=np.float32).tobytes())
             for text, vector in vectors.items()
@@ -94,7 +94,7 @@ class VectorCache:
             self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def __enter__(self) -> Self:

@@ -53,5 +53,5 @@ def test_what_cannot_be_a_cache_is_named(tmp_path: Path) -> None:
     with VectorCache(tmp_path, "mini") as cache:
         path = cache.path
     path.write_bytes(b"no database, and long enough to be looked at" * 50)
-    with pytest.raises(ParameterError, match="no cache of vectors"):
+    with pytest.raises(ParameterError, match="not a cache of vectors"):
         VectorCache(tmp_path, "mini")

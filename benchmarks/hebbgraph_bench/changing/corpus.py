@@ -1,6 +1,6 @@
-"""Twenty kinds of facts in three invented towns each, told in other words in each version.
+"""Twenty kinds of facts in three invented towns each, reworded in each version.
 
-Each town has one fact of its own, so that a question names what it is about.
+Each town has its own fact, so a question names its subject.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Asked", "asked", "documents"]
 
 
 class _Kind(NamedTuple):
-    """What changes, how each version tells it, and how one asks for it."""
+    """What changes, the wording of each version, and the question."""
 
     name: str
     question: str
@@ -23,7 +23,7 @@ class _Kind(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A question and the document that it is about.
+    """A question, and the document it is about.
 
     ``as_of`` is the day whose version is right, ``number`` the place of that version, and
     ``says_when`` whether the question itself names the time.
@@ -47,7 +47,7 @@ Gannetry Hollowmere Islebridge Juniper Knapdale
 """
 _TOWNS = _NAMES.split()
 _PLACES = 3
-#: The days from which versions hold; a document has the first two to four of a row.
+#: Days on which versions become valid; a document has the first two to four of a row.
 _SINCE = (
     ("2009-04-01", "2013-10-15", "2018-01-01", "2023-06-30"),
     ("2011-01-01", "2016-05-20", "2020-09-01", "2024-02-29"),
@@ -198,7 +198,7 @@ def documents() -> Iterator[list[Chunk]]:
 
 
 def asked() -> list[Asked]:
-    """Return the questions: in two of three the time is told apart, in the others in words."""
+    """Return the questions: two of three have a separate date, the others name the time."""
     found = []
     for at, versions in enumerate([*documents(), *list(documents())[: _N_QUESTIONS - 60]]):
         kind, town = _KINDS[at % 60 // 3], _TOWNS[at % len(_TOWNS)]
@@ -207,7 +207,7 @@ def asked() -> list[Asked]:
         assert since is not None
         year = since.year + 1
         question = kind.question.format(town=town)
-        # Some months after it began; of the last version, that is before today.
+        # Some months after the version became valid; for the last version, still before today.
         as_of = f"{year}-01-15" if number + 1 < len(versions) else f"{year}-08-01"
         says_when = at % 3 == 2
         if says_when:

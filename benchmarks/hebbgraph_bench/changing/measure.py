@@ -1,4 +1,4 @@
-"""What recalls make of texts that change."""
+"""How recalls handle texts that change."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Findings:
     Attributes
     ----------
     first_as_of : float
-        The version that held is first, with ``as_of``.
+        The valid version is first, with ``as_of``.
     first_now : float
-        The present version is first, without, where the question names no time.
+        The present version is first, without ``as_of``, if the question names no time.
     first_in_words : float
-        The version that held is first, where the question names the year, without ``as_of``.
+        The valid version is first, without ``as_of``, if the question names the year.
     in_order : float
-        Recalls without ``as_of``, of questions that name no time, in which no stale hit stands
-        above what replaces it.
+        Recalls without ``as_of``, of questions that name no time, in which no stale hit ranks
+        above its replacement.
     marked : float
-        Hits whose mark is right, over all recalls: stale or not, and what replaces it.
+        Hits with the right mark (stale or not, and the replacement), over all recalls.
     """
 
     documents: int
@@ -43,7 +43,7 @@ class Findings:
 
 
 def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
-    """Ask every question with and without the moment that it is about.
+    """Ask every question with and without its date.
 
     The versions are added in random order, one at a time.
     """

@@ -28,7 +28,7 @@ _SMALL_QUESTIONS = 50
 
 
 def tables(sets: Mapping[str, Sequence[Sureness]], *, fit: bool = False) -> list[Grid]:
-    """Lay out what is kept and rejected and, of large and small sets, what fits them."""
+    """Lay out the shares kept and rejected and, with ``fit``, the fitted coefficients."""
     whole = [ones[0] for ones in sets.values()]
     grids = [_thresholds("A threshold of each set, and what it does on the others", whole)]
     if fit:

@@ -1,4 +1,4 @@
-"""The coefficients of :mod:`hebbgraph.formulas.confidence`, by logistic regression."""
+"""Fit the coefficients of :mod:`hebbgraph.formulas.confidence` by logistic regression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RIDGE = 1e-3
 
 
 def fit(sets: Sequence[Sureness]) -> FloatArray:
-    """Return intercept and coefficients; each set, and its two kinds of question, weigh the same.
+    """Return intercept and coefficients; sets, and both kinds of questions, have equal weight.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def fit(sets: Sequence[Sureness]) -> FloatArray:
     x = np.column_stack([np.ones(len(features)), (features - mean) / spread])
     ridge = _RIDGE * np.eye(x.shape[1])
     solution = np.zeros(x.shape[1])
-    for _ in range(_STEPS):  # Newton's
+    for _ in range(_STEPS):  # Newton's method
         p = 1.0 / (1.0 + np.exp(-x @ solution))
         slope = x.T @ (weights * (p - is_own)) + ridge @ solution
         solution -= np.linalg.solve((x * (weights * p * (1.0 - p))[:, None]).T @ x + ridge, slope)
@@ -43,9 +43,9 @@ def fit(sets: Sequence[Sureness]) -> FloatArray:
 
 
 def refitted(sureness: Sureness, old: FloatArray, new: FloatArray) -> Sureness:
-    """Return what the questions would get by other coefficients.
+    """Return the result of the same questions under other coefficients.
 
-    What else the confidence follows from, such as a title that is named, stays.
+    Other contributions to the confidence, such as a named title, stay.
     """
     before, after = (1.0 - _probability(sureness.features, with_) for with_ in (old, new))
     return replace(sureness, confidence=1.0 - (1.0 - sureness.confidence) * after / before)
@@ -62,12 +62,12 @@ def _balanced(is_own: NDArray[np.bool_]) -> FloatArray:
 
 
 def left_out(sets: Mapping[str, Sequence[Sureness]]) -> dict[str, FloatArray]:
-    """Return the coefficients that all other sets give, by name of the set that is left out.
+    """Return the coefficients fitted on all other sets, by name of the left-out set.
 
     Parameters
     ----------
     sets : mapping of str to sequence of Sureness
-        What belongs together is left out together: a set, and its small ones.
+        A set and its small parts, which are left out together.
     """
     return {
         name: fit([one for other, ones in sets.items() if other != name for one in ones])

@@ -1,4 +1,4 @@
-"""What each set's own questions and those about other matters get for a confidence."""
+"""The confidence of each set's own questions and of questions about other subjects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hebbgraph_bench.ours import HebbianRetriever
 
 __all__ = ["KINDS", "Sureness", "applied", "ask", "off_topic", "shrunk", "threshold"]
 
-#: Which questions are about other matters, but of the same style. A set that is not listed is
-#: asked those of all kinds.
+#: Questions about other subjects in the style of each set. A set that is not listed gets all
+#: kinds.
 KINDS = {
     "2wiki_164": "encyclopaedia",
     "cisi": "science",
@@ -48,15 +48,7 @@ def _questions() -> dict[str, list[str]]:
 
 
 def off_topic(name: str) -> list[str]:
-    """Return the questions that a set of this name does not answer.
-
-    Examples
-    --------
-    >>> off_topic("cranfield")[1]
-    'How fast do cosmic strings lose energy to gravitational radiation?'
-    >>> len(off_topic("another")), len(off_topic("cisi"))
-    (250, 50)
-    """
+    """Return the questions that a set of this name does not answer."""
     by_kind = _questions()
     if name in KINDS:
         return by_kind[KINDS[name]]
@@ -65,7 +57,7 @@ def off_topic(name: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sureness:
-    """What the questions of one set got.
+    """The confidence of one set's questions.
 
     Parameters
     ----------
@@ -73,7 +65,7 @@ class Sureness:
     own : ndarray of bool, shape (n,)
         Whether the set answers the question.
     confidence : ndarray of float64, shape (n,)
-        Of the recalls.
+        Confidence of the recalls.
     features : ndarray of float64, shape (n, 1) or (n, 2)
         Coverage and, with an embedder, nearness.
     """
@@ -93,7 +85,7 @@ class Sureness:
 
 
 def ask(dataset: Dataset, embedder: Any = None, *, history: bool = True) -> Sureness:
-    """Index a set and ask it its own questions, and those about other matters."""
+    """Index a set; ask its own questions, and those about other subjects."""
     retriever = HebbianRetriever(embedder=embedder)
     try:
         retriever.index([c for c in dataset.corpus if c.title.strip() or c.text.strip()])
@@ -120,7 +112,7 @@ def _one(
 
 
 def shrunk(dataset: Dataset, size: int, *, seed: int) -> Dataset:
-    """Return a small set: questions drawn while their answers fill up to half, and chunks."""
+    """Return a small set: questions whose answers fill up to half of it, and other chunks."""
     rng = random.Random(seed)
     room = max(size // 2, 3)
     chosen: list[Query] = []
@@ -136,17 +128,11 @@ def shrunk(dataset: Dataset, size: int, *, seed: int) -> Dataset:
 
 
 def threshold(sureness: Sureness, share: float = 0.96) -> float:
-    """Return the confidence halfway between what a set's own questions reach and others do.
+    """Return the midpoint between the confidence of own and of other questions.
 
-    That is between what at least ``share`` of its own reach, and what as many of the others
-    stay below. The highest threshold that keeps a share of its own would be of no use elsewhere:
-    on a set of easy questions it lies above .9.
-
-    Examples
-    --------
-    >>> own = np.array([True, True, False, False])
-    >>> round(threshold(Sureness("a", own, np.array([0.9, 0.7, 0.1, 0.3]), own[:, None]), 1.0), 2)
-    0.5
+    One end is the confidence that at least ``share`` of the own questions reach, the other is the
+    one that as many of the others stay below. The highest threshold that keeps a share of the own
+    questions would not transfer: on a set of easy questions it is above .9.
     """
     low = np.quantile(sureness.confidence[sureness.own], 1.0 - share)
     high = np.quantile(sureness.confidence[~sureness.own], share)
@@ -156,7 +142,7 @@ def threshold(sureness: Sureness, share: float = 0.96) -> float:
 def applied(
     sets: Sequence[Sureness], share: float = 0.96
 ) -> Iterator[tuple[str, float, FloatArray]]:
-    """Yield each set's name, its threshold, and the shares that all others keep and reject.
+    """Yield each set's name, its threshold, and the shares that the other sets keep and reject.
 
     The shares are an array of shape (n_sets - 1, 2).
     """

@@ -1,4 +1,4 @@
-"""What a cutoff does to near-misses: ``python -m hebbgraph_bench.confidence.near``."""
+"""The effect of a cutoff on near-misses: ``python -m hebbgraph_bench.confidence.near``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CUTOFFS = (0.2, 0.3, 0.5, 0.7)
 def shares(
     near: NearMisses, embedder: LazyEmbedder | None = None
 ) -> tuple[list[tuple[float, float, float]], float]:
-    """Return (cutoff, share kept, share rejected) of each cutoff, and how often the first is surer.
+    """Return (cutoff, share kept, share rejected) for each cutoff, and a probability.
 
-    That is how often, of an answered and an unanswered question, the answered one is surer.
+    It is the probability that an answered question is surer than an unanswered one.
     """
     with HebbianIndex.open(":memory:", embedder=embedder) as index:
         index.add(near.chunks)

@@ -1,7 +1,7 @@
-"""Two small sets of near-misses: each question is of the field, and half of them have no answer.
+"""Two small sets of near-misses: every question is on topic, but half of them have no answer.
 
-They were written, and committed, before any cutoff was chosen by them. Each unanswerable question
-keeps words of the texts and asks for what none of them says.
+They were written and committed before any cutoff was chosen with them. Each unanswerable question
+reuses words of the texts and asks for something that none of them says.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Ours beside what LangChain and LlamaIndex have themselves: see :mod:`.__main__`."""
+"""hebbgraph beside the retrievers of LangChain and LlamaIndex; see :mod:`.__main__`."""

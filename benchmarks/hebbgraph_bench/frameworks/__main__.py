@@ -1,12 +1,12 @@
-"""What a new user of LangChain or LlamaIndex gets: ours beside what the framework has itself.
+"""What a new user of LangChain or LlamaIndex gets, with hebbgraph and without.
 
-``python -m hebbgraph_bench.frameworks [langchain] [llama_index]`` cuts Python's language reference
-by each framework's splitter and by ours, and asks thirty questions (:mod:`.questions`) of BM25, of
-MiniLM's vectors by cosine, and of hebbgraph with MiniLM. Then a chain, or a query engine, answers
-the first half with a ``CitationLearner`` listening, and everything is asked again. The model that
-answers cites the source that holds the answer, if one that it is shown does. A question is
-answered if one of the first five passages holds the answer's words; beside the share that is
-answered stands the mean reciprocal rank.
+``python -m hebbgraph_bench.frameworks [langchain] [llama_index]`` splits Python's language
+reference by each framework's splitter and by hebbgraph's, and asks thirty questions
+(:mod:`.questions`) of BM25, of MiniLM's vectors by cosine, and of hebbgraph with MiniLM. Then a
+chain or query engine answers the first half with a ``CitationLearner`` listening, and everything is
+asked again. The simulated model cites the source with the answer, if it is among its sources. A
+question counts as answered if one of the first five passages contains the answer's words. The
+tables also give the mean reciprocal rank.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Search = Callable[[str], list[str]]
 
 
 def measure(framework: Any, model: Any) -> list[tuple[str, ...]]:
-    """Return rows of splitter, system, characters of a passage, and shares that are answered.
+    """Return rows of splitter, system, characters per passage, and shares answered.
 
     Parameters
     ----------
     framework : module
-        With ``cuts()``, from the name of a splitter to its passages, and
-        ``retriever(passages, model, k)``, which returns a search and what teaches a question.
+        Has ``cuts()``, which maps names of splitters to passages, and
+        ``retriever(passages, model, k)``, which returns a search function and a teach function.
     model : Embedder
     """
     rows = []
@@ -67,7 +67,7 @@ def _baseline(baseline: Any, chunks: Sequence[Chunk]) -> Search:
 
 
 def _answered(search: Search) -> list[str]:
-    """Return share answered and mean reciprocal rank: each half as asked, then in other words."""
+    """Return share answered and mean reciprocal rank, for each half as asked and reworded."""
     cells = []
     for half in (QUESTIONS[:_HALF], QUESTIONS[_HALF:]):
         for wording in ("asked", "reworded"):

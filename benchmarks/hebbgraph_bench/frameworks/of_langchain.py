@@ -27,7 +27,7 @@ __all__ = ["chunk", "cuts", "retriever"]
 
 
 class _Reader(BaseChatModel):
-    """Cites the source that holds the answer."""
+    """A simulated model that cites the source with the answer."""
 
     @property
     def _llm_type(self) -> str:
@@ -52,7 +52,7 @@ def cuts() -> dict[str, list[Document]]:
 
 
 def chunk(passage: Document) -> Chunk:
-    """Return a passage as other searches take it."""
+    """Convert a passage for the other searches."""
     converted = to_chunk(passage)
     return Chunk(id=converted.id, text=converted.text, title=converted.title)
 
@@ -60,7 +60,7 @@ def chunk(passage: Document) -> Chunk:
 def retriever(
     passages: Sequence[Document], model: Any, k: int
 ) -> tuple[Callable[[str], list[str]], Callable[[Question], None]]:
-    """Return a search, and what answers a question so that its citations teach."""
+    """Return a search function, and one that answers a question so its citations teach."""
     ours = HebbianRetriever.from_documents(passages, embedder=model, k=k)
     learner = CitationLearner(actor="reader")
     chain = (

@@ -26,7 +26,7 @@ __all__ = ["chunk", "cuts", "retriever"]
 
 
 class _Reader(CustomLLM):
-    """Cites the source that holds the answer."""
+    """A simulated model that cites the source with the answer."""
 
     asked: str = ""
 
@@ -53,7 +53,7 @@ def cuts() -> dict[str, list[BaseNode]]:
 
 
 def chunk(passage: BaseNode) -> Chunk:
-    """Return a node as other searches take it."""
+    """Convert a node for the other searches."""
     converted = node_to_chunk(passage)
     return Chunk(id=converted.id, text=converted.text, title=converted.title)
 
@@ -61,7 +61,7 @@ def chunk(passage: BaseNode) -> Chunk:
 def retriever(
     passages: Sequence[BaseNode], model: Any, k: int
 ) -> tuple[Callable[[str], list[str]], Callable[[Question], None]]:
-    """Return a search, and what answers a question so that its citations teach."""
+    """Return a search function, and one that answers a question so its citations teach."""
     index = HebbianIndex.open(":memory:", embedder=model)
     ours = HebbianRetriever(index, similarity_top_k=k)
     ours.add(passages)

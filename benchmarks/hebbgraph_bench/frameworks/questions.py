@@ -1,7 +1,7 @@
-"""Thirty questions about Python's language reference, each asked twice, in other words.
+"""Thirty questions about Python's language reference, each in two wordings.
 
-The texts are ``pydoc_data.topics``, which every Python carries. A passage answers if it holds the
-words that are named with the question.
+The texts are ``pydoc_data.topics``, part of every Python. A passage answers a question if it
+contains the words listed with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["QUESTIONS", "Question", "cite", "corpus", "holds"]
 
 
 class Question(NamedTuple):
-    """A question, the same in other words, and words of the passage that answers it."""
+    """A question, a rewording, and words of the passage that answers it."""
 
     asked: str
     reworded: str
@@ -175,7 +175,7 @@ QUESTIONS = (
 )
 
 _KEYED = re.compile(r"^\[(\w+)\]", re.MULTILINE)
-#: Topics that repeat what others say.
+#: Topics that repeat others.
 _REPEATED = {"compound", "specialnames", "types"}
 
 
@@ -185,12 +185,12 @@ def corpus() -> dict[str, str]:
 
 
 def holds(text: str, question: Question) -> bool:
-    """Return whether a passage holds the answer."""
+    """Return whether a passage contains the answer."""
     return " ".join(question.answer.split()) in " ".join(text.split())
 
 
 def cite(prompt: str) -> str:
-    """Answer as a model that reads: cite the first source that holds the answer."""
+    """Answer like a model: cite the first source with the answer."""
     (question,) = [
         candidate for candidate in QUESTIONS if prompt.rstrip().endswith(candidate.asked)
     ]

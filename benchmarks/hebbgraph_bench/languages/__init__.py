@@ -1,4 +1,4 @@
-"""Questions in one language over text in another, and what recalls make of them.
+"""Questions in one language over text in another, and how recalls handle them.
 
 =======================  ==============================================================
 ``corpus.jsonl``         200 chunks about invented places and people: 40 in each of

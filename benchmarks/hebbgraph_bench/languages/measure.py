@@ -1,4 +1,4 @@
-"""How many of the chunks that answer a question in another language are among the first five."""
+"""R@5 of questions in another language than their answers."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def questions() -> tuple[Question, ...]:
 
 
 def glossary() -> dict[str, tuple[str, ...]]:
-    """Return what things are called in the language of a question."""
+    """Return names of things in the language of a question."""
     entries = json.loads((resources.files(__package__) / "glossary.json").read_text("utf-8"))
     return {name: tuple(names) for name, names in entries.items()}
 
 
 def arms(*, dense: bool) -> dict[str, Settings]:
-    """Return what is compared, by name; ``dense`` with an embedder."""
+    """Return the compared settings, by name; ``dense`` with an embedder."""
     rest = {"keep_recalls": 0, "across_languages": dense}
     with_names = {
         "scripts": Settings(aliases=("scripts",), **rest),

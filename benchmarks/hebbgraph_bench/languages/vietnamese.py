@@ -33,7 +33,7 @@ from hebbgraph_bench.tables import Grid
 __all__ = ["chunks", "main", "questions"]
 
 K = 5
-#: Where tags are proposed, and where the terms of lexical search are made.
+#: Modules that propose tags, and that make the terms of lexical search.
 _TAGS, _TERMS = ("candidates",), ("reader", "query")
 _N = 120
 _SYLLABLES = (
@@ -169,7 +169,7 @@ def questions() -> list[Question]:
 
 @contextmanager
 def _as_english(*names: str) -> Iterator[None]:
-    """Let some modules take all texts for English."""
+    """Make some modules treat all texts as English."""
     with ExitStack() as stack:
         for name in names:
             module = import_module(f"hebbgraph.text.{name}")

@@ -192,7 +192,8 @@ def _answered(
         try:
             system.index([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
             rows = [
-                _judged(query, system, context, chunks, reader, tokens) for query in dataset.queries
+                _metrics_of(query, system, context, chunks, reader, tokens)
+                for query in dataset.queries
             ]
         finally:
             system.close()
@@ -207,7 +208,7 @@ def _answered(
     }
 
 
-def _judged(
+def _metrics_of(
     query: Query,
     system: Retriever,
     context: Context,

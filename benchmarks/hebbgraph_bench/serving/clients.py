@@ -1,4 +1,4 @@
-"""Many clients at the same time, while chunks are added."""
+"""Many clients at once, while chunks are added."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _CHUNKS = 100
 def measure_clients(
     db: Path, questions: Sequence[str], *, clients: int = 50, seconds: float = 300.0, k: int = 10
 ) -> Grid:
-    """Ask, teach and add for a while; return how long recalls took, and what went wrong."""
+    """Ask, teach and add for a while; return recall times and errors."""
     took: list[float] = []
     added = [0]
-    run = uuid.uuid4().hex[:8]  # an index that is kept holds the chunks of earlier runs
+    run = uuid.uuid4().hex[:8]  # a kept index contains the chunks of earlier runs
     errors: Counter[str] = Counter()
 
     def asking(number: int, client: HebbianClient) -> None:
@@ -90,7 +90,7 @@ def measure_clients(
 
 
 def lag_at_most(buckets: dict[str, float], share: float) -> float:
-    """Return the smallest bound of a histogram that a share of its samples lies below.
+    """Return the smallest bound of a histogram that covers a share of its samples.
 
     >>> lag_at_most({'le="0.01"': 90.0, 'le="0.05"': 99.0, 'le="+Inf"': 100.0}, 0.95)
     0.05

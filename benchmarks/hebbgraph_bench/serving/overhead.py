@@ -1,4 +1,4 @@
-"""Each question asked of the index and of a server over it, in turns."""
+"""Ask each question of an index and of a server over it, in turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WARM_UP = 50
 
 
 def measure_overhead(db: Path, questions: Sequence[str], *, k: int = 10) -> Grid:
-    """Return how long local and served recalls take."""
+    """Return the times of local and served recalls."""
     local_ms: list[float] = []
     served_ms: list[float] = []
     local_cpu: list[float] = []

@@ -1,4 +1,4 @@
-"""A server in a process of its own, and what it says of itself."""
+"""A server in its own process, and its metrics."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Serving:
         self._threads = Path(f"/proc/{process_id}/task")
 
     def client(self) -> HebbianClient:
-        """Return a client of its own."""
+        """Return a new client."""
         return HebbianClient(self.url, timeout_seconds=120.0)
 
     def cpu_seconds(self) -> float | None:
-        """Return the processor time it has taken, where the system tells it exactly."""
+        """Return its processor time so far; None if the system does not report it exactly."""
         try:
             times = [text.read_text() for text in self._threads.glob("*/schedstat")]
         except OSError:
@@ -57,7 +57,7 @@ class Serving:
         }
 
     def request_seconds(self, route: str) -> float:
-        """Return the time all requests of a route have taken."""
+        """Return the total time of requests of a route."""
         return self.samples("hebbgraph_request_seconds_sum").get(f'route="/v1/{route}"', 0.0)
 
 

@@ -1,4 +1,4 @@
-"""What the page asks for, on a large index."""
+"""The requests of the page, on a large index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure_views(db: Path, questions: Sequence[str], *, lessons: int = 100) -> 
         Lessons are added to it.
     questions : sequence of str
     lessons : int
-        Given first: the page shows what was learned.
+        Number of lessons to teach first, which the page shows.
     """
     took: dict[str, list[float]] = {}
     with serving(db) as server, server.client() as client:

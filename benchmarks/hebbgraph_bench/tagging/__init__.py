@@ -1,8 +1,8 @@
-"""What taggers are worth, and how much the graph owes to the quality of its tags.
+"""What taggers are worth, and how much the graph depends on the quality of its tags.
 
-Each tagger indexes a set anew and answers its questions by spreading and, as BambooKG
-has it, by neighbours. The ablation that the paper [1]_ suggests then spoils the tags of the
-model-free index, each way under several seeds: postings are changed, nothing else is.
+Each tagger indexes a set again and answers its questions by spreading and, as in BambooKG, by
+neighbours. The ablation that the paper [1]_ suggests then spoils the tags of the model-free index,
+in several ways with several seeds: only postings change.
 
 References
 ----------

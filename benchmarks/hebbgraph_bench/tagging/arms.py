@@ -1,4 +1,4 @@
-"""The taggers that can run on a set: alone, and beside the model-free tags."""
+"""The taggers that can run on a set, alone or with the model-free tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL_FREE = "model-free"
 
 
 class Arm(NamedTuple):
-    """A tagger on the bench: beside the model-free tags, or in their place."""
+    """A tagger to measure, with the model-free tags or instead of them."""
 
     name: str
     tagger: Tagger | None = None
@@ -28,7 +28,7 @@ class Arm(NamedTuple):
 
 
 def arms_for(dataset: Dataset, embedder: CachingEmbedder | None) -> list[Arm]:
-    """Return the taggers that can run on a set, here."""
+    """Return the installed taggers that can run on a set."""
     arms = [
         Arm(MODEL_FREE),
         Arm("titles alone", text_tags=False),
@@ -71,7 +71,7 @@ def _stored(extractions: Mapping[str, Extraction]) -> Tagger:
 
 
 def _frequent_words(chunk: Chunk, /) -> list[str]:
-    """What a first attempt would do: the ten most frequent content words."""
+    """A naive tagger: the ten most frequent content words."""
     counts: dict[str, int] = {}
     for token in tokenize(chunk.text):
         if token not in stop_words() and len(token) > 2:

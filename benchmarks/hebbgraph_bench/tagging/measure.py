@@ -1,4 +1,4 @@
-"""Every tagger on one set, then the model-free graph with its tags spoilt."""
+"""Measure every tagger on one set, then the model-free graph with spoilt tags."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ STRATEGIES: tuple[StrategyName, ...] = ("spreading", "neighbourhood")
 class TaggingResult:
     """One arm on one set.
 
-    ``values`` holds, by strategy and metric, one value a question; those of a spoilt
-    graph are means over seeds.
+    ``values`` holds one value per question, by strategy and metric; those of a spoilt graph are
+    means over seeds.
     """
 
     name: str
@@ -54,7 +54,7 @@ def measure_taggers(
     arms: Sequence[Arm] | None = None,
     on_arm: Callable[[str], object] | None = None,
 ) -> list[TaggingResult]:
-    """Measure every tagger, then the model-free graph with its tags spoilt.
+    """Measure every tagger, then the model-free graph with spoilt tags.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def measure_taggers(
     embedder : CachingEmbedder, optional
     k : int, at least 1
     n_seeds : int, at least 1
-        How often tags are spoilt each way.
+        Number of seeds for each way to spoil tags.
     seed : int
     arms : sequence of Arm, optional
-        Left out, :func:`arms_for`.
+        By default, :func:`arms_for`.
     on_arm : callable, optional
-        Told each name before it starts.
+        Called with each name before it starts.
 
     Returns
     -------
@@ -183,5 +183,5 @@ def _mean(runs: Sequence[TaggingResult]) -> TaggingResult:
 
 
 def metrics_at(k: int) -> tuple[str, str]:
-    """Name the two metrics that are kept of k hits."""
+    """Return the names of the two reported metrics at k."""
     return f"R@{min(5, k)}", f"nDCG@{k}"

@@ -1,11 +1,10 @@
-"""How many tags are good ones: occurrences drawn at random and judged blind.
+"""Precision of tags: occurrences drawn at random and judged blind.
 
 ``python -m hebbgraph_bench.tagging.precision draw`` draws occurrences (a tag of a chunk) with the
-hebbgraph that is installed, so a *before* and an *after* come from two checkouts. ``shuffle``
-mixes them into one sheet that does not tell where a line is from; whoever judges it writes the
-numbers of the bad ones, by the rule in docs/taggers.md. ``join`` makes of this the verdicts that
-are kept here, and ``report`` counts them. Verdicts hold ids of chunks and hashes of tags,
-no text of a corpus.
+installed hebbgraph, so *before* and *after* come from two checkouts. ``shuffle`` mixes them into
+one sheet that hides the source of each line. A judge writes down the numbers of the bad ones, by
+the rule in docs/taggers.md. ``join`` converts them into the verdicts stored in this package, and
+``report`` counts those. Verdicts contain ids of chunks and hashes of tags, but no text.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def corpus(path: Path) -> list[Chunk]:
 
 
 def draw(path: Path, kind: str, count: int, seed: int = 0) -> list[Line]:
-    """Draw occurrences of tags, each with equal chance; links between chunks are left out."""
+    """Draw occurrences of tags with equal probability, without links between chunks."""
     chunks = corpus(path)
     bare: dict[str, Any] = {
         name: () for name in ("addresses", "references") if name in Chunk.model_fields
@@ -93,13 +92,13 @@ def _context(chunk: Chunk, key: str) -> str:
 
 
 def digest(line: Line) -> str:
-    """Name an occurrence without its text."""
+    """Identify an occurrence without its text."""
     text = "\0".join((line["set"], line["chunk"], line["tag"]))
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def shuffle(arms: Iterable[Sequence[Line]], seed: int = 0) -> list[Line]:
-    """Mix occurrences; those drawn in several arms become one line."""
+    """Mix occurrences; one drawn in several arms becomes one line."""
     lines = list({digest(line): line for arm in arms for line in arm}.values())
     random.Random(seed).shuffle(lines)
     return sorted(lines, key=lambda line: str(line["kind"]))
@@ -108,7 +107,7 @@ def shuffle(arms: Iterable[Sequence[Line]], seed: int = 0) -> list[Line]:
 def join(
     sheet: Sequence[Line], bad: Iterable[int], arms: Mapping[str, Sequence[Line]]
 ) -> list[Line]:
-    """Return the verdicts: who drew each line of the sheet, and whether it is good."""
+    """Return the verdicts: the arms of each line of the sheet, and whether it is good."""
     drawn = {name: {digest(line) for line in arm} for name, arm in arms.items()}
     rejected = set(bad)
     return [
@@ -139,7 +138,7 @@ def interval(good: int, count: int) -> tuple[float, float]:
 
 
 def report(verdicts: Sequence[Line]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a row for each kind and arm: precision with its interval, and the number judged."""
+    """Yield a row per kind and arm: precision with its interval, and the number judged."""
     for kind in sorted({line["kind"] for line in verdicts}):
         for arm in sorted({name for line in verdicts for name in line["drawn"]}, reverse=True):
             judged = [

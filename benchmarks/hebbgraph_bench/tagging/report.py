@@ -25,7 +25,7 @@ def against(
 
 
 def grids(by_set: Mapping[str, Sequence[TaggingResult]], k: int, *, seed: int = 0) -> list[Grid]:
-    """Lay out one table a set, one row a tagger."""
+    """Lay out one table per set, one row per tagger."""
     recall, gain = metrics_at(k)
     tables = []
     for name, results in by_set.items():
@@ -56,7 +56,7 @@ def grids(by_set: Mapping[str, Sequence[TaggingResult]], k: int, *, seed: int = 
 
 
 def as_dict(by_set: Mapping[str, Sequence[TaggingResult]], *, seed: int = 0) -> dict[str, Any]:
-    """Gather the figures as what JSON can hold."""
+    """Return the figures as JSON-serialisable data."""
     return {
         name: {
             result.name: {

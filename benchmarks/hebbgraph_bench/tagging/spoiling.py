@@ -1,4 +1,4 @@
-"""Ways to spoil the tags of a graph: postings are made anew, nothing else changes."""
+"""Ways to spoil the tags of a graph: only postings change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Spoil = Callable[[TagGraph, np.random.Generator], Postings]
 
 
 def randomised(graph: TagGraph, rng: np.random.Generator) -> Postings:
-    """Deal all tags but titles to the chunks anew: as many a chunk, as many of each."""
+    """Reassign all tags except titles at random, with the same counts per chunk and tag."""
     slots, tags, is_title = _pairs(graph)
     dealt = tags.copy()
     dealt[~is_title] = rng.permutation(tags[~is_title])
@@ -34,7 +34,7 @@ def thinned(graph: TagGraph, rng: np.random.Generator, share: float = 0.3) -> Po
 def generic_added(
     graph: TagGraph, rng: np.random.Generator, pool: int = 20, count: int = _N_GENERIC
 ) -> Postings:
-    """Give each chunk some tags out of a few that say nothing."""
+    """Give each chunk some tags from a small pool of meaningless ones."""
     slots, tags, is_title = _pairs(graph)
     generic = np.array(graph.phrases.intern([f"generic tag {number}" for number in range(pool)]))
     live = np.flatnonzero(graph.alive)

@@ -1,12 +1,12 @@
-"""Spreading beside what it stands in for: the same formula on the whole graph, and PageRank.
+"""Spreading beside two alternatives: the same formula on the whole graph, and PageRank.
 
-- **Dense spreading**: the formula of :mod:`hebbgraph.formulas.activation` over all postings
-  at once, without beam and without a cap on a chunk's tags. Hubs stay cut, which is part
-  of the model.
+- **Dense spreading**: the formula of :mod:`hebbgraph.formulas.activation` over all postings at
+  once, without a beam and without a limit on a chunk's tags. Hubs stay cut, which is part of the
+  model.
 - **Personalised PageRank** until it converges, on the same transitions (chunk → tag by
-  specificity, tag → chunk by title and evidence), with the same seeds as reset: by
-  igraph, by networkx, or by power iteration. It knows neither trust nor the difference
-  between links, backlinks and co-mentions.
+  specificity, tag → chunk by title and evidence), reset to the same seeds: by igraph, by networkx,
+  or by power iteration. It ignores trust, and does not distinguish links, backlinks and
+  co-mentions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spreading on the whole graph at once, and the transitions of a walk that never stops."""
+"""Spreading on the whole graph at once, and the transitions of an endless walk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hebbgraph_bench.walks.questions import Question
 
 __all__ = ["DAMPING", "Transitions", "dense_scores", "transitions"]
 
-#: Of PageRank; spreading itself has none.
+#: Damping of PageRank; spreading itself has none.
 DAMPING = 0.8
 
 
@@ -34,7 +34,7 @@ class _Start(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """All postings of live chunks, and what does not depend on the question."""
+    """All postings of live chunks, and everything independent of the question."""
 
     chunk: NDArray[np.int64]
     tag: NDArray[np.int64]
@@ -69,7 +69,7 @@ def _start(question: Question, edges: _Edges) -> _Start:
     weight = np.log1p(n / edges.df[cues]) ** 2
     share = p.cue_share if len(cues) else 0.0
     candidates, f = question.evidence.chunks, question.evidence.values
-    best = top_n(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
+    best = top_n(f, p.n_seeds)  # includes ties with the last, like spreading
     if not f[best].max(initial=0.0) > 0:
         seeds, mass = candidates[:0], f[:0]
     else:
@@ -93,14 +93,14 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
         summed = np.bincount(chunk, weights=values, minlength=edges.n_chunks)
         return summed.astype(np.float64)
 
-    # What a tag passes on to each of its chunks, as shares of its mass.
+    # Share of its mass that a tag passes on to each of its chunks.
     mentions, entitled = to_tags(f[chunk], ~title), to_tags(f[chunk], title)
     ahead = f[chunk] / (mentions + p.title_salience * entitled + p.leak)[tag]
     back = np.where(title, 0.0, f[chunk] / (mentions + p.leak)[tag])
     namesakes = np.maximum(to_tags(np.ones(len(tag)), title), 1.0)
     link = np.where(title, p.title_salience * ahead / namesakes[tag], 0.0)
     mention = np.where(title, 0.0, ahead)
-    # What a chunk passes on to each of its tags.
+    # Mass that a chunk passes on to each of its tags.
     weight = _specificity(question, edges, start.cues)
     total = to_chunks(weight[tag])
     total[total == 0] = 1.0
@@ -143,7 +143,7 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
 
 
 def transitions(question: Question) -> Transitions:
-    """Return the walk that spreading would take if it knew no trust, and never stopped."""
+    """Return the walk that spreading would take without trust and without an end."""
     p, edges = question.parameters, _edges(question.graph)
     start = _start(question, edges)
     f = question.evidence.of(np.arange(edges.n_chunks))

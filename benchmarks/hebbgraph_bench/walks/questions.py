@@ -1,4 +1,4 @@
-"""What spreading is given for a question, taken down while an index answers it."""
+"""Record the inputs of spreading while an index answers a question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Question", "asked"]
 
 
 class Question(NamedTuple):
-    """What spreading was given for one question, what it found, and how long it took."""
+    """The inputs of spreading for one question, its result, and its time."""
 
     graph: TagGraph
     cues: IntArray
@@ -28,7 +28,7 @@ class Question(NamedTuple):
 
 
 def asked(index: HebbianIndex, query: str, *, k: int = 5) -> tuple[Question, list[str]]:
-    """Ask a question; return what spreading was given, and the ids of the hits."""
+    """Ask a question; return the inputs of spreading, and the ids of the hits."""
     with _captured() as questions:
         hits = index.recall(query, k=k).hits
     return questions[-1], [hit.chunk.id for hit in hits]
@@ -36,7 +36,7 @@ def asked(index: HebbianIndex, query: str, *, k: int = 5) -> tuple[Question, lis
 
 @contextmanager
 def _captured() -> Iterator[list[Question]]:
-    """Note every call of spreading while this is open."""
+    """Record every call of spreading inside the block."""
     module: Any = spreading
     inner = module.spread
     questions: list[Question] = []

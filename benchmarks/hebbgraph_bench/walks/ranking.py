@@ -37,8 +37,8 @@ def compare_walks(
 ) -> WalkResult:
     """Measure recall at 5 of spreading, the same on the whole graph, and PageRank.
 
-    ``pagerank`` ranks by the share of the walk alone; ``pagerank_joined`` joins it with
-    direct evidence as spreading does its activation.
+    ``pagerank`` ranks by the share of the walk alone; ``pagerank_joined`` combines it with direct
+    evidence, like spreading its activation.
     """
     gains: dict[str, list[float]] = {"spreading": [], "dense": [], "pagerank": [], "joined": []}
     same = []

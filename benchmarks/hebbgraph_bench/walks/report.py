@@ -1,4 +1,4 @@
-"""The tables of walks, one row a set and one a size."""
+"""The tables of walks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["grids"]
 
 
 def grids(results: Sequence[WalkResult], times: Sequence[WalkTimes] = ()) -> list[Grid]:
-    """Lay out what was found, one row a set and one a size."""
+    """Lay out results with one row per set, and times with one column per size."""
     tables = []
     if results:
         rows = [

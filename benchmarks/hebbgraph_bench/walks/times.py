@@ -25,7 +25,7 @@ __all__ = ["WalkTimes", "time_walks"]
 
 @dataclass(frozen=True, slots=True)
 class WalkTimes:
-    """Medians on a graph of one size; None where a library was not asked to."""
+    """Medians on a graph of one size; None if a library was skipped."""
 
     chunks: int
     edges: int
@@ -50,16 +50,16 @@ def time_walks(
     n : int
         Chunks; see :func:`~hebbgraph_bench.scale.simulated.simulated_graph`.
     questions : int
-        PageRank gets so many, spreading twenty times as many.
+        Number for PageRank; spreading gets twenty times as many.
     networkx_up_to : int
-        networkx takes no part with more chunks.
+        Skip networkx for more chunks.
     seed : int
 
     Notes
     -----
-    The libraries' graphs are made beforehand, as lists of edges; only the weights, which
-    depend on the question, are handed over. PRPACK is igraph's fastest method. The graph
-    is saved, loaded and asked as a snapshot; ``set_rows_ms`` is what it takes to give
+    The libraries' graphs are created in advance, as lists of edges; only the weights, which depend
+    on the question, are passed. PRPACK is igraph's fastest method. The graph
+    is saved, loaded and asked as a snapshot; ``set_rows_ms`` is the time to give
     1,000 chunks new tags.
     """
     with TemporaryDirectory(prefix="hebbgraph-walks-") as directory:
