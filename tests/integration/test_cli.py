@@ -256,6 +256,9 @@ def test_a_message_is_one_line_however_narrow_the_terminal(
     failed = run("index", folder, "--db", tmp_path / "db")
     assert f"failed {folder / 'a-file-with-a-rather-long-name.docx'}: is damaged" in failed.err
     assert len(failed.out.splitlines()) == 1
+    backup = tmp_path / "a-directory-with-a-rather-long-name"
+    backed_up = run("backup", backup, "--db", tmp_path / "db").out
+    assert backed_up == f"backed up to {backup}; it opens like any index\n"
 
 
 def test_only_the_most_frequent_suffixes_that_are_ignored_are_named(

@@ -204,18 +204,16 @@ def _tell(report: IngestReport, as_json: bool) -> None:
     out.print(
         f"{counted(len(report.indexed), 'document')} indexed ({counted(report.chunks, 'chunk')}), "
         f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
-        f"{len(report.failed)} failed, in {report.seconds:.1f} s",
-        soft_wrap=True,
+        f"{len(report.failed)} failed, in {report.seconds:.1f} s"
     )
     if report.unsupported:
-        err.print(f"ignored, by suffix: {most_frequent(report.unsupported)}", soft_wrap=True)
+        err.print(f"ignored, by suffix: {most_frequent(report.unsupported)}")
     if report.gone:
         err.print(
             f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
-            "to delete them, run this again with --prune",
-            soft_wrap=True,
+            "to delete them, run this again with --prune"
         )
     for path, reason in report.failed:
-        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}", soft_wrap=True)
+        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
     for chunk_id, reason in report.untagged:
-        err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}", soft_wrap=True)
+        err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}")

@@ -149,7 +149,7 @@ def scale(
 
     settings = read_config(config)
     where = f"http://{harmless(settings.host)}:{settings.port}"
-    err.print(f"serving on {where}; Ctrl-C ends it", soft_wrap=True)
+    err.print(f"serving on {where}; Ctrl-C ends it")
     run(settings, address=address)
 
 

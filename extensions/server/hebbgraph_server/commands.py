@@ -294,5 +294,5 @@ def _run(
             settings,
             log_level=log_level,
             log_format=log_format.value,
-            on_start=lambda url: err.print(f"serving {escape(shown_db)} on {url}", soft_wrap=True),
+            on_start=lambda url: err.print(f"serving {escape(shown_db)} on {url}"),
         )

@@ -52,5 +52,5 @@ def main() -> None:
     try:
         app()
     except (HebbgraphError, OSError) as error:  # OSError: a file on the command line
-        err.print(f"[red]error[/red] {harmless(str(error))}", soft_wrap=True)
+        err.print(f"[red]error[/red] {harmless(str(error))}")
         sys.exit(1)

@@ -98,13 +98,14 @@ def _show_recall(recall: Recall, explain: bool) -> None:
     for hit in recall.hits:
         out.print(
             f"{hit.rank}. [bold]{harmless(heading_of(hit.chunk))}[/bold]  "
-            f"[cyan]{hit.score:.3f}[/cyan]  [dim]{harmless(hit.chunk.id)}[/dim]",
-            soft_wrap=True,
+            f"[cyan]{hit.score:.3f}[/cyan]  [dim]{harmless(hit.chunk.id)}[/dim]"
         )
         if place := place_of(hit.chunk):
-            out.print(f"   [dim]{harmless(place)}[/dim]", soft_wrap=True)
+            out.print(f"   [dim]{harmless(place)}[/dim]")
         text = " ".join(hit.chunk.text.split())
-        out.print(Padding(harmless(text[:200] + ("…" if len(text) > 200 else "")), (0, 0, 0, 3)))
+        paragraphs = [harmless(text[:200] + ("…" if len(text) > 200 else ""))]
         if explain:
-            out.print(Padding(f"[green]{harmless(hit.path_text)}[/green]", (0, 0, 0, 3)))
-    out.print(f"[dim]recall {recall.id}[/dim]", soft_wrap=True)
+            paragraphs.append(f"[green]{harmless(hit.path_text)}[/green]")
+        for paragraph in paragraphs:
+            out.print(Padding(paragraph, (0, 0, 0, 3)), soft_wrap=False)
+    out.print(f"[dim]recall {recall.id}[/dim]")

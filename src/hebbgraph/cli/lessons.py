@@ -107,11 +107,11 @@ def _list(index: HebbianIndex, lessons: list[LessonRecord], last: int, as_json: 
     ids = dict.fromkeys(id_ for lesson in latest for id_ in (*lesson.cited, *lesson.rejected))
     headings = {chunk.id: heading_of(chunk) for chunk in index.get(list(ids))}
     for lesson in latest:
-        out.print(_as_lines(lesson, headings), soft_wrap=True, highlight=False)
+        out.print(_as_lines(lesson, headings), highlight=False)
     more = f", the last {last} shown" if len(lessons) > last else ""
     out.print(counted(len(lessons), "lesson") + more)
     for line in _proposals(lessons):
-        out.print(harmless(line), soft_wrap=True, highlight=False)
+        out.print(harmless(line), highlight=False)
     if answers:
         kinds = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
         out.print(f"answers read: {kinds}")
@@ -157,7 +157,7 @@ def _report(index: HebbianIndex, questions: int | None, output: Path | None, as_
     if as_json:
         print_json(report.model_dump())
         return
-    out.print(harmless(as_text(report)), soft_wrap=True, highlight=False)
+    out.print(harmless(as_text(report)), highlight=False)
     if output is not None:
         out.print(f"drawn: {harmless(str(output))}")
 

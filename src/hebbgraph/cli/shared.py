@@ -42,8 +42,9 @@ __all__ = [
     "read_settings",
 ]
 
-out = Console()
-err = Console(stderr=True)
+#: Lines are not broken, so paths and commands in messages can be copied.
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
 
 Db = Annotated[
     str,
@@ -184,7 +185,7 @@ def fail_with(problems: Iterable[str]) -> None:
     """Print each problem on a line and exit with 1, if there are any."""
     messages = list(problems)
     for message in messages:
-        err.print(f"[red]error[/red] {harmless(message)}", soft_wrap=True)
+        err.print(f"[red]error[/red] {harmless(message)}")
     if messages:
         raise typer.Exit(1)
 

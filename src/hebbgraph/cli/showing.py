@@ -55,13 +55,10 @@ def show(
         print_json([chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks])
         return
     for chunk in chunks:
-        out.print(
-            f"[bold]{harmless(heading_of(chunk))}[/bold]  [dim]{harmless(chunk.id)}[/dim]",
-            soft_wrap=True,
-        )
+        out.print(f"[bold]{harmless(heading_of(chunk))}[/bold]  [dim]{harmless(chunk.id)}[/dim]")
         if place := place_of(chunk):
-            out.print(f"[dim]{harmless(place)}[/dim]", soft_wrap=True)
-        out.print(f"{harmless(chunk.text)}\n", soft_wrap=True, highlight=False)
+            out.print(f"[dim]{harmless(place)}[/dim]")
+        out.print(f"{harmless(chunk.text)}\n", highlight=False)
 
 
 def _position(chunk: Chunk) -> int:
@@ -116,7 +113,7 @@ def stats(
     for name, value in figures.model_dump().items():
         if value not in ({}, (), None):
             table.add_row(name.replace("_", " "), _readable(value))
-    out.print(table)
+    out.print(table, soft_wrap=False)
 
 
 def _readable(value: object) -> str:
