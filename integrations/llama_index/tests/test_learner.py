@@ -13,7 +13,7 @@ import pytest
 from conftest import RecordingIndex
 from fakes import ANSWERS, QUESTION, RuleLLM, ToolLLM, answer_by_rule, react_by_rule
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, CompletionResponse
 from llama_index.core.base.response.schema import Response
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
@@ -592,6 +592,35 @@ async def test_own_workflow(
     await Rag().run(question=QUESTION)
     await learner.aflush()
     assert index.cited() == [(QUESTION, ["moss"])]
+
+
+class UnheardLLM(RuleLLM):
+    """Lacks the decorators by which LlamaIndex reports a model's calls."""
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.rule(prompt))
+
+
+def test_what_teaches_nothing_says_what_to_do(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    with learner.request():
+        (found, *_) = retriever.retrieve(QUESTION)
+        UnheardLLM(rule=lambda prompt: "[1].").complete(f"[1] {found.text}")
+    assert "with its decorators llm_completion_callback" in str(learner.lessons[-1])
+    index.add([{"id": "code", "text": "Sort the years of the Petrel: sorted([1, 2, 3])."}])
+    engine = CitationQueryEngine(retriever, llm=RuleLLM(rule=lambda prompt: "Moss [1]."))
+    engine.query("How are the years of the Petrel sorted?")
+    assert "formatter chooses keys that occur in no text" in str(learner.lessons[-1])
+    assert index.lessons == []
+    cited = engine_of(retriever, llm=RuleLLM(rule=lambda prompt: f"Sort {first_key(prompt)}."))
+    cited.query("How are the years of the Petrel sorted?")
+    assert len(index.lessons) == 1
+
+
+def first_key(prompt: str) -> str:
+    keys = re.findall(r"^\[\w+\]", prompt, re.MULTILINE)
+    return keys[0]
 
 
 def test_no_engine_at_all(

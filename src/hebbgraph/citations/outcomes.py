@@ -37,7 +37,9 @@ class Reason(StrEnum):
     NOTHING_SHOWN = "no recalled chunk stood in a prompt"
     NO_KEYS = "nothing was cited, and no chunk had a key in the prompt"
     NOTHING_CITED = "nothing was cited"
-    OUT_OF_RANGE = "no chunk in the prompt has the cited keys"
+    OUT_OF_RANGE = (
+        "the cited keys stand before no chunk in the prompt, or also within a chunk's text"
+    )
     FOREIGN = "the cited texts are another retriever's, and no index holds them"
     UNKNOWN_FORMAT = "the answer points to sources in a form that is not read"
     DISMISSED = "chunks were named only to say that they do not help"
@@ -62,9 +64,11 @@ class Reason(StrEnum):
 _REMEDIES = {
     Reason.OTHER_INDEX: "hand the learner the index that the retriever asks, or none",
     Reason.NO_REPLY: "let the learner listen to the outermost call, or put the calls into one "
-    "learner.session() (LangChain) or learner.request() (LlamaIndex)",
+    "learner.session() (LangChain) or learner.request() (LlamaIndex); a LlamaIndex model of yours "
+    "is heard only with its decorators llm_completion_callback and llm_chat_callback",
     Reason.NOTHING_SHOWN: "the texts were rewritten or dropped before the model saw them",
     Reason.NO_KEYS: "put keys before the texts, with this package's formatter",
+    Reason.OUT_OF_RANGE: "this package's formatter chooses keys that occur in no text",
     Reason.FOREIGN: "add those texts to the index, with the ids that they have there",
     Reason.UNKNOWN_FORMAT: "ask the model for the keys in square brackets, exactly as given",
 }
