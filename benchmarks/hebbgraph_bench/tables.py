@@ -56,7 +56,8 @@ class Grid:
             console.print(Text(self.plain()), soft_wrap=True)
             return
         for number, columns in enumerate(self._parts(console.width)):
-            console.print(self._table(columns, self.title if number == 0 else ""))
+            table = self._table(columns, self.title if number == 0 else "")
+            console.print(table, soft_wrap=False)
 
     def plain(self) -> str:
         """Lay out one line per row, regardless of width.
