@@ -237,6 +237,18 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         assert _stale(index) == {"old": ("new",)}
 
 
+def test_proposals_about_deleted_chunks_are_not_listed(tmp_path: Path) -> None:
+    db = str(tmp_path / "here")
+    with HebbianIndex.open(db) as index:
+        index.add(CHUNKS)
+        index.reinforce(index.recall(FARE), outdated={"far": "mill"}, actor="bo")
+    run = CliRunner().invoke
+    assert "proposal: far replaced by mill" in run(app, ["lessons", "--db", db]).output
+    assert run(app, ["delete", "far", "--db", db]).exit_code == 0
+    told = run(app, ["lessons", "--db", db]).output
+    assert ("1 lesson\n" in told, "proposal: " in told) == (True, False)
+
+
 def test_a_thumb_down_says_what_holds_now(index: HebbianIndex) -> None:
     recall = index.recall(FARE)
     prompt = "\n\n".join(f"[{hit.rank}] {hit.chunk.text}" for hit in recall.hits)

@@ -110,21 +110,27 @@ def _list(index: HebbianIndex, lessons: list[LessonRecord], last: int, as_json: 
         out.print(_as_lines(lesson, headings), highlight=False)
     more = f", the last {last} shown" if len(lessons) > last else ""
     out.print(counted(len(lessons), "lesson") + more)
-    for line in _proposals(lessons):
+    for line in _proposals(index, lessons):
         out.print(harmless(line), highlight=False)
     if answers:
         kinds = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
         out.print(f"answers read: {kinds}")
 
 
-def _proposals(lessons: list[LessonRecord]) -> Iterator[str]:
-    """Yield the proposals that are not trusted yet, each with commands to accept and dismiss it."""
+def _proposals(index: HebbianIndex, lessons: list[LessonRecord]) -> Iterator[str]:
+    """Yield the proposals that are not trusted yet, each with commands to accept and dismiss it.
+
+    Proposals about deleted chunks are left out.
+    """
     accepted = {pair for lesson in lessons if lesson.trusted for pair in lesson.outdated.items()}
     by_pair: dict[tuple[str, str], list[LessonRecord]] = {}
     for lesson in lessons:
         for pair in lesson.outdated.items() - accepted:
             by_pair.setdefault(pair, []).append(lesson)
+    existing = set(index.holds(list(dict.fromkeys(id_ for pair in by_pair for id_ in pair))))
     for (old, new), proposing in by_pair.items():
+        if not existing.issuperset({old, new}):
+            continue
         yield f"proposal: {old} replaced by {new}, says {counted(len(proposing), 'lesson')}"
         yield f"  accept:  hebbgraph lessons --accept {proposing[-1].feedback_id}"
         yield f"  dismiss: hebbgraph forget {' '.join(lesson.feedback_id for lesson in proposing)}"
