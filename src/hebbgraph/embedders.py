@@ -172,7 +172,7 @@ class QuestionVectors:
     ...         print("embedding", text)
     ...         return [3.0, 4.0]
     >>> vectors, embedder = QuestionVectors(), Loud()
-    >>> vectors.of(embedder, "why?").tolist() == vectors.of(embedder, "why?").tolist()
+    >>> vectors.vector_of(embedder, "why?").tolist() == vectors.vector_of(embedder, "why?").tolist()
     embedding why?
     True
     """
@@ -184,7 +184,7 @@ class QuestionVectors:
         self._embedder: Embedder | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
-    def of(self, embedder: Embedder, query: str) -> NDArray[np.float32]:
+    def vector_of(self, embedder: Embedder, query: str) -> NDArray[np.float32]:
         """Return the vector of a question, embedding it if it is not cached."""
         with self._lock:
             if self._embedder is not embedder:

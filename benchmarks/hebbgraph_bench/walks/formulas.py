@@ -82,7 +82,7 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
     """Return the score of every slot by spreading over the whole graph at once."""
     p, graph, edges = question.parameters, question.graph, _edges(question.graph)
     start = _start(question, edges)
-    f = np.asarray(question.evidence.of(np.arange(edges.n_chunks)), dtype=np.float64)
+    f = np.asarray(question.evidence.values_of(np.arange(edges.n_chunks)), dtype=np.float64)
     chunk, tag, title = edges.chunk, edges.tag, edges.is_title
 
     def to_tags(values: FloatArray, chosen: BoolArray) -> FloatArray:
@@ -146,7 +146,7 @@ def transitions(question: Question) -> Transitions:
     """Return the walk that spreading would take without trust and without an end."""
     p, edges = question.parameters, _edges(question.graph)
     start = _start(question, edges)
-    f = question.evidence.of(np.arange(edges.n_chunks))
+    f = question.evidence.values_of(np.arange(edges.n_chunks))
     weight = _specificity(question, edges, start.cues)
     used = np.flatnonzero(weight[edges.tag] > 0)
     chunk, tag, title = edges.chunk[used], edges.tag[used], edges.is_title[used]

@@ -53,7 +53,7 @@ def compare_walks(
             walk = transitions(question)
             shares = _power_iteration(walk, DAMPING)[: graph.n_slots]
             p = question.parameters
-            direct = question.evidence.of(np.arange(graph.n_slots)) ** p.evidence_power
+            direct = question.evidence.values_of(np.arange(graph.n_slots)) ** p.evidence_power
             joined = direct + (1 - direct) * shares / (shares + p.half_saturation)
             rankings = {
                 "spreading": hits,

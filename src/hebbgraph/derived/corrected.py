@@ -43,7 +43,7 @@ class CorrectedView:
                 self.corrections = corrections
             self._commit, self._rows, self._cached = commit, rows, None
 
-    def of(self, graph: TagGraph) -> TagGraph:
+    def view_of(self, graph: TagGraph) -> TagGraph:
         """Return a graph read through the corrections; the graph itself if there are none."""
         if not self.corrections:
             return graph

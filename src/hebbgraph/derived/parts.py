@@ -150,7 +150,7 @@ class Derived:
     @property
     def graph(self) -> TagGraph:
         """The graph as of the last refresh, read through corrections to its tags."""
-        return self._corrected.of(self._loaded().graph)
+        return self._corrected.view_of(self._loaded().graph)
 
     @property
     def corrections(self) -> tuple[TagCorrection, ...]:

@@ -254,7 +254,7 @@ def _scored(
     )
     credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))
-    direct = certainty * evidence.of(chunks) ** p.evidence_power
+    direct = certainty * evidence.values_of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
     direct_of_candidates = np.zeros(len(chunks))
     direct_of_candidates[position[:n]] = direct[position[:n]]

@@ -82,7 +82,7 @@ class EdgeSet:
     --------
     >>> weights = np.array([0.5, 0.2, 0.1])
     >>> edges = EdgeSet.from_arrays(np.array([7, 2, 7]), np.array([1, 3, 4]), weights)
-    >>> owner, targets, weights = edges.of(np.array([7, 9]))
+    >>> owner, targets, weights = edges.edges_from(np.array([7, 9]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
     ([0, 0], [1, 4], [0.5, 0.1])
     """
@@ -105,7 +105,7 @@ class EdgeSet:
     def __len__(self) -> int:
         return len(self.sources)
 
-    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def edges_from(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of their outgoing edges."""
         first = self.sources.searchsorted(sources, side="left")
         counts = self.sources.searchsorted(sources, side="right") - first

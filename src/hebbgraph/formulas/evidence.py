@@ -40,7 +40,7 @@ class Evidence:
     chunks : ndarray of int64, shape (n,), ascending and distinct
         The candidates.
     values : ndarray of float64, shape (n,), in [0, 1]
-    elsewhere : float or callable
+    others : float or callable
         Evidence of all other chunks: a number, or a function of chunk numbers.
     lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
         The scores that ``values`` was fused from.
@@ -60,14 +60,14 @@ class Evidence:
 
     Examples
     --------
-    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]), elsewhere=0.05)
-    >>> evidence.of(np.array([5, 3, 2])).tolist()
+    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]), others=0.05)
+    >>> evidence.values_of(np.array([5, 3, 2])).tolist()
     [0.5, 0.05, 1.0]
     """
 
     chunks: IntArray
     values: FloatArray
-    elsewhere: float | _ScoreOf = _FLOOR
+    others: float | _ScoreOf = _FLOOR
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
     dense_share: float = 0.0
@@ -88,17 +88,17 @@ class Evidence:
         at[self._padded[0][at] != chunks] = len(self.chunks)
         return at
 
-    def of(self, chunks: IntArray) -> FloatArray:
+    def values_of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
         candidates, padded = self._padded
         at = self.chunks.searchsorted(chunks)
         known, values = candidates[at] == chunks, padded[at]
-        if not callable(self.elsewhere):
-            return np.where(known, values, self.elsewhere)
+        if not callable(self.others):
+            return np.where(known, values, self.others)
         if all_of(known):
             return values
         values = values.astype(np.float64)
-        values[~known] = self.elsewhere(chunks[~known])
+        values[~known] = self.others(chunks[~known])
         return values
 
     def approximate(self, chunks: IntArray) -> FloatArray:
@@ -205,11 +205,11 @@ def fuse(
     lexical[position[: len(lexical_chunks)]] = bm25
     known = position[len(lexical_chunks) :]
     if similarity is None:
-        dense, dense_elsewhere = _scaled_by_rank(len(chunks), known, dense_scores, n_chunks)
+        dense, dense_of_others = _scaled_by_rank(len(chunks), known, dense_scores, n_chunks)
         is_judged = np.zeros(len(chunks), np.bool_)
         is_judged[known] = True
     else:
-        dense, dense_elsewhere = _scaled_cosines(chunks, known, dense_scores, similarity)
+        dense, dense_of_others = _scaled_cosines(chunks, known, dense_scores, similarity)
         is_judged = np.ones(len(chunks), np.bool_)
     words = lexical
     if foreign is not None:
@@ -219,14 +219,14 @@ def fuse(
         lexical[is_judged], dense[is_judged], covered, weights or EvidenceWeights(), tails
     )
 
-    def elsewhere(others: IntArray) -> FloatArray:
-        shares = share if foreign is None else np.where(foreign[others], 1.0, share)
-        return shares * dense_elsewhere(others)
+    def of_others(other_chunks: IntArray) -> FloatArray:
+        shares = share if foreign is None else np.where(foreign[other_chunks], 1.0, share)
+        return shares * dense_of_others(other_chunks)
 
     return Evidence(
         chunks,
         share * dense + (1.0 - share) * words,
-        elsewhere,
+        of_others,
         lexical=lexical,
         dense=dense,
         dense_share=share,
@@ -247,11 +247,11 @@ def _scaled_cosines(
         low = high - 1.0
     width = high - low
 
-    def elsewhere(others: IntArray) -> FloatArray:
+    def scaled_of_others(others: IntArray) -> FloatArray:
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
         return scaled
 
-    return (cosines - low) / width, elsewhere
+    return (cosines - low) / width, scaled_of_others
 
 
 def _scaled_by_rank(

@@ -169,7 +169,7 @@ class SpreadingStep:
             if not all_of(keep):
                 owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = unique_inverse(chunks)
-        pull = self.evidence.of(reached)[position]
+        pull = self.evidence.values_of(reached)[position]
         n = len(tags)
         edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
         namesakes = np.bincount(edge, minlength=2 * n)[n:]
@@ -210,7 +210,7 @@ class SpreadingStep:
             self.view,
             sources,
             mass,
-            self.evidence.of,
+            self.evidence.values_of,
             p,
             cut=self.cut,
             allowed=self.allowed,
@@ -232,7 +232,7 @@ class SpreadingStep:
         self, aliases: EdgeSet, tags: IntArray, mass: FloatArray
     ) -> tuple[IntArray, FloatArray, EdgeFlow | None]:
         """Add the flows over alias edges, as trusted mass from mentions."""
-        owner, targets, weight = aliases.of(tags)
+        owner, targets, weight = aliases.edges_from(tags)
         if not len(owner):
             return tags, mass, None
         df = self.view.df(targets)

@@ -53,7 +53,7 @@ class Proposed(NamedTuple):
     phrases: NDArray[np.int32]
     kinds: NDArray[np.int8]
 
-    def of(self, chunks: IntArray) -> Proposed:
+    def of_chunks(self, chunks: IntArray) -> Proposed:
         """Return the proposals of some chunks, in the given order."""
         counts, at = row_positions(self.indptr, chunks)
         return Proposed(prefix_sums(counts), self.phrases[at], self.kinds[at])

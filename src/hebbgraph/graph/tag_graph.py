@@ -221,7 +221,7 @@ class TagGraph:
     def _proposed(self, slots: IntArray) -> Proposed:
         """Return the proposals of these slots."""
         indptr, phrases, kinds = self._candidate_indptr, self._candidates, self._candidate_kinds
-        return Proposed(indptr.view, phrases.view, kinds.view).of(slots)
+        return Proposed(indptr.view, phrases.view, kinds.view).of_chunks(slots)
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
         """Match the vocabulary against the texts of chunks (pass 2).

@@ -37,13 +37,13 @@ class Embedded:
     state: EmbeddingState | None
     failure: EmbeddingError | None = None
 
-    def of(self, chunk: Chunk) -> bytes | None:
+    def vector_of(self, chunk: Chunk) -> bytes | None:
         """Return the vector of a chunk's content, or None."""
         return self.vectors.get(_key(chunk)) if self.vectors else None
 
     def by_row(self, chunks: Mapping[int, Chunk]) -> dict[int, bytes]:
         """Return the known vectors of chunks, by row."""
-        vectors = ((row, self.of(chunk)) for row, chunk in chunks.items())
+        vectors = ((row, self.vector_of(chunk)) for row, chunk in chunks.items())
         return {row: vector for row, vector in vectors if vector is not None}
 
 
@@ -93,7 +93,7 @@ def embed_chunks(
             if on_progress is not None:
                 on_progress(done)
     except EmbeddingError as error:
-        missing_ids = [chunk.id for chunk in chunks if into.of(chunk) is None]
+        missing_ids = [chunk.id for chunk in chunks if into.vector_of(chunk) is None]
         into.failure = EmbeddingError(
             f"{error}; {len(missing_ids)} of {len(chunks)} chunks have no vector, the first is "
             f"{missing_ids[0]!r}. Finished vectors are kept: repeat the call to continue"

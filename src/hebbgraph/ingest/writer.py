@@ -319,12 +319,14 @@ class Writer:
         on_embedded = None if self._namespace.tagger else on_progress
         embedded = self._vectors.embed(chunks, reusable=reusable, on_progress=on_embedded)
         if embedded.failure is not None:
-            with_vector = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
+            with_vector = [
+                at for at, chunk in enumerate(chunks) if embedded.vector_of(chunk) is not None
+            ]
             changed, tags = [changed[at] for at in with_vector], [tags[at] for at in with_vector]
             chunks = [chunk for chunk, _ in changed]
         proposed = propose_candidates(self._settings, chunks, tags)
         writes = [
-            ChunkWrite(chunk, candidates, embedded.of(chunk), digest)
+            ChunkWrite(chunk, candidates, embedded.vector_of(chunk), digest)
             for (chunk, digest), candidates in zip(changed, proposed, strict=True)
         ]
         return _Prepared(writes, embedded, tagging)

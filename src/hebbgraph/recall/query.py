@@ -78,13 +78,15 @@ def ask_models(
         if seeds is None and namespace.embedder is None:
             notes += ("vector= finds no chunks: the index was opened without an embedder",)
     elif seeds is None and namespace.embedder is not None:
-        question_vector = namespace.questions.of(namespace.embedder, text)
+        question_vector = namespace.questions.vector_of(namespace.embedder, text)
     if seeds is None:
         namespace.warn_without_model()
     if question_vector is not None and turns and namespace.embedder is not None:
         mixed = question_vector
         for turn in turns:
-            mixed = mixed + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
+            mixed = mixed + turn.weight * namespace.questions.vector_of(
+                namespace.embedder, turn.text
+            )
         question_vector = unit_vector(mixed)
     elsewhere = None
     if vectors is not None:

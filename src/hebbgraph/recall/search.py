@@ -184,10 +184,10 @@ def _by_cosines(
 
         def recording(chunks: IntArray) -> FloatArray:
             cosines(chunks)
-            others = evidence.elsewhere
+            others = evidence.others
             return others(chunks) if callable(others) else np.full(len(chunks), others)
 
-        return replace(evidence, elsewhere=recording), None
+        return replace(evidence, others=recording), None
     nearest, farthest = float(seed_cosines[known].max()), float(seed_cosines[known].min())
 
     def similarity(chunks: IntArray) -> FloatArray:

@@ -21,13 +21,13 @@ def test_lexical_alone_is_divided_by_the_best() -> None:
     evidence = fuse(np.array([7, 3]), np.array([2.0, 8.0]))
     assert evidence.chunks.tolist() == [3, 7]
     assert evidence.values.tolist() == [1.0, 0.25]
-    assert evidence.of(np.array([7, 1])).tolist() == [0.25, 0.05]
+    assert evidence.values_of(np.array([7, 1])).tolist() == [0.25, 0.05]
 
 
 def test_nothing_found() -> None:
     evidence = fuse(NONE, np.array([]))
     assert len(evidence.chunks) == 0
-    assert evidence.of(np.array([1, 2])).tolist() == [0.05, 0.05]
+    assert evidence.values_of(np.array([1, 2])).tolist() == [0.05, 0.05]
 
 
 def test_both_searches() -> None:
@@ -43,7 +43,7 @@ def test_both_searches() -> None:
     # Cosines of the candidates 0, 1, 2 run from 0.2 to 0.6; BM25 of chunk 1 counts as 0.
     assert evidence.chunks.tolist() == [0, 1, 2]
     assert evidence.values == pytest.approx([0.3, 0.7, 0.7 * 0.5 + 0.3 * 0.25])
-    assert evidence.of(np.array([3, 1, 4])) == pytest.approx([0.7 * 0.25, 0.7, 0.0])
+    assert evidence.values_of(np.array([3, 1, 4])) == pytest.approx([0.7 * 0.25, 0.7, 0.0])
 
 
 def test_equal_cosines_do_not_divide_by_zero() -> None:
@@ -60,7 +60,7 @@ def test_scores_of_an_external_search() -> None:
     assert evidence.chunks.tolist() == [0, 1, 2]
     last, beyond = 0.7 * (5 - -3) / 12, 0.7 * (9 - 4 * np.log2(3) - -3) / 12
     assert evidence.values == pytest.approx([0.7, last, beyond + 0.3])
-    assert evidence.of(np.array([7])) == pytest.approx([beyond])
+    assert evidence.values_of(np.array([7])) == pytest.approx([beyond])
     weights = EvidenceWeights(dense=0.5, agreement=0.5, coverage=0.0)
     # Chunk 2, which only lexical search found, tells nothing of how near its finds are.
     assert fuse(*lexical, *found, n_chunks=8, weights=weights).dense_share == 0.5
@@ -72,7 +72,7 @@ def test_equal_external_scores_count_as_the_best(found: list[int]) -> None:
     evidence = fuse(lexical, np.array([3.0]), np.array(found), scores, n_chunks=9, weights=FIXED)
     assert evidence.chunks.tolist() == [2, *found]
     assert evidence.values == pytest.approx([0.3, *[0.7] * len(found)])
-    assert evidence.of(np.array([7])).tolist() == [0.0]
+    assert evidence.values_of(np.array([7])).tolist() == [0.0]
 
 
 def test_the_share_of_dense_search_follows_the_question() -> None:
@@ -99,7 +99,7 @@ def test_wrong_weights(wrong: dict[str, float]) -> None:
 
 def test_evidence_elsewhere_by_function() -> None:
     evidence = Evidence(np.array([2]), np.array([1.0]), lambda chunks: chunks / 10)
-    assert evidence.of(np.array([5, 2])).tolist() == [0.5, 1.0]
+    assert evidence.values_of(np.array([5, 2])).tolist() == [0.5, 1.0]
 
 
 def unit(vectors: FloatArray) -> FloatArray:

@@ -61,4 +61,4 @@ def test_chunks_in_another_language_are_ranked_by_dense_search() -> None:
     assert fused.values.tolist() == [1.0, 0.75, 0.0]
     assert fused.lexical is not None
     assert fused.lexical.tolist() == [0.0, 1.0, 0.0], "what was found stays as it was"
-    assert fused.of(np.array([3])).tolist() == [0.0]
+    assert fused.values_of(np.array([3])).tolist() == [0.0]

@@ -123,7 +123,7 @@ def test_filtered_chunks_receive_nothing() -> None:
 
 def test_spreading_follows_links_and_shows_the_path() -> None:
     view = ArrayView([[0], [0], [1]], titles=[set(), {0}, {1}], links={0: A})
-    evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.4]), elsewhere=0.3)
+    evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.4]), others=0.3)
     result = spread(view, np.array([], np.int64), evidence)
     assert result.top(3)[0].tolist() == [0, 1, 2]
     assert [(node.kind, node.id) for node in result.path(1)] == [

@@ -138,7 +138,7 @@ class BreadthFirst:
             seeds,
             lambda reached: reached >= first,
             lambda chunks: self._overlap(graph, terms, chunks - first),
-            lambda chunks: request.evidence.of(chunks - first),
+            lambda chunks: request.evidence.values_of(chunks - first),
             self._parameters,
         )
         slots = result.documents - first

@@ -88,8 +88,8 @@ class NeuralSpreading:
         """
         best = ranking.pairs()[:_SOURCES]
         scores, total = dict(ranking.pairs()), sum(score for _, score in best) or 1.0
-        owner, targets, weights = layer.edges.of(np.array([slot for slot, _ in best]))
-        gates = self.edge_gain * weights * request.evidence.of(targets)
+        owner, targets, weights = layer.edges.edges_from(np.array([slot for slot, _ in best]))
+        gates = self.edge_gain * weights * request.evidence.values_of(targets)
         arrived: dict[int, float] = {}
         source_of: dict[int, int] = {}
         for at, slot, gate in zip(owner.tolist(), targets.tolist(), gates.tolist(), strict=True):

@@ -69,7 +69,7 @@ def _matched(folder: Path, table: PhraseTable, alive: NDArray[np.bool_] | None) 
         if alive is not None:
             live = np.flatnonzero(alive[chunks])
             chunks, texts = chunks[live], select_texts(texts, live)
-        page = proposed.of(chunks)
+        page = proposed.of_chunks(chunks)
         page = Proposed(page.indptr, numbers[page.phrases], page.kinds)
         counts, tags, is_title = tags_of_texts(table, page, texts)
         parts.append((counts, tags, is_title, np.diff(page.indptr), page.phrases, page.kinds))

@@ -224,7 +224,7 @@ def recount(shelf: Path, proposed: str, alive: NDArray[np.bool_]) -> Summary:
     """Count the candidates of the live chunks of a partition; others were replaced meanwhile."""
 
     def make(to: Path) -> Summary:
-        live = proposed_of(shelf / proposed).of(np.flatnonzero(alive))
+        live = proposed_of(shelf / proposed).of_chunks(np.flatnonzero(alive))
         (hashes,) = load_arrays(shelf / proposed, "phrase_hashes")
         save_arrays(to, _counted(live, len(hashes)))
         return {}
