@@ -28,21 +28,13 @@ def streamed(
     *,
     survives: bool,
 ) -> StreamingResponse:
-    """Start some work and stream what it reports.
+    """Stream what some work reports, and then its result, as the field ``name`` of the last line.
 
-    Parameters
-    ----------
-    work : callable
-        Takes a function that sends a line, from any thread.
-    name : str
-        The field of the last line that holds the result.
-    survives : bool
-        Whether the work goes on when the client leaves.
+    The work takes a function that sends a line, from any thread. Work that survives starts at
+    once, and goes on when the client leaves; other work lasts as long as the response.
     """
     call_soon = asyncio.get_running_loop().call_soon_threadsafe
     lines: asyncio.Queue[BaseModel | None] = asyncio.Queue()
-    task = asyncio.ensure_future(work(lambda line: call_soon(lines.put_nowait, line)))
-    _running.add(task)
 
     def end(task: asyncio.Future[BaseModel]) -> None:
         _running.discard(task)
@@ -50,9 +42,16 @@ def streamed(
             logger.info("streaming ended without %s: %s", name, type(error).__name__)
         lines.put_nowait(None)
 
-    task.add_done_callback(end)
+    def start() -> asyncio.Future[BaseModel]:
+        task = asyncio.ensure_future(work(lambda line: call_soon(lines.put_nowait, line)))
+        _running.add(task)
+        task.add_done_callback(end)
+        return task
+
+    started = start() if survives else None
 
     async def body() -> AsyncIterator[bytes]:
+        task = started or start()
         try:
             while (line := await lines.get()) is not None:
                 yield line.model_dump_json().encode() + b"\n"

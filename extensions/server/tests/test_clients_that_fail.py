@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+from hebbgraph_server.bodies import Progress
 from hebbgraph_server.client import HebbianClient
+from hebbgraph_server.streaming import streamed
 
 Connect = Callable[..., HebbianClient]
 CHUNKS = json.dumps({"chunks": [{"id": "late", "text": "Owls hunt voles."}]}).encode()
@@ -96,3 +100,27 @@ def test_scripts_and_right_to_left_text_come_back_as_they_were(connect: Connect)
         (lesson,) = client.lessons()
         assert lesson.actor == script
         assert client.explain(recall, script).learned[0].actor == script
+
+
+@pytest.mark.parametrize("survives", [True, False])
+def test_only_work_that_survives_starts_for_a_client_that_has_left(survives: bool) -> None:
+    started = []
+
+    async def work(_: object) -> Progress:
+        started.append(True)
+        return Progress(done=1)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: object) -> None:
+        raise OSError("the client has left")
+
+    async def respond() -> None:
+        response = streamed(work, "report", survives=survives)
+        with contextlib.suppress(Exception):
+            await response({"type": "http", "asgi": {"spec_version": "2.4"}}, receive, send)
+        await asyncio.sleep(0.01)
+
+    asyncio.run(respond())
+    assert bool(started) is survives
