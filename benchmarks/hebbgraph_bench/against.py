@@ -29,7 +29,7 @@ from hebbgraph_bench.scale.corpus import Recombined
 from hebbgraph_bench.tables import Grid
 
 __all__ = [
-    "Faster",
+    "Speedup",
     "compare_versions",
     "main",
     "measure_indexing",
@@ -75,7 +75,7 @@ else:
 """
 
 
-class Faster(NamedTuple):
+class Speedup(NamedTuple):
     """Speed relative to the other version: processor and wall time, with intervals."""
 
     what: str
@@ -140,7 +140,7 @@ def _index(source: Path, directory: Path, chunks: Path) -> tuple[float, float]:
 def measure_recalls(
     label: str, sources: Sequence[Path], paths: Sequence[Path], questions: Sequence[str],
     *, rounds: int = 5, seed: int = 0,
-) -> Faster:  # fmt: skip
+) -> Speedup:  # fmt: skip
     """Ask each question of both versions in turn.
 
     Parameters
@@ -168,12 +168,12 @@ def measure_recalls(
                     different.add(question)
     cpu, wall = (ratio_of_sums(by_version[0], by_version[1], seed) for by_version in seconds)
     each = 1e3 * seconds[0].mean(axis=1) / rounds
-    return Faster(label, float(each[0]), float(each[1]), cpu, wall, len(different))
+    return Speedup(label, float(each[0]), float(each[1]), cpu, wall, len(different))
 
 
 def measure_indexing(
     sources: Sequence[Path], chunks: Path, directory: Path, *, rounds: int = 3, seed: int = 0
-) -> Faster:
+) -> Speedup:
     """Index the same chunks with both versions, alternating which comes first."""
     seconds = np.zeros((2, 2, rounds))
     for turn in range(rounds):
@@ -183,7 +183,7 @@ def measure_indexing(
     size = chunks.stat().st_size / 1e6
     cpu, wall = (ratio_of_sums(by_version[0], by_version[1], seed) for by_version in seconds)
     each = 1e3 * seconds[0].mean(axis=1) / size
-    return Faster(f"indexing, ms a MB ({size:.0f} MB)", float(each[0]), float(each[1]), cpu, wall)
+    return Speedup(f"indexing, ms a MB ({size:.0f} MB)", float(each[0]), float(each[1]), cpu, wall)
 
 
 def ratio_of_sums(
@@ -233,7 +233,7 @@ def compare_versions(
     questions: int = 200,
     rounds: int = 5,
     indexing: int = 0,
-) -> list[Faster]:
+) -> list[Speedup]:
     """Compare another checkout with this one.
 
     Parameters
@@ -252,10 +252,10 @@ def compare_versions(
     """
     sources = (other.resolve() / "src", _SRC)
     folder.mkdir(parents=True, exist_ok=True)
-    rows: list[Faster] = []
+    rows: list[Speedup] = []
     for n in chunks:
         corpus = Recombined(datasets, n)
-        chunk_file = _written(corpus, folder)
+        chunk_file = _write_chunks(corpus, folder)
         paths = [folder / f"other-{n}", folder / f"this-{n}"]
         for source, path in zip(sources, paths, strict=True):
             if not path.exists():
@@ -264,12 +264,12 @@ def compare_versions(
         label = f"recall, ms ({n:,} chunks)"
         rows.append(measure_recalls(label, sources, paths, sample, rounds=rounds))
     if indexing:
-        chunk_file = _written(Recombined(datasets, indexing), folder)
+        chunk_file = _write_chunks(Recombined(datasets, indexing), folder)
         rows.append(measure_indexing(sources, chunk_file, folder))
     return rows
 
 
-def _written(corpus: Recombined, folder: Path) -> Path:
+def _write_chunks(corpus: Recombined, folder: Path) -> Path:
     path = folder / f"chunks-{corpus.n}.jsonl"
     if not path.exists():
         with path.open("w", encoding="utf-8") as file:
@@ -277,7 +277,7 @@ def _written(corpus: Recombined, folder: Path) -> Path:
     return path
 
 
-def _print(rows: Sequence[Faster]) -> None:
+def _print(rows: Sequence[Speedup]) -> None:
     def spelled(ratio: tuple[float, float, float]) -> str:
         return f"{ratio[0]:.2f} ({ratio[1]:.2f}–{ratio[2]:.2f})"
 

@@ -93,14 +93,14 @@ def differences(dataset: Dataset, engine: Engine) -> list[str]:
     in_order = dataset.corpus
     shuffled = tuple(random.Random(7).sample(in_order, len(in_order)))
     with TemporaryDirectory(prefix="hebbgraph-equal-") as folder:
-        expected = _added(Path(folder) / "add", in_order, questions)
+        expected = _content_by_add(Path(folder) / "add", in_order, questions)
         cases = [(f"{n} partitions", in_order, n, expected) for n in _PARTITIONS]
-        reordered = _added(Path(folder) / "other", shuffled, questions)
+        reordered = _content_by_add(Path(folder) / "other", shuffled, questions)
         if reordered[:3] != expected[:3]:
             lines.append(f"{dataset.name}: add depends on the order of the chunks")
         cases.append(("7 in another order", shuffled, 7, reordered))
         for name, chunks, n, expected_content in cases:
-            built = _built(Path(folder) / name, chunks, n, engine, questions)
+            built = _content_by_build(Path(folder) / name, chunks, n, engine, questions)
             lines += [
                 f"{dataset.name}, {name}: other {field}"
                 for field, built_value, expected_value in zip(
@@ -117,13 +117,13 @@ def differences(dataset: Dataset, engine: Engine) -> list[str]:
     return lines
 
 
-def _added(path: Path, chunks: Sequence[Chunk], questions: Sequence[str]) -> Content:
+def _content_by_add(path: Path, chunks: Sequence[Chunk], questions: Sequence[str]) -> Content:
     with HebbianIndex.open(path) as index:
         index.add(chunks)
         return content_of(index, questions)
 
 
-def _built(
+def _content_by_build(
     path: Path, chunks: Sequence[Chunk], n: int, engine: Engine, questions: Sequence[str]
 ) -> Content:
     bounds = [len(chunks) * part // n for part in range(n + 1)]

@@ -72,7 +72,7 @@ def predicted(one: Mapping[str, float], workers: int) -> float:
     return commits + shared + last + one["vocabulary"] + rest + _START_SECONDS
 
 
-def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str, Any]:
+def _index_once(how: str, source: str, directory: str, engine: EngineName) -> dict[str, Any]:
     """Index a file in this process, and its workers; return the times."""
     began = time.perf_counter()
     steps: dict[str, float] = {}
@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.once:
         how, source, directory = options.once
-        _say(json.dumps(_once(how, source, directory, options.engine)))
+        _say(json.dumps(_index_once(how, source, directory, options.engine)))
         return 0
     if not options.sets:
         parser.error("name sets")

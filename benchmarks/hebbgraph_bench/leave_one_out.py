@@ -30,7 +30,7 @@ from hebbgraph_bench.output import Output
 from hebbgraph_bench.protocol import judge
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["CHOICES", "METRICS", "Held", "bench_leave_one_out", "hold"]
+__all__ = ["CHOICES", "METRICS", "LeftOutResult", "bench_leave_one_out", "leave_each_out"]
 
 METRICS = ("R@5", "nDCG@10")
 _WORDS, _MODEL, _WEAK = "no model", "embedder", "LSA"
@@ -56,7 +56,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Held:
+class LeftOutResult:
     """Result on a left-out set, in one mode and by one metric.
 
     ``over`` names the comparison: the best direct search, or hebbgraph without a model.
@@ -81,7 +81,7 @@ def bench_leave_one_out(
     choices: Mapping[str, EvidenceWeights] = CHOICES,
     json_path: str | Path | None = None,
     console: Console | None = None,
-) -> list[Held]:
+) -> list[LeftOutResult]:
     """For each set: choose on all other sets, test on this one.
 
     Parameters
@@ -101,7 +101,7 @@ def bench_leave_one_out(
 
     Returns
     -------
-    list of Held
+    list of LeftOutResult
     """
     output = Output(json_path, console)
     datasets = [load(path, seed=seed, queries=queries) for path in paths]
@@ -109,7 +109,7 @@ def bench_leave_one_out(
     for dataset in datasets:
         with caching(embedder, cache) as vectors, output.status(dataset.name):
             measured.append(_measure(dataset, vectors, choices))
-    results = hold(measured, seed=seed)
+    results = leave_each_out(measured, seed=seed)
     grids = [_table(results, metric) for metric in METRICS]
     output.write(grids, {"seed": seed, "held": [asdict(result) for result in results]})
     output.show(grids)
@@ -165,7 +165,7 @@ def _joined(parts: Mapping[str, Mapping[str, list[_Values]]]) -> dict[str, dict[
     }
 
 
-def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
+def leave_each_out(measured: Sequence[Measured], *, seed: int = 0) -> list[LeftOutResult]:
     """Return the result of each set under the choice that all other sets make."""
     results = []
     for left_out in measured:
@@ -183,7 +183,7 @@ def hold(measured: Sequence[Measured], *, seed: int = 0) -> list[Held]:
                     # An embedder must not make results worse.
                     compared.append((f"ours, {_WORDS}", left_out.ours[_WORDS][choice][metric]))
                 results += [
-                    Held(
+                    LeftOutResult(
                         left_out.name,
                         mode,
                         metric,
@@ -210,7 +210,7 @@ def _best(systems: Mapping[str, _Values], metric: str) -> tuple[str, FloatArray]
     return best, systems[best][metric]
 
 
-def _table(results: Sequence[Held], metric: str) -> Grid:
+def _table(results: Sequence[LeftOutResult], metric: str) -> Grid:
     """Lay out one metric, the worst difference first."""
     rows: list[tuple[str, ...]] = []
     shown = [result for result in results if result.metric == metric]

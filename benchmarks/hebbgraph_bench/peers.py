@@ -127,7 +127,7 @@ class EnsemblePeer:
         documents = [
             records.Document(id=chunk.id, page_content=passage_text(chunk)) for chunk in chunks
         ]
-        store = stores.InMemoryVectorStore(_Lists(self.embedder))
+        store = stores.InMemoryVectorStore(_ListEmbedder(self.embedder))
         store.add_documents(documents, ids=[chunk.id for chunk in chunks])
         depth = min(self.candidates, len(documents))
         lexical = bm25.BM25Retriever.from_documents(
@@ -159,7 +159,7 @@ def load_peer(name: str, *modules: str) -> list[Any]:
         ) from error
 
 
-class _Lists:
+class _ListEmbedder:
     """An embedder whose vectors are lists of float, as LangChain has them."""
 
     def __init__(self, embedder: Embedder) -> None:

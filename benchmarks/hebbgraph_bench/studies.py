@@ -80,13 +80,13 @@ def bench_ablation(
         with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
             results.append(
                 ablation.ablate(
-                    dataset, embedder=vectors, k=k, on_variant=_telling(status, dataset)
+                    dataset, embedder=vectors, k=k, on_variant=_status_updater(status, dataset)
                 )
             )
         metrics = [name for name in results[0].values[ablation.AS_IT_IS] if name != "MRR"]
         grids = [ablation.grid(results, metric, seed=seed) for metric in metrics]
         content = ablation.as_dict(results, seed=seed)
-        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+        output.write(grids, {"seed": seed, "k": k, "embedder": _embedder_name(embedder), **content})
     output.show(grids)
     return results
 
@@ -118,11 +118,11 @@ def bench_taggers(
     for dataset in _load(paths, seed, queries):
         with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
             results[dataset.name] = tagging.measure_taggers(
-                dataset, embedder=vectors, k=k, seed=seed, on_arm=_telling(status, dataset)
+                dataset, embedder=vectors, k=k, seed=seed, on_arm=_status_updater(status, dataset)
             )
         content = {"sets": tagging.as_dict(results)}
         grids = tagging.grids(results, k, seed=seed)
-        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+        output.write(grids, {"seed": seed, "k": k, "embedder": _embedder_name(embedder), **content})
     output.show(tagging.grids(results, k, seed=seed))
     return results
 
@@ -286,7 +286,7 @@ def bench_learning(
                     on_system=None if status is None else status.update,
                 )
             )
-        content = {"versions": versions(), "model": _named(embedder), "sets": results}
+        content = {"versions": versions(), "model": _embedder_name(embedder), "sets": results}
         output.write_text(all_tables(results), content)
         output.show_text(all_tables(results[-1:]))
     return results
@@ -332,7 +332,7 @@ def bench_growth(
                 embedder=vectors,
                 k=k,
                 seed=seed,
-                on_point=_telling(status, dataset),
+                on_point=_status_updater(status, dataset),
             )
         if plots is not None:
             plot_growth(points, plots, dataset.name)
@@ -381,7 +381,7 @@ def bench_attacks(
                 settings=settings,
                 k=k,
                 seed=seed,
-                on_arm=_telling(status, dataset),
+                on_arm=_status_updater(status, dataset),
             )
         results.append(attacks)
         grids.append(attack_grid(dataset.name, attacks, k))
@@ -397,13 +397,13 @@ def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[D
     return [load(path, seed=seed, queries=queries) for path in paths]
 
 
-def _telling(status: Status | None, dataset: Dataset) -> Any:
-    def tell(step: object) -> None:
+def _status_updater(status: Status | None, dataset: Dataset) -> Any:
+    def update(step: object) -> None:
         if status is not None:
             status.update(f"{dataset.name}: {step}")
 
-    return tell
+    return update
 
 
-def _named(embedder: Embedder | None) -> str | None:
+def _embedder_name(embedder: Embedder | None) -> str | None:
     return None if embedder is None else embedder_name(embedder)

@@ -21,7 +21,7 @@ from hebbgraph.recall.step_list import StepList
 from rich.console import Console
 
 from hebbgraph_bench.against import ratio_of_sums
-from hebbgraph_bench.changing.corpus import asked, documents
+from hebbgraph_bench.changing.corpus import documents, timed_questions
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["Cost", "main", "measure"]
@@ -42,7 +42,7 @@ def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
         version.model_copy(update={"id": f"{version.id}/{number}", "valid_from": None})
         for versions in documents() for number, version in enumerate(versions)
     ]  # fmt: skip
-    questions = [question.text for question in asked() if not question.says_when]
+    questions = [question.text for question in timed_questions() if not question.says_when]
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(chunks)
         parts = index.parts

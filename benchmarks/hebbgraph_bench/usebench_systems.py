@@ -60,7 +60,7 @@ class _Vectors:
         return vector
 
 
-class _OnDisk:
+class _DiskIndex:
     """An index in a temporary directory, and its embedder's counters."""
 
     def __init__(self, embedder: embedders.Embedder | None = None) -> None:
@@ -112,7 +112,7 @@ class _OnDisk:
             self._directory = None
 
 
-class Hebbgraph(_OnDisk):
+class Hebbgraph(_DiskIndex):
     """hebbgraph with its defaults; feedback reinforces the recall that it is about.
 
     Parameters
@@ -167,7 +167,7 @@ class Hebbgraph(_OnDisk):
             self.index.forget(actor=actor)
 
 
-class Store(_OnDisk, Static):
+class Store(_DiskIndex, Static):
     """LangGraph's store over an index, as agents search it."""
 
     def add(self, passages: Sequence[Passage], /) -> None:
@@ -189,7 +189,7 @@ class Store(_OnDisk, Static):
         return [item.key for item in self._store.search(("messages",), query=question, limit=k)]
 
 
-class MemoryBlock(_OnDisk, Static):
+class MemoryBlock(_DiskIndex, Static):
     """LlamaIndex's memory block over an index, as an agent's memory asks it."""
 
     def add(self, passages: Sequence[Passage], /) -> None:

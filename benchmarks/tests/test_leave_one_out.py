@@ -10,7 +10,7 @@ import pytest
 from hebbgraph.formulas.dense_share import EvidenceWeights
 
 from hebbgraph_bench.datasets import load
-from hebbgraph_bench.leave_one_out import METRICS, Measured, bench_leave_one_out, hold
+from hebbgraph_bench.leave_one_out import METRICS, Measured, bench_leave_one_out, leave_each_out
 
 
 def values(*of: float) -> dict[str, np.ndarray]:
@@ -31,7 +31,7 @@ def test_a_set_has_no_part_in_the_choice_that_it_is_tested_with() -> None:
         measured("two", 0.5, old=0.5, new=0.6),
         measured("odd", 0.5, old=0.9, new=0.4),
     ]
-    held = {one.name: one for one in hold(sets) if one.metric == "R@5"}
+    held = {one.name: one for one in leave_each_out(sets) if one.metric == "R@5"}
     assert {name: one.choice for name, one in held.items()} == {
         "one": "old",
         "two": "old",

@@ -200,6 +200,6 @@ def test_dense_spreading_equals_spreading_without_its_bounds(data: st.DataObject
                 for n, (title, body) in enumerate(made)
             ]
         )
-        question, _ = walks.asked(index, query)
+        question, _ = walks.ask_recorded(index, query)
         dense = walks.dense_scores(question)
         assert dense[question.found.chunks] == pytest.approx(question.found.scores, abs=1e-12)

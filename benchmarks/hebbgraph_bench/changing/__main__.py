@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description="What recalls make of texts that change.", prog="hebbgraph_bench.changing"
     )
     parser.add_argument("--embedder", help="a sentence-transformers model")
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args(arguments)
     findings = measure(LazyEmbedder(options.embedder) if options.embedder else None)
     Output(options.json, Console()).tables([grid(findings)])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hebbgraph import Chunk
 
-__all__ = ["Asked", "asked", "documents"]
+__all__ = ["TimedQuestion", "documents", "timed_questions"]
 
 
 class _Kind(NamedTuple):
@@ -22,7 +22,7 @@ class _Kind(NamedTuple):
     values: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class TimedQuestion(NamedTuple):
     """A question, and the document it is about.
 
     ``as_of`` is the day whose version is right, ``number`` the place of that version, and
@@ -197,7 +197,7 @@ def documents() -> Iterator[list[Chunk]]:
             ]
 
 
-def asked() -> list[Asked]:
+def timed_questions() -> list[TimedQuestion]:
     """Return the questions: two of three have a separate date, the others name the time."""
     found = []
     for at, versions in enumerate([*documents(), *list(documents())[: _N_QUESTIONS - 60]]):
@@ -212,5 +212,5 @@ def asked() -> list[Asked]:
         says_when = at % 3 == 2
         if says_when:
             question = f"{question[:-1]} in {year}?"
-        found.append(Asked(question, versions[0].id, as_of, number, says_when))
+        found.append(TimedQuestion(question, versions[0].id, as_of, number, says_when))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 
-from hebbgraph_bench.changing.corpus import asked, documents
+from hebbgraph_bench.changing.corpus import documents, timed_questions
 
 __all__ = ["Findings", "measure"]
 
@@ -60,7 +60,7 @@ def measure(embedder: Any = None, *, k: int = 10, seed: int = 0) -> Findings:
         in_words: list[bool] = []
         in_order: list[bool] = []
         marks: list[bool] = []
-        for question in asked():
+        for question in timed_questions():
             right = history[question.document][question.number].text
             recall = index.recall(question.text, k=k, as_of=question.as_of)
             then.append(recall.hits[0].chunk.text == right)

@@ -74,10 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
     parser.add_argument("--embedder", help="a sentence-transformers model")
-    parser.add_argument("--cache", type=Path, help="where its vectors are kept")
+    parser.add_argument("--cache", type=Path, help="keep its vectors in this directory")
     parser.add_argument("--no-history", action="store_true", help="ask without earlier turns")
     parser.add_argument("--fit", action="store_true", help="fit the coefficients again")
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     given = parser.parse_args(arguments)
     model = LazyEmbedder(given.embedder) if given.embedder else None
     output = Output(given.json, Console())

@@ -93,7 +93,7 @@ def ask(dataset: Dataset, embedder: Any = None, *, history: bool = True) -> Sure
         own = [(query.text, query.history if history else ()) for query in dataset.queries]
         off = [(question, ()) for question in off_topic(dataset.name)]
         recaller = Recaller(index.parts, StepList(index.parts))
-        rows = [_one(index, recaller, text, said) for text, said in (*own, *off)]
+        rows = [_confidence_row(index, recaller, text, said) for text, said in (*own, *off)]
     finally:
         retriever.close()
     sure = np.array([row[0] for row in rows])
@@ -101,7 +101,7 @@ def ask(dataset: Dataset, embedder: Any = None, *, history: bool = True) -> Sure
     return Sureness(dataset.name, is_own, sure, np.array([row[1:] for row in rows]))
 
 
-def _one(
+def _confidence_row(
     index: HebbianIndex, recaller: Recaller, text: str, history: Sequence[str]
 ) -> tuple[float, ...]:
     recall = index.recall(text, k=1, history=history)

@@ -41,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the shares of both sets."""
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.confidence.near")
     parser.add_argument("--embedder", help="a sentence-transformers model")
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args(arguments)
     embedder = LazyEmbedder(options.embedder) if options.embedder else None
     rows = []

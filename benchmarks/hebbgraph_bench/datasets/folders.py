@@ -53,7 +53,7 @@ def read_own_folder(folder: Path) -> Dataset:
         query_id = row.get_id("id")
         if query_id in queries:
             raise row.fault(f"unique ids, got {query_id!r} again")
-        relevant = _known(row, "supporting_ids", corpus) | _read_grades(row, corpus)
+        relevant = _read_ids(row, "supporting_ids", corpus) | _read_grades(row, corpus)
         text = row.get_text("question")
         reworded, own_relevant = variants.pop(query_id, ({}, {}))
         relevant = {chunk_id: grade for chunk_id, grade in relevant.items() if grade > 0}
@@ -71,7 +71,7 @@ def read_own_folder(folder: Path) -> Dataset:
                 name: Variant(words, own_relevant.get(name, relevant))
                 for name, words in {**_read_rewording(row), **reworded}.items()
             },
-            also=tuple(_known(row, "also_ids", corpus)),
+            also=tuple(_read_ids(row, "also_ids", corpus)),
             history=_read_history(row),
             split=row.get_text("split", default="") or None,
             namespace=None if (name := row.fields.get(NAMESPACE)) is None else str(name),
@@ -83,7 +83,7 @@ def read_own_folder(folder: Path) -> Dataset:
         )
     reasons = {"no relevant chunk": skipped} if skipped else {}
     extractions = _read_extractions(folder / "tags.jsonl", corpus)
-    return Dataset(folder.name, _worded(corpus), tuple(queries.values()), reasons, extractions)
+    return Dataset(folder.name, _with_text(corpus), tuple(queries.values()), reasons, extractions)
 
 
 def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
@@ -112,7 +112,7 @@ def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
     )
     unjudged = len(texts) - len(queries)
     reasons = {"not judged in this split": unjudged} if unjudged else {}
-    return Dataset(folder.name, _worded(corpus), queries, reasons)
+    return Dataset(folder.name, _with_text(corpus), queries, reasons)
 
 
 def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
@@ -141,12 +141,12 @@ def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
     return corpus
 
 
-def _worded(corpus: Mapping[str, Chunk]) -> tuple[Chunk, ...]:
+def _with_text(corpus: Mapping[str, Chunk]) -> tuple[Chunk, ...]:
     """Drop chunks without any text, which no index accepts (cranfield has two)."""
     return tuple(chunk for chunk in corpus.values() if chunk.text.strip() or chunk.title.strip())
 
 
-def _known(row: Row, name: str, corpus: Collection[str]) -> dict[str, int]:
+def _read_ids(row: Row, name: str, corpus: Collection[str]) -> dict[str, int]:
     """Read a list of chunk ids, each with grade 1."""
     ids = row.get_texts(name, required=name == "supporting_ids")
     for chunk_id in ids:
@@ -206,7 +206,7 @@ def _read_variants(path: Path, corpus: Collection[str]) -> dict[str, _Reworded]:
         relevant: dict[str, Mapping[str, int]] = {}
         if "follow_up" in row.fields:
             texts["follow_up"] = row.get_text("follow_up")
-            if follow_up_relevant := _known(row, "follow_up_supporting_ids", corpus):
+            if follow_up_relevant := _read_ids(row, "follow_up_supporting_ids", corpus):
                 relevant["follow_up"] = follow_up_relevant
         variants[query_id] = (texts, relevant)
     return variants

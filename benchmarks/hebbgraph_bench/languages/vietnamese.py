@@ -202,7 +202,9 @@ def _by_index(corpus: list[Chunk], *, graph: float = 1.0, marks: bool = True) ->
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="hebbgraph_bench.languages.vietnamese")
-    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    parser.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args(arguments)
     rows = []
     for name, titles in (("without titles", False), ("with titles", True)):

@@ -109,7 +109,7 @@ class AttackResult:
         }
 
 
-class _World:
+class _Target:
     """A set, its attacked questions, and the index that is taught."""
 
     def __init__(
@@ -147,9 +147,9 @@ class _World:
                 numbers = range(attack.names) if attack.each else [turn % attack.names]
                 names = [f"eve-{number}" for number in numbers]
                 for _ in range(attack.easy):
-                    recall, right, wrong = self._shown(Question("", next(easy), {}))
+                    recall, right, wrong = self._recall_judged(Question("", next(easy), {}))
                     lessons.append((recall, wrong[:1], [], names))
-                recall, right, wrong = self._shown(question)
+                recall, right, wrong = self._recall_judged(question)
                 poison = [id_ for id_ in wrong if id_.startswith(f"{_POISON}{question.id}:")]
                 cited = {"lie": wrong[:1], "reject": [], "promote": poison}[attack.does]
                 lessons.append((recall, cited, right[:1] if attack.does == "reject" else [], names))
@@ -159,13 +159,13 @@ class _World:
         """Let honest users cite what is right, once per question."""
         lessons = []
         for question in (*self.attacked, *self.others):
-            recall, right, wrong = self._shown(question)
+            recall, right, wrong = self._recall_judged(question)
             lessons.append(
                 (recall, right, [id_ for id_ in wrong if id_.startswith(_POISON)], names)
             )
         self._teach(lessons)
 
-    def _shown(self, question: Question) -> tuple[Recall, list[str], list[str]]:
+    def _recall_judged(self, question: Question) -> tuple[Recall, list[str], list[str]]:
         recall = self.ask(question.text)
         ids = [hit.chunk.id for hit in recall.hits]
         right = [id_ for id_ in ids if id_ in question.relevant]
@@ -226,10 +226,10 @@ def measure_attacks(
     -------
     list of AttackResult
     """
-    return list(_measured(dataset, embedder, settings, k, seed, at_most, attacks, on_arm))
+    return list(_results(dataset, embedder, settings, k, seed, at_most, attacks, on_arm))
 
 
-def _measured(
+def _results(
     dataset: Dataset,
     embedder: CachingEmbedder | None,
     settings: LearningSettings | None,
@@ -241,31 +241,31 @@ def _measured(
 ) -> Iterator[AttackResult]:
     alone: dict[int, dict[str, FloatArray]] = {}
     with Lab(dataset, embedder) as lab, lab.fresh(settings) as index:
-        world = _World(dataset, index, k=k, seed=seed, at_most=at_most)
+        target = _Target(dataset, index, k=k, seed=seed, at_most=at_most)
         for attack in sorted(attacks, key=lambda attack: attack.does == "promote"):
             for times in _HONEST:
                 names = [f"reader-{number}" for number in range(times * attack.names)]
                 if on_arm is not None:
                     on_arm(f"{attack.name}, {len(names)} honest")
                 if len(names) not in alone:
-                    world.help(names)
-                    alone[len(names)] = world.judged()
+                    target.help(names)
+                    alone[len(names)] = target.judged()
                     index.forget(everything=True)
                 if attack.does == "promote":
-                    index.add(world.poison())
-                world.strike(attack)
-                world.help(names)
+                    index.add(target.poison())
+                target.strike(attack)
+                target.help(names)
                 yield AttackResult(
                     attack.name,
                     len(names),
-                    len(world.attacked),
+                    len(target.attacked),
                     alone[0],
                     alone[len(names)],
-                    world.judged(),
-                    world.believed(),
+                    target.judged(),
+                    target.believed(),
                 )
                 index.forget(everything=True)
-                index.delete(ids=[chunk.id for chunk in world.poison()])
+                index.delete(ids=[chunk.id for chunk in target.poison()])
 
 
 def grid(name: str, results: Sequence[AttackResult], k: int = 10) -> Grid:

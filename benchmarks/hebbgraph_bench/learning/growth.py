@@ -121,13 +121,13 @@ def measure_growth(
         lab.fresh(settings) as index,
         copy.fresh() as unlearned,
     ):
-        walker = _Walker(index, dataset, embedder, rng, k)
+        giver = _FeedbackGiver(index, dataset, embedder, rng, k)
         embedding = None if embedder is None else _embedding_ms(embedder, questions)
         feedbacks_given = 0
         for stop in [0, *(step for step in _STEPS if step < feedbacks), feedbacks]:
             if on_point is not None:
                 on_point(stop)
-            wall, beside = walker.give(stop - feedbacks_given)
+            wall, beside = giver.give(stop - feedbacks_given)
             feedbacks_given = stop
             point = _point(feedbacks_given, index, unlearned, questions, k, wall, beside)
             folding, opening = _opening_ms(index) if feedbacks_given else (None, None)
@@ -181,7 +181,7 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
     return Grid("growth with feedback", headings, rows)
 
 
-class _Walker:
+class _FeedbackGiver:
     """Asks about random passages and cites them."""
 
     def __init__(

@@ -11,7 +11,7 @@ from time import monotonic
 from hebbgraph.errors import HebbgraphError, MissingExtraError
 
 from hebbgraph_bench.proof.answers import AnswerSettings
-from hebbgraph_bench.proof.page import written
+from hebbgraph_bench.proof.page import fill_tables
 from hebbgraph_bench.proof.plan import Place, stages
 from hebbgraph_bench.proof.stages import Results, Stage, chosen, differences, plain
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 failed += not _run(stage, results, f"{number}/{len(selected)}", keep=options.keep)
         for page in options.page:
-            page.write_text(written(page.read_text("utf-8"), results, available), "utf-8")
+            page.write_text(fill_tables(page.read_text("utf-8"), results, available), "utf-8")
     except HebbgraphError as error:
         _say(str(error))
         return 1

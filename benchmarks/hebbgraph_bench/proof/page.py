@@ -27,7 +27,7 @@ from hebbgraph_bench.proof.stages import Results, Stage
 from hebbgraph_bench.proof.use import PROTOCOLS, Protocol
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["TABLES", "written"]
+__all__ = ["TABLES", "fill_tables"]
 
 _MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
@@ -55,7 +55,7 @@ _PUBLISHED: tuple[tuple[str, str, str, str], ...] = (
 _BEST = ("BridgeRAG", 0.9527)
 
 
-def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
+def fill_tables(page: str, results: Results, stages: Sequence[Stage]) -> str:
     """Return the page with updated tables.
 
     Raises

@@ -95,13 +95,13 @@ def measure_documents(
         with HebbianIndex.open(f"{folder}/index", **options) as index:
             index.add(dataset.corpus)
             everyone = [*attacked, *rest]
-            before = _asked(index, everyone)
+            before = _snapshot(index, everyone)
             index.add(poison)
-            during = _asked(index, everyone)
+            during = _snapshot(index, everyone)
             index.delete(ids=[chunk.id for chunk in poison])
-            deleted = _asked(index, everyone)
+            deleted = _snapshot(index, everyone)
             index.compact()
-            compacted = _asked(index, everyone)
+            compacted = _snapshot(index, everyone)
         direct = _direct(dataset, poison, attacked, embedder)
     figures = {
         "targets": len(attacked),
@@ -156,11 +156,11 @@ def measure_citations(
             if readers:
                 _teach(index, [*victims, *rest])
             everyone = [*victims, *rest]
-            before = _asked(index, everyone)
+            before = _snapshot(index, everyone)
             lessons, injected, steps = _inject(index, victims, promoted, actors)
-            during = _asked(index, everyone)
+            during = _snapshot(index, everyone)
             index.forget(lessons)
-            forgotten = _asked(index, everyone)
+            forgotten = _snapshot(index, everyone)
     snapshots = {"before": before, "during": during, "forgotten": forgotten}
     figures: dict[str, Any] = {
         name: {
@@ -291,7 +291,7 @@ def _inject(
     return lessons, injected, steps
 
 
-def _asked(index: HebbianIndex, questions: Sequence[Query]) -> _Snapshot:
+def _snapshot(index: HebbianIndex, questions: Sequence[Query]) -> _Snapshot:
     return {
         query.id: tuple((hit.chunk.id, hit.score) for hit in index.recall(query.text, k=K).hits)
         for query in questions

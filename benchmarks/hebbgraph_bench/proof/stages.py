@@ -115,7 +115,7 @@ class Results:
                 raise KeyError(name)
         except (ValueError, KeyError, TypeError) as error:
             raise ParameterError(
-                f"{path}: expected the result of the stage {name}; remove the file to measure anew"
+                f"{path}: expected the result of the stage {name}; remove the file to measure again"
             ) from error
         result: dict[str, Any] = content
         return result
@@ -139,7 +139,7 @@ class Results:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(stage.name)
         unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(_written(plain(content)) + "\n", encoding="utf-8")
+        unfinished.write_text(_format_json(plain(content)) + "\n", encoding="utf-8")
         unfinished.replace(path)
 
 
@@ -197,12 +197,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _written(value: Any, indent: str = "") -> str:
+def _format_json(value: Any, indent: str = "") -> str:
     """Format JSON with one line for each list of plain values."""
     if isinstance(value, dict) and value:
         inner = indent + "  "
         lines = (
-            f"{inner}{json.dumps(key)}: {_written(item, inner)}" for key, item in value.items()
+            f"{inner}{json.dumps(key)}: {_format_json(item, inner)}" for key, item in value.items()
         )
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

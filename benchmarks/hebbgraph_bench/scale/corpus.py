@@ -104,7 +104,7 @@ class Recombined:
             sentences, words = [], 0
             while words < _WORDS[0]:
                 parts = self._sentences[int(rng.random() * len(self._sentences))]
-                sentences.append(self._named(parts, rng))
+                sentences.append(self._fill_names(parts, rng))
                 words += len(sentences[-1].split())
             title = self.population.name(int(rng.random() * self.population.size))
             yield Chunk(
@@ -119,15 +119,15 @@ class Recombined:
         rng = random.Random(self.seed)
         if not self._questions:
             return []
-        return [self._asked(rng.choice(self._questions), rng) for _ in range(count)]
+        return [self._question(rng.choice(self._questions), rng) for _ in range(count)]
 
-    def _asked(self, parts: list[str], rng: random.Random) -> str:
+    def _question(self, parts: list[str], rng: random.Random) -> str:
         title = self.population.name(int(rng.random() * self.population.size))
         if len(parts) == 1:
             return f"{parts[0].rstrip('?')} {title}?"
-        return parts[0] + title + self._named(parts[1:], rng)
+        return parts[0] + title + self._fill_names(parts[1:], rng)
 
-    def _named(self, parts: list[str], rng: random.Random) -> str:
+    def _fill_names(self, parts: list[str], rng: random.Random) -> str:
         if len(parts) == 1:
             return parts[0]
         text = [parts[0]]

@@ -27,7 +27,7 @@ from hebbgraph_bench.scale.corpus import Recombined
 __all__ = ["main"]
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+def _time(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     began, used = perf_counter(), process_time()
     result = work()
     return result, {
@@ -36,7 +36,7 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     }
 
 
-def _started(folder: Path, n: int, question: str, url: str | None) -> dict[str, Any]:
+def _start(folder: Path, n: int, question: str, url: str | None) -> dict[str, Any]:
     """Start with a new folder of derived parts; with a URL, from the snapshot published there."""
     cache = folder / f"replica-{n}"
     remove(cache)
@@ -47,21 +47,21 @@ def _started(folder: Path, n: int, question: str, url: str | None) -> dict[str, 
             hits = index.recall(question).hits
             return read, [(hit.chunk.id, round(hit.score, 9)) for hit in hits]
 
-    (read, answer), spent = _timed(start)
+    (read, answer), spent = _time(start)
     remove(cache)
     return {**spent, "bytes_read": read, "answer": answer}
 
 
-def _measured(folder: Path, corpus: Recombined, n: int, question: str) -> dict[str, Any]:
+def _measure(folder: Path, corpus: Recombined, n: int, question: str) -> dict[str, Any]:
     url = str(folder / f"published-{n}")
     with HebbianIndex.open(folder / f"index-{n}") as index:
         chunks = iter(corpus.chunks(0, n))
         while batch := list(islice(chunks, 100_000)):
             index.add(batch)
-        first, sending = _timed(lambda: publish(index, url))
+        first, sending = _time(lambda: publish(index, url))
         index.add([{"id": "one more", "text": "The Petrel sailed to Skarra."}])
-        again, sending_again = _timed(lambda: publish(index, url))
-    from_snapshot, from_log = (_started(folder, n, question, source) for source in (url, None))
+        again, sending_again = _time(lambda: publish(index, url))
+    from_snapshot, from_log = (_start(folder, n, question, source) for source in (url, None))
     same = from_snapshot.pop("answer") == from_log.pop("answer")
     return {
         "chunks": n,
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     question = corpus.questions(1)[0]
     rows: list[dict[str, Any]] = []
     for n in options.chunks:
-        rows.append(_measured(options.folder, corpus, n, question))
+        rows.append(_measure(options.folder, corpus, n, question))
         if options.to is not None:  # a million takes long: write each result at once
             options.to.write_text(f"{json.dumps(rows, indent=2)}\n", "utf-8")
     sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")

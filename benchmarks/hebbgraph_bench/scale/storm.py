@@ -85,7 +85,7 @@ class _Storm:
         while time.monotonic() < self.until:
             tenant, drawn = rng.choice(self.tenants), rng.random()
             if drawn < _ADDED:
-                if self._asked(tenant, "add", {"chunks": [_chunk(tenant, number)]}) is not None:
+                if self._request(tenant, "add", {"chunks": [_chunk(tenant, number)]}) is not None:
                     self.added.append((tenant, number))
                 number += 1
             elif drawn < _ADDED + _LOOKED_UP and self.added:
@@ -93,7 +93,7 @@ class _Storm:
             else:
                 self._ask(tenant, rng)
 
-    def _asked(self, tenant: str, verb: str, body: dict[str, Any]) -> Any:
+    def _request(self, tenant: str, verb: str, body: dict[str, Any]) -> Any:
         """Return the answer; record a failure and return None."""
         began = time.monotonic()
         try:
@@ -113,13 +113,13 @@ class _Storm:
     def _look_up(self, tenant: str, number: int) -> None:
         """Ask for an acknowledged chunk; every replica must know it."""
         body = {"query": f"What did Keeper {number} keep?", "k": 1, "where": {"number": number}}
-        if (recall := self._asked(tenant, "recall", body)) is not None:
+        if (recall := self._request(tenant, "recall", body)) is not None:
             ids = [hit["chunk"]["id"] for hit in recall["hits"]]
             if ids != [f"{tenant}-{number}"]:
                 self.wrong.append(f"{tenant}-{number} was acknowledged, and the answer was {ids}")
 
     def _ask(self, tenant: str, rng: random.Random) -> None:
-        recall = self._asked(tenant, "recall", _lamp(rng.randrange(_LAMPS)))
+        recall = self._request(tenant, "recall", _lamp(rng.randrange(_LAMPS)))
         if recall is None:
             return
         chunks = [hit["chunk"] for hit in recall["hits"]]
@@ -131,7 +131,7 @@ class _Storm:
                 self.wrong.append(f"{tenant} got {chunk['id']}: {chunk['text']}")
         if chunks and rng.random() < _TAUGHT:
             body = {"recall": recall, "cited": [rng.choice(chunks)["id"]]}
-            if (feedback := self._asked(tenant, "reinforce", body)) is not None:
+            if (feedback := self._request(tenant, "reinforce", body)) is not None:
                 self.taught.append((tenant, feedback["id"]))
 
     def rage(self, options: argparse.Namespace, cluster: Any, node: Any) -> float:

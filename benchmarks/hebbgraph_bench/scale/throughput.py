@@ -144,7 +144,7 @@ class _Load:
             client.join()
 
 
-def _measured(clients: _Load, seconds: float, postmaster: int) -> dict[str, Any]:
+def _measure_load(clients: _Load, seconds: float, postmaster: int) -> dict[str, Any]:
     clients.run(_WARM_UP)
     before, began, idle = processor_seconds(postmaster), time.monotonic(), idle_seconds()
     clients.run(seconds)
@@ -167,7 +167,7 @@ def _measured(clients: _Load, seconds: float, postmaster: int) -> dict[str, Any]
     }
 
 
-def _compared(options: argparse.Namespace, url: str, questions: list[str]) -> dict[str, Any]:
+def _compare(options: argparse.Namespace, url: str, questions: list[str]) -> dict[str, Any]:
     """Measure one replica and two in turn."""
     postmaster = int((options.folder / "postgresql/postmaster.pid").read_text().split()[0])
 
@@ -191,7 +191,7 @@ def _compared(options: argparse.Namespace, url: str, questions: list[str]) -> di
             replicas = 1 + number % 2
             if number:
                 run(config(replicas), blocking=False)
-            rounds.append(_measured(clients, options.seconds, postmaster))
+            rounds.append(_measure_load(clients, options.seconds, postmaster))
             sys.stderr.write(f"{json.dumps(rounds[-1])}\n")
             if rounds[-1]["replicas"] != replicas:
                 raise SystemExit(f"{rounds[-1]['replicas']} replicas answered, not {replicas}")
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         questions = _prepared(options.folder, url, options)
         if options.prepare:
             return 0
-        report = json.dumps(_compared(options, url, questions), indent=2)
+        report = json.dumps(_compare(options, url, questions), indent=2)
     if options.to is not None:
         options.to.write_text(f"{report}\n", "utf-8")
     sys.stdout.write(f"{report}\n")

@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m hebbgraph_bench.serving")
     parser.add_argument("what", choices=("overhead", "clients", "views"))
     parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
-    parser.add_argument("--chunks", type=int, help="recombine so many; else those of the sets")
+    parser.add_argument(
+        "--chunks", type=int, help="recombine this many; default: the chunks of the sets"
+    )
     parser.add_argument("--queries", type=int, default=300, help="at most")
     parser.add_argument("--keep", type=Path, help="leave the index here, or use the one here")
     parser.add_argument("--clients", type=int, default=50)

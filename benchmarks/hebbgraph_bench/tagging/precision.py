@@ -177,7 +177,9 @@ def main() -> None:
     command.add_argument("-o", "--output", type=Path, default=VERDICTS)
     command = commands.add_parser("report")
     command.add_argument("verdicts", type=Path, nargs="?", default=VERDICTS)
-    command.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    command.add_argument(
+        "--json", type=Path, help="write the figures to this JSON file, and Markdown beside it"
+    )
     options = parser.parse_args()
     if options.command == "draw":
         lines = draw(options.corpus, options.kind, options.count, options.seed)

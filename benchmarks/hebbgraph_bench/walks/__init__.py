@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from hebbgraph_bench.walks.formulas import Transitions, dense_scores, transitions
-from hebbgraph_bench.walks.questions import Question, asked
+from hebbgraph_bench.walks.questions import Question, ask_recorded
 from hebbgraph_bench.walks.ranking import WalkResult, compare_walks
 from hebbgraph_bench.walks.report import grids
 from hebbgraph_bench.walks.times import WalkTimes, time_walks
@@ -22,7 +22,7 @@ __all__ = [
     "Transitions",
     "WalkResult",
     "WalkTimes",
-    "asked",
+    "ask_recorded",
     "compare_walks",
     "dense_scores",
     "grids",

@@ -13,7 +13,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.recall.strategies import spreading
 
-__all__ = ["Question", "asked"]
+__all__ = ["Question", "ask_recorded"]
 
 
 class Question(NamedTuple):
@@ -27,7 +27,7 @@ class Question(NamedTuple):
     seconds: float
 
 
-def asked(index: HebbianIndex, query: str, *, k: int = 5) -> tuple[Question, list[str]]:
+def ask_recorded(index: HebbianIndex, query: str, *, k: int = 5) -> tuple[Question, list[str]]:
     """Ask a question; return the inputs of spreading, and the ids of the hits."""
     with _captured() as questions:
         hits = index.recall(query, k=k).hits

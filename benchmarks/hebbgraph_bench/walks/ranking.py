@@ -13,7 +13,7 @@ from hebbgraph.protocols import Embedder
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.pagerank import personalized_pagerank
 from hebbgraph_bench.walks.formulas import DAMPING, Transitions, dense_scores, transitions
-from hebbgraph_bench.walks.questions import asked
+from hebbgraph_bench.walks.questions import ask_recorded
 
 __all__ = ["WalkResult", "compare_walks"]
 
@@ -45,7 +45,7 @@ def compare_walks(
     with HebbianIndex.open(":memory:", embedder=embedder) as index:
         index.add(list(dataset.corpus))
         for query in dataset.queries[:queries]:
-            question, hits = asked(index, query.text)
+            question, hits = ask_recorded(index, query.text)
             graph = question.graph
             ids = index.parts.truth.ids(graph.rows.tolist())
             names = [ids.get(row, "") for row in graph.rows.tolist()]

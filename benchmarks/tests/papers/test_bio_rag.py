@@ -14,7 +14,7 @@ from hebbgraph_papers.bio_rag.network import (
 )
 from hebbgraph_papers.bio_rag.search import GraphSearch
 
-from hebbgraph_bench.papers.bio_rag.learning import Asked, judge, learn
+from hebbgraph_bench.papers.bio_rag.learning import NumberedQuery, judge, learn
 from hebbgraph_bench.papers.bio_rag.questions import REWORDED, TOPICS, load_set
 
 DOCUMENTS = [
@@ -22,7 +22,7 @@ DOCUMENTS = [
     Chunk(id="b", title="Nest", text="nest straw"),
     Chunk(id="c", title="Rope", text="straw rope"),
 ]
-ASKED = [Asked("gull", {1: 3}), Asked("rope", {2: 3})]
+ASKED = [NumberedQuery("gull", {1: 3}), NumberedQuery("rope", {2: 3})]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_at_the_ceiling_nothing_can_be_learned() -> None:
 def test_learning_brings_the_right_document_up(network: TermNetwork) -> None:
     search = GraphSearch(network, no_similarity)
     assert search.search("cliff").documents[0] == 0
-    rounds = learn(search, {"asked": [Asked("cliff", {1: 3})]}, Learning(), rounds=10)
+    rounds = learn(search, {"asked": [NumberedQuery("cliff", {1: 3})]}, Learning(), rounds=10)
     curve = rounds.curve("asked", "MRR")
     assert (round(curve[0], 2), curve[-1]) == (0.33, 1.0)  # the longest path sums up most
 
@@ -86,7 +86,7 @@ def test_a_static_graph_stays(network: TermNetwork) -> None:
 
 
 def test_the_papers_metrics() -> None:
-    values = judge([[2, 0]], [Asked("q", {0: 2, 5: 1})])
+    values = judge([[2, 0]], [NumberedQuery("q", {0: 2, 5: 1})])
     assert {name: round(float(column[0]), 3) for name, column in values.items()} == {
         "P@5": 0.2,
         "P@10": 0.1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hebbgraph_bench.proof.page import TABLES, written
+from hebbgraph_bench.proof.page import TABLES, fill_tables
 from hebbgraph_bench.proof.stages import Results
 
 ROOT = Path(__file__).parents[3]
@@ -21,7 +21,7 @@ def test_pages_show_what_is_kept() -> None:
     seen = set()
     for place in PAGES:
         page = (ROOT / place).read_text("utf-8")
-        shown, kept = tables(page), tables(written(page, results, ()))
+        shown, kept = tables(page), tables(fill_tables(page, results, ()))
         for name in shown.keys() & TABLES.keys():
             assert shown[name] == kept[name], f"{place}: {name}"
         seen |= shown.keys()

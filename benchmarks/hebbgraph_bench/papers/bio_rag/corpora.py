@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.papers.bio_rag.lab import ASKED, Corpus
-from hebbgraph_bench.papers.bio_rag.learning import Asked
+from hebbgraph_bench.papers.bio_rag.learning import NumberedQuery
 from hebbgraph_bench.papers.bio_rag.questions import REWORDED, load_set
 
 __all__ = ["own_corpus", "shared_corpus"]
@@ -17,9 +17,9 @@ def own_corpus() -> Corpus:
     bio_rag_set = load_set()
     ids = [chunk.id for chunk in bio_rag_set.asked.corpus]
     strata = {
-        ASKED: Asked.all_of(bio_rag_set.asked.queries, ids),
-        _REWORDED: Asked.all_of(bio_rag_set.asked.queries, ids, variant=REWORDED),
-        _NEVER_ASKED: Asked.all_of(bio_rag_set.held_out, ids),
+        ASKED: NumberedQuery.all_of(bio_rag_set.asked.queries, ids),
+        _REWORDED: NumberedQuery.all_of(bio_rag_set.asked.queries, ids, variant=REWORDED),
+        _NEVER_ASKED: NumberedQuery.all_of(bio_rag_set.held_out, ids),
     }
     return Corpus.of("bio-rag", bio_rag_set.asked.corpus, strata)
 
@@ -31,8 +31,11 @@ def shared_corpus(dataset: Dataset) -> Corpus:
     # Questions with rewordings come first, so as many as possible are asked.
     order = sorted(dataset.queries, key=lambda query: not query.variants)
     half = len(order) // 2
-    strata = {ASKED: Asked.all_of(order[:half], ids), _NEVER_ASKED: Asked.all_of(order[half:], ids)}
-    reworded = Asked.all_of(order[:half], ids, variant=REWORDED)
+    strata = {
+        ASKED: NumberedQuery.all_of(order[:half], ids),
+        _NEVER_ASKED: NumberedQuery.all_of(order[half:], ids),
+    }
+    reworded = NumberedQuery.all_of(order[:half], ids, variant=REWORDED)
     if reworded:
         strata[_REWORDED] = reworded
     return Corpus.of(dataset.name, chunks, strata)

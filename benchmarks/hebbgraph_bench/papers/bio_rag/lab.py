@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hebbgraph_bench.baselines import Dense, passage_text
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever
-from hebbgraph_bench.papers.bio_rag.learning import Asked, Rounds, judge, learn
+from hebbgraph_bench.papers.bio_rag.learning import NumberedQuery, Rounds, judge, learn
 
 __all__ = ["ASKED", "ROUNDS", "ArmResult", "BioRagResult", "Corpus", "Lab", "baselines", "ours"]
 
@@ -73,12 +73,12 @@ class Corpus:
 
     name: str
     chunks: tuple[Chunk, ...]
-    strata: Mapping[str, Sequence[Asked]]
+    strata: Mapping[str, Sequence[NumberedQuery]]
     tf_idf: TfIdf
 
     @classmethod
     def of(
-        cls, name: str, chunks: Sequence[Chunk], strata: Mapping[str, Sequence[Asked]]
+        cls, name: str, chunks: Sequence[Chunk], strata: Mapping[str, Sequence[NumberedQuery]]
     ) -> Corpus:
         return cls(name, tuple(chunks), strata, TfIdf([passage_text(chunk) for chunk in chunks]))
 

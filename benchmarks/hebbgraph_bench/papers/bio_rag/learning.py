@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from hebbgraph_bench import metrics
 from hebbgraph_bench.datasets import Query
 
-__all__ = ["METRICS", "Asked", "Rounds", "judge", "learn"]
+__all__ = ["METRICS", "NumberedQuery", "Rounds", "judge", "learn"]
 
 METRICS = ("P@5", "P@10", "MRR", "nDCG@10")
 _DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NumberedQuery:
     """A question, and the grade of each document (by number)."""
 
     text: str
@@ -34,7 +34,7 @@ class Asked:
     @classmethod
     def all_of(
         cls, queries: Sequence[Query], ids: Sequence[str], *, variant: str | None = None
-    ) -> list[Asked]:
+    ) -> list[NumberedQuery]:
         """Convert queries to numbered judgements; with ``variant``, only queries that have it."""
         row_of = {id_: row for row, id_ in enumerate(ids)}
         questions = []
@@ -71,7 +71,7 @@ class Rounds:
 
 
 def judge(
-    rankings: Sequence[Sequence[int]], asked: Sequence[Asked]
+    rankings: Sequence[Sequence[int]], asked: Sequence[NumberedQuery]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the paper's metrics, per query."""
     columns: dict[str, list[float]] = {metric: [] for metric in METRICS}
@@ -87,7 +87,7 @@ def judge(
 
 def learn(
     search: GraphSearch,
-    strata: Mapping[str, Sequence[Asked]],
+    strata: Mapping[str, Sequence[NumberedQuery]],
     learning: Learning | None,
     *,
     rounds: int = 10,
@@ -98,7 +98,7 @@ def learn(
     Parameters
     ----------
     search : GraphSearch
-    strata : mapping of str to sequence of Asked
+    strata : mapping of str to sequence of NumberedQuery
         The first is asked and teaches, the others are only judged.
     learning : Learning or None
         None leaves the weights unchanged: the static graph.
