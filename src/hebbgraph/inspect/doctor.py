@@ -239,7 +239,7 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
 
 def _notes(truth: Truth, comparable: bool) -> Iterator[str]:
     if not comparable:
-        yield "graph and vectors were not compared, since some texts changed after they were added"
+        yield "graph and vectors were not compared, since some texts are missing or have changed"
     yield from _shared_addresses(truth)
     state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
