@@ -74,8 +74,8 @@ class ForgettingVerbs(Session):
         """Take back feedback and what it taught; return how many records were removed or changed.
 
         Afterwards recalls are as if it had never been given. Criteria combine:
-        ``forget(actor="eve", since=yesterday)``. For some minutes, :meth:`undo_forget` is the way
-        back. Unknown feedback, actors and chunks raise nothing, since forgotten twice is
+        ``forget(actor="eve", since=yesterday)``. For some minutes, ``index.log.undo_forget``
+        is the way back. Unknown feedback, actors and chunks raise nothing, since forgotten twice is
         forgotten; a warning in the log names them.
 
         Parameters
