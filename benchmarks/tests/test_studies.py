@@ -183,6 +183,16 @@ def test_walks_are_timed_on_one_graph(own_folder: Path) -> None:
     assert times.igraph_to_spreading > 0
 
 
+def test_dense_spreading_leaves_incidental_phrases_their_share() -> None:
+    texts = [("", "Ada Fenn the mill"), ("", "the mill"), ("Flo Tarn", "the mill Ada Fenn")]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([{"title": title, "text": text} for title, text in texts])
+        question, _ = walks.ask_recorded(index, "Flo Tarn")
+        dense = walks.dense_scores(question)
+        activation = question.found
+        assert dense[activation.chunks] == pytest.approx(activation.scores, abs=1e-12)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_dense_spreading_equals_spreading_without_its_bounds(data: st.DataObject) -> None:

@@ -61,6 +61,19 @@ def _specificity(question: Question, edges: _Edges, cues: IntArray) -> NDArray[n
     return weight
 
 
+def _total_specificity(question: Question, edges: _Edges, cues: IntArray) -> NDArray[np.float64]:
+    """The weights of all that a chunk mentions, summed; incidental phrases take their share."""
+    p, graph = question.parameters, question.graph
+    live = np.flatnonzero(graph.alive)
+    owner, tags, _, df, _ = graph.mentions_of(live)
+    weight = np.log1p(graph.n_chunks / df) ** 2
+    weight[(df <= 1) | (df > p.hub_cut(graph.n_chunks))] = 0.0
+    weight[np.isin(tags, cues)] *= p.inhibition
+    total = np.bincount(live[owner], weights=weight, minlength=edges.n_chunks)
+    total[total == 0] = 1.0
+    return total
+
+
 def _start(question: Question, edges: _Edges) -> _Start:
     p, n = question.parameters, question.graph.n_chunks
     cues = np.unique(question.cues)
@@ -102,8 +115,7 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
     mention = np.where(title, 0.0, ahead)
     # Mass that a chunk passes on to each of its tags.
     weight = _specificity(question, edges, start.cues)
-    total = to_chunks(weight[tag])
-    total[total == 0] = 1.0
+    total = _total_specificity(question, edges, start.cues)
     share = weight[tag] / total[chunk]
 
     names = np.zeros(edges.n_tags, np.bool_)
