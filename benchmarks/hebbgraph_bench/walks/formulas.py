@@ -69,7 +69,7 @@ def _total_specificity(question: Question, edges: _Edges, cues: IntArray) -> NDA
     weight = np.log1p(graph.n_chunks / df) ** 2
     weight[(df <= 1) | (df > p.hub_cut(graph.n_chunks))] = 0.0
     weight[np.isin(tags, cues)] *= p.inhibition
-    total = np.bincount(live[owner], weights=weight, minlength=edges.n_chunks)
+    total = np.bincount(live[owner], weights=weight, minlength=edges.n_chunks).astype(np.float64)
     total[total == 0] = 1.0
     return total
 
