@@ -141,6 +141,8 @@ def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
         if block.map and (is_comment or block.type == "definition"):
             start, stop = block.map
             lines[start:stop] = [None] * (stop - start)
+            if is_comment:  # which may stand between two blocks without a blank line
+                lines[start] = ""
     return "\n".join(line for line in lines if line is not None), definitions
 
 

@@ -395,3 +395,9 @@ def test_a_page_of_comments_alone_is_empty():
     assert markdown_document("<!-- nothing yet -->\n").text == ""
     unclosed = "Words.\n\n<!-- the rest of the page"
     assert markdown_document(unclosed).text == unclosed
+
+
+def test_blocks_that_only_a_comment_divides_stay_apart():
+    document = markdown_document("# Tides\n\nHigh at noon.\n<!-- checked -->\n---\nLow at dusk.")
+    assert [heading.text for heading in document.headings] == ["Tides"]
+    assert "checked" not in document.text
