@@ -61,7 +61,10 @@ def compare(
     use += [] if model is None else ["--model", model]
     use += [] if at_most is None else ["--at-most", str(at_most)]
     bench_figures, use_figures = (dict(_figures(_run(command))) for command in (bench, use))
-    use_figures = {path.replace(ours, OURS, 1): value for path, value in use_figures.items()}
+    use_figures = {
+        path.replace(ours, OURS, 1): OURS if value == ours else value
+        for path, value in use_figures.items()
+    }
     return {
         "set": protocol.set,
         "order": protocol.order,
