@@ -250,6 +250,10 @@ class Incidence:
         rows : Postings
             The new rows of ``changed``.
         """
+        order = np.argsort(changed, kind="stable")
+        changed, rows = changed[order].astype(np.int64), rows.take(order)
+        if not any(level.n_rows for level in self._levels):
+            return Incidence(_rows_at(changed, rows, n_chunks), n_tags)
         cleared = np.concatenate((removed, changed))
         df = np.zeros(max(n_tags, len(self._df)), dtype=np.int32)
         df[: len(self._df)] = self._df
@@ -264,9 +268,8 @@ class Incidence:
         result._levels = list(self._levels)
         result._all_in_base = False  # postings() of a merge must look at all levels
         if len(changed):
-            order = np.argsort(changed, kind="stable")
             level_of[changed] = len(result._levels)
-            result._levels.append(_Level.of(changed[order].astype(np.int64), rows.take(order)))
+            result._levels.append(_Level.of(changed, rows))
         while result._is_due_for_merging():
             result._merge()
         result._all_in_base = len(result._levels) == 1 and not (level_of != 0).any()
@@ -290,15 +293,20 @@ class Incidence:
             within = within[self._level_of[within] >= number]
         rows = self.postings(within)
         if below.slots is None:
-            counts = np.zeros(len(self._level_of), dtype=np.int64)
-            counts[within] = np.diff(rows.indptr)
-            base = Postings(prefix_sums(counts), rows.tags, rows.is_title)
+            base = _rows_at(within, rows, len(self._level_of))
             merged = _Level(None, base, None, base.columns(len(self._df)))
             self._level_of[:] = 0
         else:
             merged = _Level.of(within, rows)
             self._level_of[within] = number
         self._levels[number:] = [merged]
+
+
+def _rows_at(slots: NDArray[np.int64], rows: Postings, n: int) -> Postings:
+    """Return n rows: these in ascending slots, and empty ones between."""
+    counts = np.zeros(n, dtype=np.int64)
+    counts[slots] = np.diff(rows.indptr)
+    return Postings(prefix_sums(counts), rows.tags, rows.is_title)
 
 
 def _owned_positions(indptr: NDArray[np.int64], rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_the_first_rows_form_the_base() -> None:
     incidence = _set(Incidence(_postings([]), 0), rows)
     _check(incidence, rows, N_TAGS + 2)
     assert incidence.base is not None
+
+
+def test_a_first_build_is_sorted_once() -> None:
+    tags = np.tile(np.arange(10, dtype=np.int32), 5000)
+    first = Postings(np.arange(0, 50_001, 10), tags, np.zeros(50_000, np.bool_))
+    tracemalloc.start()
+    incidence = Incidence(Postings.empty(), 0).updated(
+        5000, 10, np.empty(0, np.int64), np.arange(5000), first
+    )
+    size, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert incidence.df(np.arange(10)).tolist() == [5000] * 10
+    assert peak < 3 * size  # 4 if the postings are a level before they are the base
 
 
 def test_by_hand() -> None:
