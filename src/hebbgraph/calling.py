@@ -35,6 +35,7 @@ __all__ = [
     "in_thread",
     "retrying",
     "step",
+    "twins",
 ]
 
 _MOST_THREADS = 32
@@ -155,6 +156,22 @@ async def astep(steps: Steps[_T]) -> _T:
             result: _T = done.value
             return result
         value = await native()
+
+
+def twins(target: Any, method: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Return the call of a method and of its async twin, for :data:`Steps` to yield.
+
+    Examples
+    --------
+    >>> def greeting(name):
+    ...     return (yield twins(name, "upper"))
+    >>> class Name(str):
+    ...     async def aupper(self): ...
+    >>> step(greeting(Name("Ida")))
+    'IDA'
+    """
+    methods = (getattr(target, method), getattr(target, f"a{method}"))
+    return tuple(functools.partial(call, *args, **kwargs) for call in methods)
 
 
 class Closing:

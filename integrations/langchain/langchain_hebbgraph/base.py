@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from uuid import UUID
 
-from hebbgraph import HebbianIndex, IndexPool, ParameterError, Recall
+from hebbgraph import HebbgraphError, HebbianIndex, Hit, IndexPool, ParameterError, Recall
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
+from hebbgraph.adapters.questions import Found, Question
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import Closing, Steps, astep, step
+from hebbgraph.calling import Closing, Steps, astep, in_thread, step, twins
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
@@ -34,24 +35,29 @@ from langchain_hebbgraph.conversion import (
     chunk_filter,
     fields_of,
     stable_id,
+    to_document,
 )
 from langchain_hebbgraph.options import (
     AT_CALL,
+    FETCH_K,
     FIELDS_AT_CALL,
     HINTS,
     RECALL_OPTIONS,
     SearchOptions,
+    SearchType,
     check_query,
     check_search,
     check_search_type,
+    diversity_of,
 )
 from langchain_hebbgraph.request import NAMESPACE, current_namespace, current_request, during
-from langchain_hebbgraph.searching import Search, SearchType, add_to_graph
 from langchain_hebbgraph.wrapped import Seeds, WrappedStore, vectors_of
+from langchain_hebbgraph.writing import differs, updated_fields
 
 __all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
 
-_DEFAULTS: dict[str, float] = {"lambda_mult": 0.5, "fetch_k": 20}
+logger = logging.getLogger(__name__)
+
 #: Arguments of a call that LangChain may add.
 _IGNORED = frozenset({"verbose", "run_id"})
 
@@ -165,25 +171,19 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         self, query: str, run_manager: Any, options: dict[str, Any]
     ) -> Steps[list[Document]]:
         arguments = self._arguments(options)
-        search = self._search(query, run_manager.run_id, arguments)
-        wrapped = self._wrapped
+        question = self._question(query, run_manager.run_id, arguments)
+        wrapped, seeds = self._wrapped, None
         if wrapped is not None:
-            question = (query, search.options["history"])
-            full = yield (
-                partial(search.index.in_full, *question),
-                partial(search.index.ain_full, *question),
-            )
-            search.seeds = yield from wrapped.search(full, run_manager)
-            search.vectors = wrapped.vectors
-            grow = partial(self._grow, search.seeds)
-            yield grow, partial(asyncio.to_thread, grow)
-        results = yield partial(search.run, wrapped), partial(search.arun, wrapped)
-        announce(search.index, results.recall, run_manager)
-        documents: list[Document] = results.documents(
-            score_key=arguments["score_key"], include_path=arguments["include_path"]
-        )
-        self._latest.add(search.index, results.recall, documents)
-        return documents
+            full = yield twins(question.index, "in_full", query, question.options["history"])
+            seeds = yield from wrapped.search(full, run_manager)
+            question.options |= seeds.options
+        asked = (question, arguments, wrapped, seeds)
+        answer, in_background = partial(self._answer, *asked), in_thread(self._answer)
+        recall, documents = yield answer, partial(in_background, *asked)
+        announce(question.index, recall, run_manager)
+        self._latest.add(question.index, recall, documents)
+        result: list[Document] = documents
+        return result
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return a call's options, and the retriever's fields in place of those left out."""
@@ -192,37 +192,55 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         passed = {name: value for name, value in options.items() if value is not None}
         check_search(passed)
         check_search_type(passed, passed.get("search_type", self.search_type))
-        arguments = passed | {
-            name: passed.get(name, getattr(self, name)) for name in FIELDS_AT_CALL
-        }
-        arguments |= {name: value for name, value in _DEFAULTS.items() if arguments[name] is None}
-        arguments["history"] = turns_of(arguments["history"])
-        return arguments
+        return {name: getattr(self, name) for name in FIELDS_AT_CALL} | passed
 
-    def _search(self, query: str, run_id: UUID, arguments: dict[str, Any]) -> Search:
+    def _question(self, query: str, run_id: UUID, arguments: dict[str, Any]) -> Question:
         index = self._index_of(arguments.get("namespace"))
         check_query(query)
-        names = [*RECALL_OPTIONS, *(["strategy"] if "strategy" in arguments else [])]
-        recall_options = {name: arguments[name] for name in names}
-        return Search(
-            index=index,
-            query=query,
-            k=arguments["k"],
-            where=self._where(arguments.get("filter")),
-            options={"id": str(run_id), **self.options.for_recall, **recall_options},
-            search_type=arguments["search_type"],
-            score_threshold=arguments["score_threshold"],
-            lambda_mult=arguments["lambda_mult"],
-            fetch_k=arguments["fetch_k"],
-            grow=self.options.grow,
-        )
-
-    def _where(self, filter: Any) -> Any:
-        """Join the retriever's filter, the call's, and the access rule's."""
-        where = joined(chunk_filter(self.filter), chunk_filter(filter))
+        options = {"id": str(run_id), **self.options.for_recall}
+        options |= {name: arguments[name] for name in RECALL_OPTIONS if name in arguments}
+        options["history"] = turns_of(options["history"])
+        if threshold := arguments["score_threshold"]:
+            options["min_score"] = max(threshold, options["min_score"] or 0.0)
         rule = self.options.rule_for(current_request())
         check_filter(rule)
-        return joined(where, chunk_filter(rule))
+        filters = (self.filter, arguments.get("filter"), rule)
+        is_mmr = arguments["search_type"] == "mmr"
+        return Question(
+            index=index,
+            text=query,
+            k=arguments["k"],
+            where=reduce(joined, map(chunk_filter, filters)),
+            diversity=diversity_of(arguments["lambda_mult"]) if is_mmr else None,
+            n_candidates=arguments["fetch_k"] or FETCH_K,
+            options=options,
+        )
+
+    def _answer(
+        self,
+        question: Question,
+        arguments: dict[str, Any],
+        wrapped: WrappedStore | None,
+        seeds: Seeds | None,
+    ) -> tuple[Recall, list[Document]]:
+        """Ask the index; leave out what the store has deleted, and show what it has changed."""
+        if wrapped is None or seeds is None:
+            found, changed = question.ask(), {}
+        else:
+            self._grow([fields_of(document, id_) for id_, document in self._unknown(seeds)])
+            found = self._ask_stored(question, wrapped, seeds)
+            changed = {
+                hit.chunk.id: found.current[hit.chunk.id]
+                for hit in found.hits
+                if hit.chunk.id in found.current and differs(hit.chunk, found.current[hit.chunk.id])
+            }
+            chunks = {hit.chunk.id: hit.chunk for hit in found.hits}
+            self._grow([updated_fields(chunks[id_], new) for id_, new in changed.items()])
+        key, has_path = arguments["score_key"], arguments["include_path"]
+        return found.recall, [
+            _document(hit, changed.get(hit.chunk.id), key, found.recall if has_path else None)
+            for hit in found.hits
+        ]
 
     # -- why --------------------------------------------------------------------------
 
@@ -247,18 +265,35 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
             self._vectors = (source, seed_vectors, vectors)
         return WrappedStore(source, self.options.seed_k, self.options.seed_kwargs, self._vectors[2])
 
-    def _grow(self, seeds: Seeds) -> None:
-        """Add seeds that the index lacks."""
-        if not self.options.grow:
-            return
+    def _ask_stored(
+        self, question: Question, wrapped: WrappedStore, seeds: Seeds
+    ) -> Found[Document]:
+        witness = next((id_ for id_, document in seeds.documents.items() if document.id), None)
+        has_ids = witness is not None or not seeds.documents
+        return question.ask_stored(
+            seeds.documents,
+            lambda ids: wrapped.try_read(ids) if has_ids else None,
+            witness=witness,
+        )
+
+    def _unknown(self, seeds: Seeds) -> list[tuple[str, Document]]:
+        """Return the seeds that the index lacks and can take."""
         known = self.index.holds(seeds.documents)
-        unknown = [
-            fields_of(document, id_)
+        has_text = self.index.settings.keep_text
+        return [
+            (id_, document)
             for id_, document in seeds.documents.items()
-            if id_ not in known and (document.id or self.index.settings.keep_text)
+            if id_ not in known and (document.id or has_text)
         ]
-        if unknown:
-            add_to_graph(self.index, unknown)
+
+    def _grow(self, chunks: Sequence[dict[str, Any]]) -> None:
+        """Add what a search found; an error is logged, as the question can be answered."""
+        if not (self.options.grow and chunks):
+            return
+        try:
+            self.index.add(chunks, on_error="skip")
+        except HebbgraphError as error:
+            logger.warning("%d documents were not added to the graph: %s", len(chunks), error)
 
     # -- tracing, copying, serialising ------------------------------------------------
 
@@ -315,6 +350,23 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         An embedding that cannot be written is left out; pass it again when loading.
         """
         return super().to_json() if self._has_location else self.to_json_not_implemented()
+
+
+def _document(
+    hit: Hit, current: Document | None, score_key: str | None, recall: Recall | None
+) -> Document:
+    """Return the document of a hit as the store has it now, with its path if a recall is given."""
+    document = to_document(hit.chunk)
+    if current is not None:
+        document.page_content = current.page_content
+        document.metadata.update(current.metadata)
+    if score_key is not None:
+        document.metadata[score_key] = hit.score
+    if recall is not None:
+        document.metadata[TRAIL] = recall.trail(hit.chunk.id)
+    elif hit.stale is not None:
+        document.metadata[TRAIL] = hit.stale_mark
+    return document
 
 
 def _reopened(kind: type[RecallingRetriever], arguments: dict[str, Any]) -> RecallingRetriever:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypedDict, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.adapters.search_options import CommonSearchOptions
@@ -22,10 +22,10 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
-from langchain_hebbgraph.searching import SearchType
 
 __all__ = [
     "AT_CALL",
+    "FETCH_K",
     "FIELDS_AT_CALL",
     "HINTS",
     "HINTS_OVER_STORES",
@@ -35,13 +35,17 @@ __all__ = [
     "NewOptions",
     "RetrieverOptions",
     "SearchOptions",
+    "SearchType",
     "check_query",
     "check_search",
     "check_search_type",
     "checked",
+    "diversity_of",
     "open_index",
     "retriever_in",
 ]
+
+SearchType: TypeAlias = Literal["similarity", "mmr", "similarity_score_threshold"]
 
 AT_CALL = (
     "k",
@@ -59,7 +63,9 @@ AT_CALL = (
 )
 #: Those of them that are fields of the retriever, and those that go to the recall unchanged.
 FIELDS_AT_CALL = tuple(name for name in AT_CALL if name not in ("filter", "strategy", "namespace"))
-RECALL_OPTIONS = ("history", "as_of")
+RECALL_OPTIONS = ("history", "as_of", "strategy")
+#: Of how many hits MMR chooses k, as in LangChain's own stores.
+FETCH_K = 20
 HINTS = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
 HINTS_OVER_STORES = HINTS | dict.fromkeys(
     ("embedder", "embedding", "embeddings"),
@@ -233,6 +239,11 @@ def check_search_type(options: Mapping[str, Any], search_type: str) -> None:
     for name in ("lambda_mult", "fetch_k"):
         if options.get(name) is not None and search_type != "mmr":
             raise ParameterError(f'{name} goes with search_type="mmr"; other searches ignore it')
+
+
+def diversity_of(lambda_mult: float | None) -> float:
+    """Return the diversity for LangChain's ``lambda_mult``, which is 0.5 if left out."""
+    return 1.0 - (0.5 if lambda_mult is None else lambda_mult)
 
 
 def retriever_in(runnable: Any, user: str) -> BaseRetriever:

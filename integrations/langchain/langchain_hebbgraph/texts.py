@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from hebbgraph import Chunk, InvalidChunkError, ParameterError
 from hebbgraph.protocols import TextSource
@@ -12,6 +12,7 @@ from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import to_chunk
+from langchain_hebbgraph.wrapped import has_get_by_ids
 
 __all__ = ["texts_of"]
 
@@ -37,25 +38,21 @@ def texts_of(store: VectorStore | BaseStore[str, Document]) -> TextSource:
     >>> texts_of(store)(["a", "b"])
     {'a': 'Owls hunt at night.'}
     """
-    read = _by_id(store)
-
-    def texts(ids: Sequence[str], /) -> dict[str, str | Chunk | None]:
-        return {id_: _text(document) for id_, document in read(ids) if document is not None}
-
-    return texts
-
-
-def _by_id(
-    store: VectorStore | BaseStore[str, Document],
-) -> Callable[[Sequence[str]], Iterable[tuple[str, Document | None]]]:
-    if isinstance(store, BaseStore):
-        return lambda ids: zip(ids, store.mget(ids), strict=True)
-    if type(store).get_by_ids is VectorStore.get_by_ids:
+    if isinstance(store, VectorStore) and not has_get_by_ids(store):
         raise ParameterError(
             f"{type(store).__name__} has no get_by_ids, so texts cannot be read from it; keep "
             "them in the index, or hand over texts_of(docstore)"
         )
-    return lambda ids: ((document.id or "", document) for document in store.get_by_ids(list(ids)))
+
+    def texts(ids: Sequence[str], /) -> dict[str, str | Chunk | None]:
+        if isinstance(store, VectorStore):
+            documents = {document.id or "": document for document in store.get_by_ids(list(ids))}
+        else:
+            pairs = zip(ids, store.mget(ids), strict=True)
+            documents = {id_: document for id_, document in pairs if document is not None}
+        return {id_: _text(document) for id_, document in documents.items()}
+
+    return texts
 
 
 def _text(document: Document) -> str:

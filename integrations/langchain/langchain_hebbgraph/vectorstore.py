@@ -11,8 +11,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from hebbgraph import HebbianIndex, Hit, ParameterError
-from hebbgraph.adapters.diversity import diverse_hits
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.adapters.questions import Question
+from hebbgraph.adapters.seed_vectors import check_sizes
 from hebbgraph.arguments import check_names, one_of
 from hebbgraph.calling import in_thread
 from hebbgraph.embedders import given_vectors, passage_text
@@ -34,7 +35,13 @@ from langchain_hebbgraph.conversion import (
     to_chunk,
     to_document,
 )
-from langchain_hebbgraph.options import RECALL_OPTIONS, check_search_type, open_index
+from langchain_hebbgraph.options import (
+    FETCH_K,
+    RECALL_OPTIONS,
+    check_search_type,
+    diversity_of,
+    open_index,
+)
 from langchain_hebbgraph.writing import with_ids, write
 
 __all__ = ["HebbianVectorStore"]
@@ -169,7 +176,8 @@ class HebbianVectorStore(VectorStore):
         Parameters
         ----------
         text_embeddings : iterable of (str, sequence of float)
-            The vectors are of the model that embeds questions.
+            The vectors are of the model that embeds questions; those of another size are
+            refused.
         metadatas, ids
             As for :meth:`add_texts`.
 
@@ -182,6 +190,7 @@ class HebbianVectorStore(VectorStore):
         """
         self._check_embeds()
         pairs = list(text_embeddings)
+        check_sizes(self.index, (vector for _, vector in pairs))
         documents = with_ids(documents_of_texts([text for text, _ in pairs], metadatas), ids)
         # By the text that would be embedded, which begins with the title.
         vectors = {
@@ -255,8 +264,7 @@ class HebbianVectorStore(VectorStore):
 
         ``filter``, ``strategy`` and ``history`` may be given; see :class:`HebbianRetriever`.
         """
-        scored = self.similarity_search_with_score(query, k, filter, **kwargs)
-        return [document for document, _ in scored]
+        return [document for document, _ in self._search(query, k, filter, kwargs)]
 
     asimilarity_search = in_thread(similarity_search)  # type: ignore[arg-type]
 
@@ -264,8 +272,7 @@ class HebbianVectorStore(VectorStore):
         self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> Scored:
         """Return documents with their scores; more is better."""
-        hits = self._hits(query, k, filter, kwargs)
-        return [(to_document(hit.chunk), hit.score) for hit in hits]
+        return self._search(query, k, filter, kwargs)
 
     asimilarity_search_with_score = in_thread(similarity_search_with_score)  # type: ignore[arg-type]
 
@@ -273,19 +280,18 @@ class HebbianVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents most active for an embedded query."""
-        hits = self._hits(None, k, filter, kwargs, vector=embedding)
-        return [to_document(hit.chunk) for hit in hits]
+        return [document for document, _ in self._search(_NO_WORDS, k, filter, kwargs, embedding)]
 
     asimilarity_search_by_vector = in_thread(similarity_search_by_vector)  # type: ignore[arg-type]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return relevance
+        return lambda score: min(1.0, max(0.0, score))  # 0: nothing speaks for a document
 
     def max_marginal_relevance_search(
         self,
         query: str,
         k: int = 4,
-        fetch_k: int = 20,
+        fetch_k: int = FETCH_K,
         lambda_mult: float = 0.5,
         filter: Filter = None,
         **kwargs: Any,
@@ -295,8 +301,8 @@ class HebbianVectorStore(VectorStore):
         Their similarity is the cosine of their term counts: near-duplicates share their words,
         and nothing is embedded again.
         """
-        hits = self._hits(query, max(k, fetch_k), filter, kwargs)
-        return _diverse(hits, k, lambda_mult)
+        mmr = {"n_candidates": fetch_k, "diversity": diversity_of(lambda_mult)}
+        return [document for document, _ in self._search(query, k, filter, kwargs, **mmr)]
 
     amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
@@ -304,14 +310,15 @@ class HebbianVectorStore(VectorStore):
         self,
         embedding: list[float],
         k: int = 4,
-        fetch_k: int = 20,
+        fetch_k: int = FETCH_K,
         lambda_mult: float = 0.5,
         filter: Filter = None,
         **kwargs: Any,
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
-        hits = self._hits(None, max(k, fetch_k), filter, kwargs, vector=embedding)
-        return _diverse(hits, k, lambda_mult)
+        mmr = {"n_candidates": fetch_k, "diversity": diversity_of(lambda_mult)}
+        found = self._search(_NO_WORDS, k, filter, kwargs, embedding, **mmr)
+        return [document for document, _ in found]
 
     def _check_embeds(self) -> None:
         if not self.index.embeds:
@@ -320,33 +327,40 @@ class HebbianVectorStore(VectorStore):
                 "HebbianVectorStore(embedding), or search by text"
             )
 
-    def _hits(
+    def _search(
         self,
-        query: str | None,
+        query: str,
         k: int,
         filters: Filter | tuple[Filter, ...],
         options: dict[str, Any],
         vector: Sequence[float] | None = None,
-    ) -> Sequence[Hit]:
+        **mmr: Any,
+    ) -> Scored:
         """Ask the index, and report the recall to the run of the retriever, or of the chain."""
-        check_names(options, ("k", "filter", "strategy", *RECALL_OPTIONS), of="a search")
+        check_names(options, ("k", "filter", *RECALL_OPTIONS), of="a search")
+        run = _run.get()
+        options = {
+            "strategy": self.strategy,
+            **options,
+            "history": turns_of(options.get("history") or ()),
+            "id": str(uuid.uuid4() if run is None else run.run_id),
+        }
         if vector is not None:
             self._check_embeds()
-        run = _run.get()
-        recall = self.index.recall(
-            _NO_WORDS if query is None else query,
+            options["vector"] = vector
+        question = Question(
+            index=self.index,
+            text=query,
             k=k,
             where=reduce(joined, map(chunk_filter, filters))
             if isinstance(filters, tuple)
             else chunk_filter(filters),
-            vector=vector,
-            strategy=options.get("strategy", self.strategy),
-            as_of=options.get("as_of"),
-            history=turns_of(options.get("history") or ()),
-            id=str(uuid.uuid4() if run is None else run.run_id),
+            options=options,
+            **mmr,
         )
-        announce(self.index, recall, run)
-        return recall.hits
+        found = question.ask()
+        announce(self.index, found.recall, run)
+        return [(to_document(hit.chunk), hit.score) for hit in found.hits]
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
         """Return a retriever; arguments are those of :meth:`VectorStore.as_retriever`."""
@@ -390,13 +404,3 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
     ) -> list[Document]:
         with self._searching(run_manager, kwargs) as kwargs:
             return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
-
-
-def relevance(score: float) -> float:
-    """Clip a score to [0, 1]; 0 means that nothing speaks for a document."""
-    return min(1.0, max(0.0, score))
-
-
-def _diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Document]:
-    chosen = diverse_hits(hits, k, diversity=1.0 - lambda_mult)
-    return [to_document(hit.chunk) for hit in chosen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from inspect import isfunction, signature
 from typing import Any
@@ -17,7 +17,7 @@ from hebbgraph.adapters.seed_vectors import (
     SeedVectors,
     included_vectors,
 )
-from hebbgraph.calling import Steps
+from hebbgraph.calling import Steps, twins
 from hebbgraph.protocols import VectorSource
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -25,7 +25,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_hebbgraph.conversion import stable_id
 
-__all__ = ["Seeds", "WrappedStore", "vectors_of"]
+__all__ = ["Seeds", "WrappedStore", "has_get_by_ids", "vectors_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,14 +37,10 @@ _WARNED: set[str] = set()
 
 @dataclass(frozen=True)
 class Seeds:
-    """The results of a store's search: documents and scores by id, best first.
+    """The results of a store's search: documents by id, best first, and options of the recall."""
 
-    ``vector`` is the question's, if it can be compared with the store's vectors.
-    """
-
-    documents: Mapping[str, Document] = field(default_factory=dict)
-    scores: Sequence[tuple[str, float]] = ()
-    vector: Sequence[float] | None = None
+    documents: Mapping[str, Document]
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -73,32 +69,24 @@ class WrappedStore:
         """Search for seeds."""
         source, kwargs = self.source, {"k": self.k, **self.kwargs}
         if isinstance(source, BaseRetriever):
-            call: Any = (query, {"callbacks": run_manager.get_child()})
-            documents = yield (
-                partial(source.invoke, *call, **self.kwargs),
-                partial(source.ainvoke, *call, **self.kwargs),
-            )
-            return _ranked(documents)
+            config = {"callbacks": run_manager.get_child()}
+            return _ranked((yield twins(source, "invoke", query, config, **self.kwargs)))
         if self.vectors is not None and (model := source.embeddings) is not None:
-            vector = yield partial(model.embed_query, query), partial(model.aembed_query, query)
-            if _implements(source, _BY_VECTOR):
-                documents = yield _twins(source, _BY_VECTOR, vector, kwargs)
-            else:
-                documents = yield _twins(source, "similarity_search", query, kwargs)
-            return replace(_ranked(documents), vector=vector)
+            vector = yield twins(model, "embed_query", query)
+            by_vector = _implements(source, _BY_VECTOR)
+            asked = (_BY_VECTOR, vector) if by_vector else ("similarity_search", query)
+            found = yield twins(source, *asked, **kwargs)
+            return _ranked(found, vector=vector, vectors=self.vectors)
         if _implements(source, _WITH_SCORE):
-            return _scored((yield _twins(source, _WITH_SCORE, query, kwargs)))
-        return _ranked((yield _twins(source, "similarity_search", query, kwargs)))
+            return _scored((yield twins(source, _WITH_SCORE, query, **kwargs)))
+        return _ranked((yield twins(source, "similarity_search", query, **kwargs)))
 
     # -- reading and writing -----------------------------------------------------------
 
     @property
     def is_readable(self) -> bool:
         """Whether documents can be read by id."""
-        return (
-            isinstance(self.source, VectorStore)
-            and type(self.source).get_by_ids is not VectorStore.get_by_ids
-        )
+        return isinstance(self.source, VectorStore) and has_get_by_ids(self.source)
 
     def read(self, ids: Iterable[str]) -> dict[str, Document]:
         """Return the documents of these ids that the store has now."""
@@ -154,9 +142,9 @@ class WrappedStore:
                 self.source.delete(deleted)
 
 
-def _twins(store: VectorStore, method: str, query: Any, kwargs: dict[str, Any]) -> Any:
-    """Return the calls of a method and of its async twin."""
-    return tuple(partial(getattr(store, name), query, **kwargs) for name in (method, f"a{method}"))
+def has_get_by_ids(store: VectorStore) -> bool:
+    """Return whether a store can be asked for documents by id."""
+    return type(store).get_by_ids is not VectorStore.get_by_ids
 
 
 def _implements(store: VectorStore, method: str) -> bool:
@@ -169,25 +157,23 @@ def _implements(store: VectorStore, method: str) -> bool:
     return at_method <= at_plain
 
 
-def _ranked(documents: Iterable[Document]) -> Seeds:
-    by_id: dict[str, Document] = {}
-    for document in documents:
-        by_id.setdefault(stable_id(document), document)
-    # Similarities fall about evenly with the logarithm of the rank.
-    return Seeds(by_id, [(id_, -math.log(rank)) for rank, id_ in enumerate(by_id, 1)])
+def _ranked(documents: Iterable[Document], **options: Any) -> Seeds:
+    return _scored(((document, math.nan) for document in documents), **options)
 
 
-def _scored(pairs: Sequence[tuple[Document, float]]) -> Seeds:
-    """Use scores as they are; scores that grow from the best on are distances."""
-    ranked = _ranked(document for document, _ in pairs)
-    scores: dict[str, float] = {}
+def _scored(pairs: Iterable[tuple[Document, float]], **options: Any) -> Seeds:
+    """Use scores as they are, or ranks; scores that grow from the best on are distances."""
+    found: dict[str, tuple[Document, float]] = {}
     for document, score in pairs:
-        scores.setdefault(stable_id(document), float(score))
-    values = list(scores.values())
-    if not values or not all(map(math.isfinite, values)) or values[0] == values[-1]:
-        return ranked
-    sign = -1.0 if values[0] < values[-1] else 1.0
-    return Seeds(ranked.documents, [(id_, sign * score) for id_, score in scores.items()])
+        found.setdefault(stable_id(document), (document, float(score)))
+    scores = [score for _, score in found.values()]
+    if not scores or not all(map(math.isfinite, scores)) or scores[0] == scores[-1]:
+        # Similarities fall about evenly with the logarithm of the rank.
+        scores = [-math.log(rank) for rank in range(1, len(found) + 1)]
+    elif scores[0] < scores[-1]:
+        scores = [-score for score in scores]
+    documents = {id_: document for id_, (document, _) in found.items()}
+    return Seeds(documents, {"seeds": list(zip(found, scores, strict=True)), **options})
 
 
 def vectors_of(store: Any, seed_vectors: SeedVectors, index: HebbianIndex) -> VectorSource | None:

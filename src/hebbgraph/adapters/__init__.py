@@ -5,7 +5,7 @@
 ``seed_vectors``      ways to read the vectors of a wrapped store
 ``diversity``         hits whose words differ
 ``latest_recalls``    which recall a result came from, for ``retriever.why``
-``stored_hits``       recalls only what a wrapped store still has
+``questions``         a question as adapters ask it, perhaps over a store that others change
 ``tenants``           which index a request is for, over a pool
 ====================  ==================================================================
 """

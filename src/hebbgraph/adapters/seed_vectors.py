@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ __all__ = [
     "NumberedVectors",
     "SeedVectors",
     "check_seed_vectors",
+    "check_sizes",
     "included_vectors",
 ]
 
@@ -28,6 +29,34 @@ def check_seed_vectors(seed_vectors: SeedVectors) -> None:
         raise ParameterError(
             'seed_vectors is a callable from ids to vectors, or "embed" for a store that gives '
             f"none back; got {seed_vectors!r:.80}"
+        )
+
+
+def check_sizes(index: Any, vectors: Iterable[Sequence[float]]) -> None:
+    """Raise ParameterError for a vector whose size is not that of an index's embedder.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> class Small:
+    ...     def embed_documents(self, texts): ...
+    ...     def embed_query(self, text):
+    ...         return [3.0, 4.0]
+    >>> with HebbianIndex.open(":memory:", embedder=Small()) as index:
+    ...     check_sizes(index, [[1.0, 2.0, 3.0]])
+    Traceback (most recent call last):
+    hebbgraph.errors.ParameterError: a vector has 3 numbers, and those of the embedder have 2; ...
+    """
+    sizes = {len(vector) for vector in vectors}
+    if not sizes:
+        return
+    known = index.parts.truth.state().embedding
+    # Without any vector in the index, only the model knows.
+    size = len(index.parts.embedder.embed_query("size")) if known is None else known.dimension
+    if wrong := sorted(sizes - {size}):
+        raise ParameterError(
+            f"a vector has {wrong[0]} numbers, and those of the embedder have {size}; "
+            "open the index with the model that made these vectors"
         )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial, reduce
 from typing import Any, Self
@@ -18,10 +18,9 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError, Recall
-from hebbgraph.adapters.diversity import diverse_hits
+from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
-from hebbgraph.adapters.stored_hits import recall_stored
+from hebbgraph.adapters.questions import Found, Question
 from hebbgraph.arguments import check_k
 from hebbgraph.calling import Steps, astep, in_thread, step
 from hebbgraph.filters import joined
@@ -57,20 +56,6 @@ MMR_CANDIDATES = 4
 _NARROWED: ContextVar[tuple[tuple[object, dict[str, Any] | None], ...]] = ContextVar(
     "hebbgraph_narrowed", default=()
 )
-
-
-@dataclass
-class _Question:
-    """A question as it is put to an index."""
-
-    index: HebbianIndex
-    text: str
-    k: int
-    where: dict[str, Any] | None
-    history: list[str]
-    as_of: datetime | date | str | None
-    seeds: list[NodeWithScore] | None = None
-    vector: list[float] | None = None
 
 
 class RecallingRetriever(Explaining, BaseRetriever):
@@ -185,41 +170,45 @@ class RecallingRetriever(Explaining, BaseRetriever):
         check_query(bundle.query_str)
         question = self._question(bundle)
         source, memory = self.options.source, self._memory
-        if memory is not None and not question.history:
+        history = question.options["history"]
+        if memory is not None and not history:
             turns = user_turns((yield memory.get_all, memory.aget_all))
             # Some engines put the question into the memory before they retrieve.
-            question.history = turns[:-1] if turns[-1:] == [question.text] else turns
+            history = turns[:-1] if turns[-1:] == [question.text] else turns
+            question.options["history"] = history
         model = self._query_model(question.index, bundle)
         has_reader = source is not None or model is not None
-        if question.history and has_reader and bundle.embedding is None:
+        if history and has_reader and bundle.embedding is None:
             text = yield (
-                partial(question.index.in_full, question.text, question.history),
-                partial(question.index.ain_full, question.text, question.history),
+                partial(question.index.in_full, question.text, history),
+                partial(question.index.ain_full, question.text, history),
             )
             if text != bundle.query_str:
                 bundle = replace(bundle, query_str=text)
-        question.vector = bundle.embedding
-        if question.vector is None and model is not None:
+        vector, seeds = bundle.embedding, None
+        if vector is None and model is not None:
             strings = bundle.embedding_strs
-            question.vector = yield (
+            vector = yield (
                 partial(model.get_agg_embedding_from_queries, strings),
                 partial(model.aget_agg_embedding_from_queries, strings),
             )
         if source is not None:
-            if question.vector is not None:
-                bundle = replace(bundle, embedding=question.vector)
-            question.seeds = yield (
-                partial(source.retrieve, bundle),
-                partial(source.aretrieve, bundle),
-            )
-            question.vector = bundle.embedding  # some retrievers set it
+            if vector is not None:
+                bundle = replace(bundle, embedding=vector)
+            seeds = yield partial(source.retrieve, bundle), partial(source.aretrieve, bundle)
+            vector = bundle.embedding  # some retrievers set it
+            question.options["seeds"] = _scores(seeds)
+        if vector is not None:
+            question.options["vector"] = vector
+            if source is not None and self._vectors is not None:
+                question.options["vectors"] = self._vectors
         nodes: list[NodeWithScore] = yield (
-            partial(self._nodes, question),
-            partial(in_thread(self._nodes), question),
+            partial(self._nodes, question, seeds),
+            partial(in_thread(self._nodes), question, seeds),
         )
         return nodes
 
-    def _question(self, bundle: QueryBundle) -> _Question:
+    def _question(self, bundle: QueryBundle) -> Question:
         settings = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
         if (k := settings.similarity_top_k) is None:
             k = self.similarity_top_k
@@ -231,13 +220,16 @@ class RecallingRetriever(Explaining, BaseRetriever):
             *(where for retriever, where in _NARROWED.get() if retriever is self),
             to_where(rule, strict=True),
         ]
-        return _Question(
-            self._index_of(settings.namespace),
-            bundle.query_str,
-            k,
-            reduce(joined, filters),
-            list(settings.history),
-            self.as_of if settings.as_of is None else settings.as_of,
+        as_of = self.as_of if settings.as_of is None else settings.as_of
+        mmr = self.mmr_threshold
+        return Question(
+            index=self._index_of(settings.namespace),
+            text=bundle.query_str,
+            k=k,
+            where=reduce(joined, filters),
+            diversity=None if mmr is None else 1.0 - mmr,
+            n_candidates=min(MAX_K, MMR_CANDIDATES * k),
+            options={**self.options.for_recall, "history": list(settings.history), "as_of": as_of},
         )
 
     def _query_model(self, index: HebbianIndex, bundle: QueryBundle) -> BaseEmbedding | None:
@@ -256,72 +248,41 @@ class RecallingRetriever(Explaining, BaseRetriever):
             )
         return None
 
-    def _nodes(self, question: _Question) -> list[NodeWithScore]:
-        recall, hits, current = self._recall_current(question)
-        if self.mmr_threshold is not None:
-            hits = diverse_hits(hits, question.k, diversity=1.0 - self.mmr_threshold)
+    def _nodes(self, question: Question, seeds: list[NodeWithScore] | None) -> list[NodeWithScore]:
+        found: Found[BaseNode]
+        if self._wrapped is None:
+            found = question.ask()
+        else:
+            nodes_by_id = {seed.node_id: seed.node for seed in seeds or ()}
+            witness = next(iter(nodes_by_id), None)
+            found = question.ask_stored(nodes_by_id, self._wrapped.current, witness=witness)
         results = []
-        for hit in hits:
-            if (node := _node_of(hit, current)) is None:
-                continue
+        for hit in found.hits:
+            node = _node_of(hit, found.current)
             if self.include_path:
-                set_hidden(node, TRAIL_KEY, recall.trail(hit.chunk.id))
+                set_hidden(node, TRAIL_KEY, found.recall.trail(hit.chunk.id))
             elif hit.stale is not None:
                 set_hidden(node, TRAIL_KEY, hit.stale_mark)
             results.append(NodeWithScore(node=node, score=hit.score))
         nodes = [result.node for result in results]
-        self._latest.add(question.index, recall, nodes)
-        announce(recall, question.index, nodes)
-        if question.seeds and question.where is None:
-            results = _with_unknown_seeds(question, question.seeds, results)
+        self._latest.add(question.index, found.recall, nodes)
+        announce(found.recall, question.index, nodes)
+        if seeds and question.where is None:
+            results = _with_unknown_seeds(question, seeds, results)
         return results
 
-    def _recall(self, question: _Question, excluded: Sequence[str] = ()) -> Recall:
-        options: dict[str, Any] = {} if question.vector is None else {"vector": question.vector}
-        if question.seeds is not None:
-            options["seeds"] = _scores(question.seeds)
-            if self._vectors is not None and question.vector is not None:
-                options["vectors"] = self._vectors
-        k, where = question.k, question.where
-        if self.mmr_threshold is not None:
-            k = min(MAX_K, MMR_CANDIDATES * k)
-        return question.index.recall(
-            question.text,
-            k=k,
-            where=joined(where, {"$id": {"$nin": list(excluded)}}) if excluded else where,
-            **self.options.for_recall,
-            history=question.history,
-            as_of=question.as_of,
-            **options,
-        )
 
-    def _recall_current(
-        self, question: _Question
-    ) -> tuple[Recall, list[Hit], Mapping[str, BaseNode]]:
-        """Recall nodes that the wrapped index still holds; return them as they are now too."""
-        if self._wrapped is None:
-            recall = self._recall(question)
-            return recall, list(recall.hits), {}
-        seeds = {seed.node_id: seed.node for seed in question.seeds or ()}
-        return recall_stored(
-            partial(self._recall, question),
-            seeds,
-            self._wrapped.current,
-            witness=next(iter(seeds), None),
-        )
-
-
-def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode | None:
-    """Return the node of a hit, as it is now if it was edited; None if its text is missing."""
+def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode:
+    """Return the node of a hit, as it is now if it was edited."""
     if (node := current.get(hit.chunk.id)) is not None:
         chunk = node_to_chunk(node)
         if (chunk.text, chunk.title) != (hit.chunk.text, hit.chunk.title):
             return node.model_copy(deep=True, update={"embedding": None})
-    return None if hit.lacks_text else chunk_to_node(hit.chunk)
+    return chunk_to_node(hit.chunk)
 
 
 def _with_unknown_seeds(
-    question: _Question, seeds: list[NodeWithScore], results: list[NodeWithScore]
+    question: Question, seeds: list[NodeWithScore], results: list[NodeWithScore]
 ) -> list[NodeWithScore]:
     """Insert seeds that the index does not hold at the rank that the source gave them."""
     returned = {result.node_id for result in results}

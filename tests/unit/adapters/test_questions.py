@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from recalls import recalled
 
 from hebbgraph import Recall
-from hebbgraph.adapters.stored_hits import recall_stored
+from hebbgraph.adapters.questions import Question
 
 CHUNKS = ("a", "b", "c", "d", "e", "f", "g", "h")
 
@@ -20,8 +21,9 @@ class Store:
         self.stored = stored
         self.recalls = 0
 
-    def recall_without(self, excluded: Sequence[str]) -> Recall:
+    def recall(self, text: str, *, k: int, where: Any) -> Recall:
         self.recalls += 1
+        excluded = where["$id"]["$nin"] if where else ()
         return recalled("q", *[id_ for id_ in CHUNKS if id_ not in excluded][:2]).recall
 
     def read(self, ids: Sequence[str]) -> dict[str, str]:
@@ -44,20 +46,18 @@ def test_what_the_store_has_deleted_is_replaced(
     stored: str, found: str, hits: list[str], recalls: int
 ) -> None:
     store = Store(*stored)
-    _, kept, current = recall_stored(
-        store.recall_without,
-        {id_: f"found {id_}" for id_ in found},
-        store.read,
-        witness=found[0] if found else None,
+    answer = Question(index=store, text="q", k=2).ask_stored(
+        {id_: f"found {id_}" for id_ in found}, store.read, witness=found[0] if found else None
     )
-    assert ([hit.chunk.id for hit in kept], store.recalls) == (hits, recalls)
+    assert ([hit.chunk.id for hit in answer.hits], store.recalls) == (hits, recalls)
     if hits == ["a", "c"]:
-        assert (current["a"], current["c"]) == ("now a", "now c")
+        assert (answer.current["a"], answer.current["c"]) == ("now a", "now c")
 
 
 def test_a_store_that_cannot_be_read() -> None:
     store = Store()
-    recall, hits, current = recall_stored(
-        store.recall_without, {"a": "found a"}, lambda ids: None, witness="a"
+    found = Question(index=store, text="q", k=2).ask_stored(
+        {"a": "found a"}, lambda ids: None, witness="a"
     )
-    assert (tuple(hits), current, store.recalls) == (recall.hits, {"a": "found a"}, 1)
+    assert (tuple(found.hits), found.current) == (found.recall.hits, {"a": "found a"})
+    assert store.recalls == 1
