@@ -24,8 +24,7 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.load.serializable import Serializable
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables import RunnableConfig
+from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables.config import var_child_runnable_config
 from pydantic import Field, PrivateAttr, SkipValidation
 
@@ -39,6 +38,7 @@ from langchain_hebbgraph.conversion import (
 )
 from langchain_hebbgraph.options import (
     AT_CALL,
+    CONFIGURABLE,
     FETCH_K,
     FIELDS_AT_CALL,
     HINTS,
@@ -50,7 +50,13 @@ from langchain_hebbgraph.options import (
     check_search_type,
     diversity_of,
 )
-from langchain_hebbgraph.request import NAMESPACE, current_namespace, current_request, during
+from langchain_hebbgraph.request import (
+    NAMESPACE,
+    RequestRetriever,
+    configured,
+    current_namespace,
+    current_request,
+)
 from langchain_hebbgraph.wrapped import Seeds, WrappedStore, vectors_of
 from langchain_hebbgraph.writing import differs, updated_fields
 
@@ -85,7 +91,7 @@ def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
             )
 
 
-class RecallingRetriever(Closing, Explaining, BaseRetriever):
+class RecallingRetriever(Closing, Explaining, RequestRetriever):
     """Base of :class:`HebbianRetriever`: searches an index, with seeds from a wrapped store."""
 
     index: HebbianIndex = Field(exclude=True)
@@ -143,20 +149,6 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
 
     # -- searching --------------------------------------------------------------------
 
-    def invoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """Return the documents for a question; the class says what else it takes."""
-        with during(config):
-            return super().invoke(input, config, **kwargs)
-
-    async def ainvoke(
-        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Document]:
-        """Async twin of :meth:`invoke`."""
-        with during(config):
-            return await super().ainvoke(input, config, **kwargs)
-
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
@@ -186,10 +178,11 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
         return result
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return a call's options, and the retriever's fields in place of those left out."""
+        """Return a call's options, and those of its configuration or the retriever's fields."""
         names = sorted(options.keys() - _IGNORED)
         check_names(names, AT_CALL, of="a call of the retriever", instead=HINTS)
         passed = {name: value for name, value in options.items() if value is not None}
+        passed = configured(CONFIGURABLE) | passed
         check_search(passed)
         check_search_type(passed, passed.get("search_type", self.search_type))
         return {name: getattr(self, name) for name in FIELDS_AT_CALL} | passed
@@ -204,7 +197,9 @@ class RecallingRetriever(Closing, Explaining, BaseRetriever):
             options["min_score"] = max(threshold, options["min_score"] or 0.0)
         rule = self.options.rule_for(current_request())
         check_filter(rule)
-        filters = (self.filter, arguments.get("filter"), rule)
+        in_config = configured(("filter",)).get("filter")
+        check_filter(in_config)
+        filters = (self.filter, in_config, arguments.get("filter"), rule)
         is_mmr = arguments["search_type"] == "mmr"
         return Question(
             index=index,

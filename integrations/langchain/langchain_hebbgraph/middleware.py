@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
+from hebbgraph.calling import Steps, astep, step, twins
 from hebbgraph.citations import (
     CITATION_INSTRUCTION,
     Formatter,
@@ -111,12 +113,7 @@ class CitingMiddleware(AgentMiddleware):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
         """Show sources to the model, and mark in its answer which it cites."""
-        question, note, options = self._question(request.messages)
-        if not question:
-            return handler(request)
-        self._listen()
-        rendered = self._rendered(request, self.retriever.invoke(question, **options))
-        return _marked(handler(self._showing(request, rendered, note)), rendered)
+        return step(self._steps(request, handler))
 
     async def awrap_model_call(
         self,
@@ -124,12 +121,27 @@ class CitingMiddleware(AgentMiddleware):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelCallResult[Any]:
         """Async twin of :meth:`wrap_model_call`."""
+        return await astep(self._steps(request, handler))
+
+    def _steps(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Steps[ModelResponse[Any]]:
         question, note, options = self._question(request.messages)
         if not question:
-            return await handler(request)
+            answer: ModelResponse[Any] = yield (partial(handler, request),) * 2
+            return answer
         self._listen()
-        rendered = self._rendered(request, await self.retriever.ainvoke(question, **options))
-        return _marked(await handler(self._showing(request, rendered, note)), rendered)
+        documents = yield twins(self.retriever, "invoke", question, **options)
+        # Keys get a prefix if another middleware has shown sources, too.
+        is_second = self.instruction in _system_text(request)
+        formatter = replace(self.formatter, prefix="always") if is_second else self.formatter
+        rendered = formatter.render(map(to_source, documents))
+        parts = [] if is_second else [self.instruction]
+        parts.append(rendered.text or NOTHING_FOUND)
+        if note is not None:
+            parts.append(f"Note on these sources: {note}.")
+        shown = partial(handler, _with_system_text(request, "\n\n".join(parts)))
+        return _marked((yield shown, shown), rendered)
 
     def _question(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
         """Return the user's last question, a note on it, and earlier ones as retriever options."""
@@ -138,28 +150,6 @@ class CitingMiddleware(AgentMiddleware):
         question, note = usable_question(last)
         options = {"history": earlier[-_MAX_EARLIER:]} if self._takes_turns else {}
         return question.strip(), note, options
-
-    def _rendered(self, request: ModelRequest[Any], documents: Sequence[Document]) -> Rendered:
-        """Write sources; keys get a prefix if another middleware has shown sources, too."""
-        is_second = self.instruction in _system_text(request)
-        formatter = replace(self.formatter, prefix="always") if is_second else self.formatter
-        return formatter.render(map(to_source, documents))
-
-    def _showing(
-        self, request: ModelRequest[Any], rendered: Rendered, note: str | None
-    ) -> ModelRequest[Any]:
-        sources = rendered.text or NOTHING_FOUND
-        if self.instruction not in _system_text(request):
-            sources = f"{self.instruction}\n\n{sources}"
-        if note is not None:
-            sources += f"\n\nNote on these sources: {note}."
-        message = getattr(request, "system_message", None)
-        if message is not None and not isinstance(message.content, str):  # blocks, perhaps cached
-            content = [*message.content, {"type": "text", "text": sources}]
-            return request.override(system_message=SystemMessage(content))
-        before = f"{request.system_prompt}\n\n" if request.system_prompt else ""
-        # All versions of LangChain's agents take system_prompt.
-        return request.override(**cast("Any", {"system_prompt": f"{before}{sources}"}))
 
     def _listen(self) -> None:
         """Have the learner follow the whole run of this call, unless another one does."""
@@ -181,6 +171,17 @@ def _new_name(kind: str) -> str:
 def _system_text(request: ModelRequest[Any]) -> str:
     message = getattr(request, "system_message", None)
     return str(request.system_prompt or "") if message is None else str(message.text)
+
+
+def _with_system_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
+    """Add a text to the system prompt of a request."""
+    message = getattr(request, "system_message", None)
+    if message is not None and not isinstance(message.content, str):  # blocks, perhaps cached
+        content = [*message.content, {"type": "text", "text": text}]
+        return request.override(system_message=SystemMessage(content))
+    before = f"{request.system_prompt}\n\n" if request.system_prompt else ""
+    # All versions of LangChain's agents take system_prompt.
+    return request.override(**cast("Any", {"system_prompt": f"{before}{text}"}))
 
 
 def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[Any]:

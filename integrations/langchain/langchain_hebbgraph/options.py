@@ -25,6 +25,7 @@ from langchain_hebbgraph.conversion import Filter, check_filter
 
 __all__ = [
     "AT_CALL",
+    "CONFIGURABLE",
     "FETCH_K",
     "FIELDS_AT_CALL",
     "HINTS",
@@ -63,6 +64,8 @@ AT_CALL = (
 )
 #: Those of them that are fields of the retriever, and those that go to the recall unchanged.
 FIELDS_AT_CALL = tuple(name for name in AT_CALL if name not in ("filter", "strategy", "namespace"))
+#: Those that a request may set in its ``configurable``, as well as a filter.
+CONFIGURABLE = tuple(name for name in FIELDS_AT_CALL if name != "history")
 RECALL_OPTIONS = ("history", "as_of", "strategy")
 #: Of how many hits MMR chooses k, as in LangChain's own stores.
 FETCH_K = 20

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
-from hebbgraph.calling import Steps, astep, step
+from hebbgraph.calling import Steps, astep, step, twins
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from hebbgraph.citations.formatter import source_block
 from hebbgraph.text.query import usable_question
@@ -157,8 +156,7 @@ def create_citing_retriever_tool(
         question, note = usable_question(query)
         if not question.strip():
             return _EMPTY, []
-        call: Any = (question, {"callbacks": callbacks})
-        documents = yield partial(retriever.invoke, *call), partial(retriever.ainvoke, *call)
+        documents = yield twins(retriever, "invoke", question, {"callbacks": callbacks})
         text = format_documents(documents, formatter)
         return text if note is None else f"{text}\n\nNote: {note}.", documents
 

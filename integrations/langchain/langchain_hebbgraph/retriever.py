@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph.adapters.tenants import warn_if_new
 from hebbgraph.arguments import one_of
 from hebbgraph.calling import in_thread
 from hebbgraph.ingest import OnError
@@ -396,7 +397,9 @@ def _opened(fields: dict[str, Any]) -> HebbianIndex | None:
     if "index" in fields:
         raise ParameterError("location and index are one argument; give it once")
     options = _with_namespace(passed.get("open_options"), fields)
-    return open_index(passed["location"], passed.get("embedding"), options)
+    index = open_index(passed["location"], passed.get("embedding"), options)
+    warn_if_new(index)
+    return index
 
 
 def _with_namespace(

@@ -19,7 +19,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import Generation, LLMResult
 
-from langchain_hebbgraph.request import request_of
+from langchain_hebbgraph.request import current_request
 
 __all__ = ["Call", "Prompt", "Trace", "TracingHandler"]
 
@@ -246,7 +246,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
                 trace = Trace(run_id, metadata or {})
                 self._keep(trace)
             elif not trace.context:
-                trace.context = request_of()
+                trace.context = current_request()
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace

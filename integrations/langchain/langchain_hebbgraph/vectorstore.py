@@ -42,6 +42,7 @@ from langchain_hebbgraph.options import (
     diversity_of,
     open_index,
 )
+from langchain_hebbgraph.request import RequestRetriever, configured
 from langchain_hebbgraph.writing import with_ids, write
 
 __all__ = ["HebbianVectorStore"]
@@ -301,8 +302,8 @@ class HebbianVectorStore(VectorStore):
         Their similarity is the cosine of their term counts: near-duplicates share their words,
         and nothing is embedded again.
         """
-        mmr = {"n_candidates": fetch_k, "diversity": diversity_of(lambda_mult)}
-        return [document for document, _ in self._search(query, k, filter, kwargs, **mmr)]
+        mmr = (fetch_k, lambda_mult)
+        return [document for document, _ in self._search(query, k, filter, kwargs, mmr=mmr)]
 
     amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
@@ -316,8 +317,7 @@ class HebbianVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
-        mmr = {"n_candidates": fetch_k, "diversity": diversity_of(lambda_mult)}
-        found = self._search(_NO_WORDS, k, filter, kwargs, embedding, **mmr)
+        found = self._search(_NO_WORDS, k, filter, kwargs, embedding, (fetch_k, lambda_mult))
         return [document for document, _ in found]
 
     def _check_embeds(self) -> None:
@@ -334,7 +334,7 @@ class HebbianVectorStore(VectorStore):
         filters: Filter | tuple[Filter, ...],
         options: dict[str, Any],
         vector: Sequence[float] | None = None,
-        **mmr: Any,
+        mmr: tuple[int, float] | None = None,
     ) -> Scored:
         """Ask the index, and report the recall to the run of the retriever, or of the chain."""
         check_names(options, ("k", "filter", *RECALL_OPTIONS), of="a search")
@@ -355,8 +355,9 @@ class HebbianVectorStore(VectorStore):
             where=reduce(joined, map(chunk_filter, filters))
             if isinstance(filters, tuple)
             else chunk_filter(filters),
+            diversity=None if mmr is None else diversity_of(mmr[1]),
+            n_candidates=0 if mmr is None else mmr[0],
             options=options,
-            **mmr,
         )
         found = question.ask()
         announce(self.index, found.recall, run)
@@ -376,20 +377,23 @@ class HebbianVectorStore(VectorStore):
         return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
 
 
-class HebbianVectorStoreRetriever(VectorStoreRetriever):
+class HebbianVectorStoreRetriever(RequestRetriever, VectorStoreRetriever):
     """A VectorStoreRetriever whose recalls have the id of its run, so that learners find them.
 
-    A call's filter is joined with that of ``search_kwargs``.
+    ``k`` and ``filter`` may be in a request's ``configurable``. Its filter and a call's are joined
+    with that of ``search_kwargs``.
     """
 
     @contextmanager
     def _searching(self, run: Any, kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        filter = self.search_kwargs.get("filter")
-        if filter and "filter" in kwargs:
-            kwargs = {**kwargs, "filter": (filter, kwargs["filter"])}
+        in_config = configured(("k", "filter"))
+        parts = (self.search_kwargs, in_config, kwargs)
+        filters = tuple(part["filter"] for part in parts if part.get("filter"))
+        if len(filters) > 1:
+            kwargs = {**kwargs, "filter": filters}
         token = _run.set(run)
         try:
-            yield kwargs
+            yield in_config | kwargs
         finally:
             _run.reset(token)
 

@@ -42,6 +42,11 @@ class CommonSearchOptions:
     #: How a rule spells "everything may be seen".
     everything: ClassVar[str] = "{}"
 
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Raise ParameterError for an unknown option; the dataclass sets the known ones."""
+        check_names(options, cls.names(), of="SearchOptions")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         RecallOptions(**self.for_recall)
         check_strategy(self.strategy)
@@ -89,7 +94,6 @@ class CommonSearchOptions:
     def of(cls, options: Any) -> Self:
         """Return options unchanged, made from a mapping, or the default ones for None."""
         if isinstance(options, Mapping):
-            check_names(options, cls.names(), of="SearchOptions")
             return cls(**options)
         if not (options is None or isinstance(options, cls)):
             raise ParameterError(f"options is a SearchOptions, got {options!r:.80}")

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from hebbgraph.arguments import agreed_namespace
 from hebbgraph.errors import ParameterError
 
-__all__ = ["MultiTenant"]
+__all__ = ["MultiTenant", "warn_if_new"]
+
+logger = logging.getLogger(__name__)
+
+
+def warn_if_new(index: Any) -> None:
+    """Log a warning if an index that is to be searched is new: its location may be misspelt."""
+    if not index.namespaces() and index.parts.database.place != ":memory:":
+        logger.warning(
+            "%r is new and empty; if it should hold documents, check the location", index
+        )
 
 
 class MultiTenant(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
-from hebbgraph.arguments import agreed_namespace
+from hebbgraph.arguments import agreed_namespace, check_names
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations.cited import Judge
 from hebbgraph.citations.credit import TeachableIndex, TeachablePool, pool_of
@@ -139,6 +139,8 @@ class FrameworkLearner(Closing):
         trusted: Trusted = False,
         **options: Unpack[AnswerOptions],
     ) -> None:
+        known = ("index", "background", *LearnerOptions.__annotations__)
+        check_names(options, known, of=type(self).__name__)
         home, self._namespace = _home_of(index)
         self.pool: Any = home if isinstance(home, TeachablePool) else None
         self.index: Any = None if self.pool is not None else home

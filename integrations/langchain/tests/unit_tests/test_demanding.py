@@ -127,6 +127,11 @@ async def test_vectors_are_taken_over(is_async: bool) -> None:
     assert [one.id for one in found] == ["c"]
     with pytest.raises(ParameterError, match="this store has no embedding"):
         HebbianVectorStore().add_embeddings(pairs)
+    wrong = [("Herons wade.", [0.5] * 4)]
+    for taken in (store, HebbianVectorStore(model)):  # with and without vectors of the model
+        with pytest.raises(ParameterError, match="4 numbers, and those of the embedder have 8"):
+            taken.add_embeddings(wrong)
+        assert len(taken.index.ids()) == (3 if taken is store else 0)
 
 
 # -- ensembles, and indexes with equal ids ------------------------------------------

@@ -25,6 +25,7 @@ from langchain_hebbgraph import (
     format_documents,
 )
 from langchain_hebbgraph.langsmith import LangSmithFeedback
+from langchain_hebbgraph.options import SearchOptions
 
 QUERY = "Who built the Petrel?"
 
@@ -168,6 +169,8 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: CitationLearner(r, trusted="ida"), "trusted is True, False, or a callable"),
         (lambda r, s: CitationLearner(r, judge="gpt"), "judge is a callable from a sentence"),
         (lambda r, s: CitationLearner(r, learn_on="thumbs"), "'citation' or 'approval'"),
+        (lambda r, s: CitationLearner(r, lern_on="approval"), "did you mean 'learn_on'"),
+        (lambda r, s: SearchOptions(filterby=dict), "did you mean 'filter_by'"),
         (lambda r, s: CitationLearner(r).undo("nope"), "'nope'"),
         (lambda r, s: CitationLearner(OTHER.as_retriever()), "a retriever or vector store over"),
         (lambda r, s: r.add("Hello world"), "a list of Document, got 'Hello world'"),

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.load import dumpd
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import ConfigurableField
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.stores import InMemoryStore
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
@@ -145,6 +145,36 @@ def test_configurable_fields(retriever: HebbianRetriever) -> None:
     assert ids(found) == ["moss"]
     bound = retriever.bind(k=1)
     assert len(bound.invoke(QUERY)) == 1
+
+
+async def test_a_request_sets_k_and_narrows_the_filter(documents: list[Document]) -> None:
+    early: Any = {"configurable": {"k": 2, "filter": {"n": {"$lt": 4}}}}
+    own = HebbianRetriever.from_documents(documents, k=8, filter={"n": {"$gt": 1}})
+    store = HebbianVectorStore(index=own.index)
+    listed = store.as_retriever(search_kwargs={"k": 8, "filter": {"n": {"$gt": 1}}})
+    for retriever in (own, listed):
+        assert len(retriever.invoke(QUERY)) == 6
+        for found in (retriever.invoke(QUERY, early), await retriever.ainvoke(QUERY, early)):
+            assert {one.metadata["n"] for one in found} == {2, 3}
+        chain = RunnableLambda(lambda asked, retriever=retriever: retriever.invoke(asked))
+        assert {one.metadata["n"] for one in chain.invoke(QUERY, early)} == {2, 3}
+        assert len(retriever.invoke(QUERY, early, k=1)) == 1  # a call's own k
+        assert len(retriever.invoke(QUERY, early, filter={"n": 2})) == 1
+    assert own.invoke(QUERY, {"configurable": {"score_key": "s", "k": 1}})[0].metadata["s"] > 0
+    with pytest.raises(ParameterError, match="k is a whole number from 1 to 10000, got 'two'"):
+        own.invoke(QUERY, {"configurable": {"k": "two"}})
+
+
+def test_a_new_index_at_a_location_is_told(
+    documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    HebbianRetriever.from_documents(documents, location=tmp_path / "birds").close()
+    HebbianRetriever(location=tmp_path / "birds").close()
+    HebbianRetriever(location=":memory:").close()
+    assert "check the location" not in caplog.text
+    HebbianRetriever(location=tmp_path / "brids").close()
+    (told,) = [one for one in caplog.messages if "check the location" in one]
+    assert "brids" in told
 
 
 def test_scores_only_on_request(retriever: HebbianRetriever) -> None:
