@@ -12,7 +12,6 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
@@ -25,6 +24,7 @@ from hebbgraph_documents.outline import (
     first_line_title,
     markdown_headings,
     one_line,
+    parse_markdown,
     pop_front_matter,
     pop_unseen,
     sole_title,
@@ -222,19 +222,19 @@ def _notebook(text: str) -> str:
 def _finish(converted: Converted, media_type: str, stem: str) -> Document:
     text, declared, named, headings, marks = converted
     text = clean_text(text)
-    definitions: dict[str, Any] = {}
     if media_type == "text/markdown":
         named, text = pop_front_matter(text)
-        text, definitions = pop_unseen(text)
-    if headings is None:  # find them in the final text, for the right line numbers
+        markdown = pop_unseen(parse_markdown(text))
+        text, headings, marks = markdown.text, markdown_headings(markdown), markdown_marks(markdown)
+    elif headings is None:  # find them in the final text, for the right line numbers
         text = text.strip("\n").rstrip()
         if media_type == "text/x-rst":
             headings, marks = rst_headings(text), usable(rst_marks(text))
+        elif media_type == _SOURCE:
+            headings = code_headings(text)
         else:
-            finders = {"text/plain": lambda _: (), _SOURCE: code_headings}
-            headings = finders.get(media_type, markdown_headings)(text)
-    if media_type == "text/markdown":
-        marks = markdown_marks(text, definitions)
+            is_plain = media_type == "text/plain"
+            headings = () if is_plain else markdown_headings(parse_markdown(text))
     if not text.strip():
         text = ""
     last = text.count("\n")  # a final anchor may have been on a blank line that was removed

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 from urllib.parse import unquote, urljoin
 
 from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES
 
-from hebbgraph_documents.outline import Heading, block_parser, inline_parser
+from hebbgraph_documents.outline import Heading, ParsedMarkdown, inline_parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -92,37 +92,29 @@ def heading_marks(headings: Sequence[Heading]) -> list[Mark]:
     return marks
 
 
-def markdown_marks(text: str, definitions: Mapping[str, Any] | None = None) -> tuple[Mark, ...]:
+def markdown_marks(markdown: ParsedMarkdown) -> tuple[Mark, ...]:
     r"""Find the links of a Markdown text, wiki links (``[[Name]]``) included, and its HTML anchors.
-
-    Parameters
-    ----------
-    text : str
-    definitions : mapping, optional
-        Those that :func:`~hebbgraph_documents.outline.pop_unseen` took from the text.
 
     Examples
     --------
+    >>> from hebbgraph_documents.outline import parse_markdown
     >>> text = "See [this](a.md#x).\n\n<a id=\"here\"></a> and [[Ice trade]]\n[ref].\n\n[ref]: b.md"
-    >>> [tuple(mark) for mark in markdown_marks(text)]
+    >>> [tuple(mark) for mark in markdown_marks(parse_markdown(text))]
     [(0, 'a.md#x', False), (2, 'here', True), (2, '[[Ice trade]]', False), (3, 'b.md', False)]
     """
-    environment = dict(definitions or {})
-    if not environment and not _MAY_LINK.search(text):
-        return ()
     marks: list[Mark] = []
-    for block in block_parser().parse(text, environment):
+    # A lone bracket may be a reference, if the document defines any.
+    sign = _OPENS if "references" in markdown.definitions else _MAY_LINK
+    for block in markdown.blocks:
         line = block.map[0] if block.map else 0
         if block.type == "html_block":
             marks += [Mark(line, anchor, True) for anchor in _ID.findall(block.content)]
-        # A lone bracket may be a reference, if the document defines any.
-        sign = _OPENS if "references" in environment else _MAY_LINK
         if (
             block.type == "inline"
             and len(block.content) <= _LONGEST_PARAGRAPH
             and sign.search(block.content)
         ):
-            (inline,) = inline_parser().parseInline(block.content, environment)
+            (inline,) = inline_parser().parseInline(block.content, markdown.definitions)
             marks += _in_line(inline.children or (), line)
         if len(marks) > MAX_MARKS:
             break

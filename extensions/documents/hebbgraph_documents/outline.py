@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 __all__ = [
     "Heading",
-    "block_parser",
+    "ParsedMarkdown",
     "clean_text",
     "first_line_title",
     "inline_parser",
     "markdown_headings",
     "one_line",
+    "parse_markdown",
     "pop_front_matter",
     "pop_unseen",
     "sole_title",
@@ -32,11 +35,14 @@ _LINE_ENDS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
 # What hebbgraph.records refuses, and two invisible marks that would split words:
 # the byte order mark and the soft hyphen.
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\u00ad]")
-_MAY_BE_HEADING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+# Nothing but headings, links, anchors, comments and link definitions is read from the blocks.
+_MAY_MATTER = re.compile(
+    r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)|\]\(|\]\[|\]:|\[\[|<[a-z]|<!--",
+    re.MULTILINE | re.IGNORECASE,
+)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEY_LINE = re.compile(r"[A-Za-z_][\w .-]*:(?:[ \t]|$)")
 _TITLE_LINE = re.compile(r"^title:(.+)$", re.MULTILINE | re.IGNORECASE)
-_MAY_BE_UNSEEN = re.compile(r"<!--|^[ >\t]*\[[^\]\n]{1,999}\]:", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+\s*", re.DOTALL)
 
 
@@ -109,65 +115,76 @@ def pop_front_matter(text: str) -> tuple[str, str]:
     return one_line(value), text[matter.end() :]
 
 
-def pop_unseen(text: str) -> tuple[str, dict[str, Any]]:
-    r"""Remove the lines of a Markdown text that its readers do not see.
+class ParsedMarkdown(NamedTuple):
+    """A Markdown text, its blocks with their lines in it, and its link definitions."""
 
-    These are HTML comments on lines of their own, and link definitions.
+    text: str
+    blocks: Sequence[Token] = ()
+    definitions: dict[str, Any] = {}  # noqa: RUF012
+
+
+def parse_markdown(text: str) -> ParsedMarkdown:
+    """Find the blocks of a Markdown text, unless none of them can matter here.
 
     Parameters
     ----------
     text : str
-        With line feeds only, as :func:`clean_text` returns it.
+        With line feeds only, as :func:`clean_text` returns it. Blank lines at its ends are removed.
+    """
+    text = text.strip("\n").rstrip()
+    if not _MAY_MATTER.search(text):
+        return ParsedMarkdown(text)
+    definitions: dict[str, Any] = {}
+    return ParsedMarkdown(text, _block_parser().parse(text, definitions), definitions)
 
-    Returns
-    -------
-    str
-        The text without these lines.
-    dict
-        The link definitions, in markdown-it's form.
+
+def pop_unseen(markdown: ParsedMarkdown) -> ParsedMarkdown:
+    r"""Remove the lines of a Markdown text that its readers do not see.
+
+    These are HTML comments on lines of their own, and link definitions.
 
     Examples
     --------
-    >>> text, definitions = pop_unseen("It [learns].\n\n<!-- added: v1 -->\n\n[learns]: a.md")
-    >>> text.split(), definitions["references"]["LEARNS"]["href"]
-    (['It', '[learns].'], 'a.md')
+    >>> markdown = parse_markdown("It [learns].\n\n<!-- added: v1 -->\n\n[learns]: a.md")
+    >>> text, _, definitions = pop_unseen(markdown)
+    >>> text, definitions["references"]["LEARNS"]["href"]
+    ('It [learns].', 'a.md')
     """
-    definitions: dict[str, Any] = {}
-    if not _MAY_BE_UNSEEN.search(text):
-        return text, definitions
-    lines: list[str | None] = [*text.split("\n")]
-    for block in block_parser().parse(text, definitions):
+    lines: list[str | None] = [*markdown.text.split("\n")]
+    unseen = 0
+    for block in markdown.blocks:
         is_comment = block.type == "html_block" and _COMMENTS.fullmatch(block.content)
         if block.map and (is_comment or block.type == "definition"):
             start, stop = block.map
             lines[start:stop] = [None] * (stop - start)
+            unseen += 1
             if is_comment:  # which may stand between two blocks without a blank line
                 lines[start] = ""
-    return "\n".join(line for line in lines if line is not None), definitions
+    if not unseen:
+        return markdown
+    kept = [number for number, line in enumerate(lines) if line is not None]
+    del kept[: next((place for place, number in enumerate(kept) if lines[number]), len(kept))]
+    for block in markdown.blocks:
+        if block.map:
+            block.map = [bisect_left(kept, line) for line in block.map]
+    text = "\n".join(str(lines[number]) for number in kept)
+    return markdown._replace(text=text.rstrip())
 
 
-def markdown_headings(text: str) -> tuple[Heading, ...]:
+def markdown_headings(markdown: ParsedMarkdown) -> tuple[Heading, ...]:
     r"""Find the headings of a Markdown text, as CommonMark defines them.
 
     Headings inside code fences, lists and quotations do not count, nor do empty ones or
     ones longer than 200 characters. Their markup is removed.
 
-    Parameters
-    ----------
-    text : str
-        With line feeds only, as :func:`clean_text` returns it.
-
     Examples
     --------
     >>> text = "# The *brain*\n\n```\n# a comment\n```\n\nMemory\n------\n"
-    >>> [(heading.level, heading.text) for heading in markdown_headings(text)]
+    >>> [(heading.level, heading.text) for heading in markdown_headings(parse_markdown(text))]
     [(1, 'The brain'), (2, 'Memory')]
     """
-    if not _MAY_BE_HEADING.search(text):
-        return ()
     headings = []
-    tokens = block_parser().parse(text)
-    for opening, inline in pairwise(tokens):
+    for opening, inline in pairwise(markdown.blocks):
         if opening.type != "heading_open" or opening.level or opening.map is None:
             continue
         plain = _plain(inline.content)
@@ -225,7 +242,7 @@ def _plain(markdown: str) -> str:
 
 
 @cache
-def block_parser() -> MarkdownIt:
+def _block_parser() -> MarkdownIt:
     """Return a parser of blocks, which does not parse the inside of paragraphs."""
     from markdown_it import MarkdownIt
 

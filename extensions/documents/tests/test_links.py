@@ -8,8 +8,8 @@ import pytest
 from hebbgraph import Chunk, HebbianIndex
 
 from hebbgraph_documents import ChunkSettings, ingest, split_document
-from hebbgraph_documents.convert import convert_bytes
-from hebbgraph_documents.links import MAX_MARKS, addresses_at, markdown_marks, resolved
+from hebbgraph_documents.convert import convert_bytes, markdown_document
+from hebbgraph_documents.links import MAX_MARKS, addresses_at, resolved
 from hebbgraph_documents.rst import rst_headings
 
 SMALL = ChunkSettings(chunk_tokens=(1, 60))
@@ -128,7 +128,7 @@ def test_a_hash_in_a_path_is_no_anchor() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "](a)", "[a](b) " * 200_000, "[[" * 50_000])
 def test_hostile_markdown_is_bounded(text: str) -> None:
-    assert len(markdown_marks("\n\n".join([text, "[a](b)\n\n" * 10]))) <= MAX_MARKS
+    assert len(markdown_document("\n\n".join([text, "[a](b)\n\n" * 10])).marks) <= MAX_MARKS
 
 
 def test_files_are_linked_in_an_index(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import HierarchicalNodeParser
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import AutoMergingRetriever
-from llama_index.core.schema import IndexNode, TextNode
+from llama_index.core.schema import BaseNode, IndexNode, TextNode, TransformComponent
 
 from hebbgraph import HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import (
@@ -73,6 +74,36 @@ def test_documents_come_change_and_go(index: HebbianGraphIndex) -> None:
     index.delete_nodes(["lone"])
     assert index.index.stats().chunks == 4
     assert index.index.maintenance.doctor().ok
+
+
+class Noting(TransformComponent):
+    """Notes the documents that are split."""
+
+    seen: list[str] = []  # noqa: RUF012
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        self.seen += [node.node_id for node in nodes]
+        return nodes
+
+
+def test_a_refresh_splits_only_what_has_changed(tmp_path: Path) -> None:
+    noting, place = Noting(), {"location": tmp_path / "memory.hebb"}
+    documents = [SHIPS, *DOCUMENTS[1:]]
+    HebbianGraphIndex.from_documents(documents, transformations=[PARSER], **place).close()
+    with HebbianGraphIndex(transformations=[noting, PARSER], **place) as index:
+        before = index.vector_store.get_nodes()
+        assert index.refresh_ref_docs(documents) == [False] * 3
+        assert noting.seen == []
+        merging = index.as_retriever(auto_merge=True, similarity_top_k=8, simple_ratio_thresh=0.2)
+        assert any(node.node.child_nodes for node in merging.retrieve("Who built the Petrel?"))
+        assert index.vector_store.get_nodes() == before
+        moved = Document(id_="moss.md", text=DOCUMENTS[1].text, metadata={"shelf": 2})
+        assert index.refresh_ref_docs([SHIPS, moved]) == [False, True]
+        assert noting.seen == ["moss.md"]
+        index.update_ref_doc(moved)
+        assert noting.seen == ["moss.md", "moss.md"]
+        index.delete_ref_doc("moss.md")
+        assert index.refresh_ref_docs([moved]) == [True]
 
 
 async def test_the_same_without_blocking(index: HebbianGraphIndex) -> None:

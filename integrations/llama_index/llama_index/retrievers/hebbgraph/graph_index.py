@@ -211,18 +211,24 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         self._store.add(nodes, show_progress=self._show_progress)
 
-    def _write(self, documents: Sequence[Document], *, refresh: bool = False) -> Written:
+    def _write(
+        self,
+        documents: Sequence[Document],
+        *,
+        refresh: bool = False,
+        skip_unchanged: bool = False,
+    ) -> Written:
         documents = check_nodes(documents, "documents")  # type: ignore[assignment]
         written = write_documents(
             self.index,
             documents,
             self._parse,
             refresh=refresh,
+            skip_unchanged=skip_unchanged,
             show_progress=self._show_progress,
         )
         if self._store.parents is not None:
-            ids = [document.node_id for document in documents] if refresh else ()
-            self._store.parents.put(written.nodes, documents=ids)
+            self._store.parents.put(written.nodes, documents=written.documents if refresh else ())
         return written
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
@@ -245,8 +251,12 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         self._write([document], refresh=True)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Replace documents by what they are now; tell for each whether it is new or changed."""
-        changed = self._write(documents, refresh=True).changed
+        """Replace documents by what they are now; tell for each whether it is new or changed.
+
+        As in every index, a document with the same text and metadata is not split again. Call
+        :meth:`update_ref_doc` after a change of the node parser.
+        """
+        changed = self._write(documents, refresh=True, skip_unchanged=True).changed
         return [document.id_ in changed for document in documents]
 
     def delete_ref_doc(

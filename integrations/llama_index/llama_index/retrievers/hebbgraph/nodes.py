@@ -44,6 +44,7 @@ __all__ = [
     "node_to_chunk",
     "place_of",
     "set_hidden",
+    "source_hash",
 ]
 
 logger = logging.getLogger(__name__)
@@ -146,6 +147,13 @@ def chunk_to_node(chunk: Chunk) -> BaseNode:
     else:
         fields["text"] = chunk.text
     return kind(id_=chunk.id, metadata=metadata, **fields)  # type: ignore[call-arg]  # alias
+
+
+def source_hash(chunk: Chunk) -> str | None:
+    """Return the hash of the document that a chunk was split from, if it came from LlamaIndex."""
+    fields: Any = chunk.metadata.get(NODE_KEY) or {}
+    source: dict[str, str] = fields.get("relationships", {}).get("SOURCE", {})
+    return source.get("hash")
 
 
 def lines_of(value: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from hebbgraph.embedders import given_vectors, passage_text
 from hebbgraph.ingest import Intake, OnError
 from hebbgraph.limits import MAX_TEXT
 from hebbgraph.records import storable
-from llama_index.retrievers.hebbgraph.nodes import node_fields
+from llama_index.retrievers.hebbgraph.nodes import node_fields, source_hash
 from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
 
@@ -25,7 +26,8 @@ class Written:
 
     report: AddReport
     changed: set[str]  # after a refresh, ids of the documents that are new or were changed
-    nodes: list[BaseNode]  # all nodes of the documents, parents included
+    nodes: list[BaseNode]  # all nodes of the documents that were split, parents included
+    documents: list[str]  # ids of the documents that were split
 
 
 def write_documents(
@@ -35,6 +37,7 @@ def write_documents(
     *,
     refresh: bool = False,
     delete_missing: bool = False,
+    skip_unchanged: bool = False,
     on_error: OnError = "raise",
     strict: bool = False,
     show_progress: bool = False,
@@ -54,6 +57,8 @@ def write_documents(
         Whether other nodes of these documents are deleted.
     delete_missing : bool
         Whether all other documents are deleted too.
+    skip_unchanged : bool
+        Whether documents with the hash that the index has for them are left alone.
     on_error, strict, show_progress
         As for ``HebbianIndex.add``.
     wrapped : WrappedIndex, optional
@@ -64,11 +69,17 @@ def write_documents(
     # A document that was given twice would be in the index twice.
     unparsed = list({(document.id_, document.text): document for document in unparsed}.values())
     nodes = [node for node in documents if not isinstance(node, Document)]
-    nodes += parse(list(_clean(intake, unparsed))) if unparsed else ()
+    document_ids = {document.id_ for document in unparsed}
+    unparsed = list(_clean(intake, unparsed))
+    if skip_unchanged:
+        unchanged = _unchanged(index, unparsed)
+        document_ids -= unchanged
+        unparsed = [document for document in unparsed if document.id_ not in unchanged]
+    nodes += parse(unparsed) if unparsed else ()
     return write_nodes(
         index,
         nodes,
-        document_ids=[document.id_ for document in unparsed],
+        document_ids=document_ids,
         refresh=refresh,
         delete_missing=delete_missing,
         show_progress=show_progress,
@@ -129,7 +140,18 @@ def write_nodes(
             report = index.add(chunks, show_progress=show_progress)
     intake.tell()
     report = report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
-    return Written(report, changed, list(nodes))
+    return Written(report, changed, list(nodes), documents)
+
+
+def _unchanged(index: HebbianIndex, documents: Sequence[Document]) -> set[str]:
+    """Return the ids of documents with the hashes that the nodes in the index give for them."""
+    hashes: dict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        hashes[document.id_].add(document.hash)
+    stored: dict[str, set[str | None]] = defaultdict(set)
+    for chunk in index.get(index.ids({"$document_id": {"$in": list(hashes)}})):
+        stored[str(chunk.document_id)].add(source_hash(chunk))
+    return {id_ for id_ in hashes if hashes[id_] == stored[id_]}
 
 
 def _clean(intake: Intake, documents: Sequence[Document]) -> Iterator[Document]:
