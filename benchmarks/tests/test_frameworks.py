@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hebbgraph import Chunk
+from hebbgraph.embedders import passage_text
 
+from hebbgraph_bench.baselines import Dense
 from hebbgraph_bench.frameworks.__main__ import measure
 from hebbgraph_bench.frameworks.questions import QUESTIONS, cite, corpus, holds
 
@@ -38,6 +41,20 @@ class Letters:
 
     def embed_query(self, text: str) -> Any:
         return self.embed_documents([text])[0]
+
+
+def test_cosine_ranks_passages_as_faiss_does() -> None:
+    faiss = pytest.importorskip("faiss")
+    chunks = [Chunk(id=name, text=text) for name, text in corpus().items()]
+    dense, model = Dense(Letters()), Letters()
+    dense.index(chunks)
+    flat = faiss.IndexFlatIP(16)
+    flat.add(model.embed_documents([passage_text(chunk) for chunk in chunks]))
+    for one in QUESTIONS:
+        _, rows = flat.search(model.embed_documents([one.asked]), 5)
+        assert [ranked.id for ranked in dense.retrieve(one.asked, 5)] == [
+            chunks[row].id for row in rows[0]
+        ]
 
 
 @pytest.mark.parametrize("name", ["langchain", "llama_index"])

@@ -11,6 +11,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from hebbgraph import SettingsMismatchError
+from hebbgraph.limits import MAX_TEXT
 from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianNodeParser,
@@ -56,13 +57,14 @@ def test_files_are_read_as_what_they_are(name: str, text: str, title: str, keeps
 
 
 def test_a_text_longer_than_a_chunk_may_be_is_split() -> None:
-    text = "Ida Moss built the Petrel in the yard at Dunmore, and sailed it north. " * 150_000
-    assert len(text) > 10_000_000
-    for extra in ("", "\x00"):
+    line = "Ida Moss built the Petrel in the yard at Dunmore, and sailed it north. "
+    for text in (line * 290_000, line * 150_000 + "\x00"):
+        assert len(text) > MAX_TEXT
         nodes = HebbianNodeParser(chunk_tokens=(50_000, 100_000))(
-            [Document(text=text + extra, id_="long.txt")]
+            [Document(text=text, id_="long.txt")]
         )
-        assert len(nodes) > 20
+        assert sum(len(node.get_content()) for node in nodes) > 0.99 * len(text)
+        assert max(len(node.get_content()) for node in nodes) < 500_000
 
 
 def test_settings_of_the_framework_are_respected() -> None:

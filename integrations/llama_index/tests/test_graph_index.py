@@ -26,8 +26,8 @@ from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianRetriever,
 )
-from llama_index.retrievers.hebbgraph.persisting import HebbianStruct
 from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
+from llama_index.retrievers.hebbgraph.storage import HebbianStruct
 
 ASKED = "Where was the builder of the Petrel born?"
 DOCUMENTS = [

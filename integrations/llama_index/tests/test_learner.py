@@ -745,9 +745,9 @@ def test_memory_stays_bounded(
     engine = engine_of(retriever)
     for _ in range(30):
         engine.query(QUESTION)
-    still_open, closed = learner._spans.sizes
-    assert still_open == 0
-    assert closed <= 50
+    spans = learner._spans
+    assert not spans.open_spans
+    assert len(spans._closed) <= 50
 
 
 def test_learning_needs_no_vectors_or_network(index: HebbianIndex) -> None:

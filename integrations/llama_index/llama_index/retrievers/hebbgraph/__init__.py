@@ -7,11 +7,10 @@ from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
 from llama_index.retrievers.hebbgraph.memory import HebbianMemoryBlock
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.prompts import CitationFormatter
+from llama_index.retrievers.hebbgraph.prompts import CitationFormatter, citing_tool
 from llama_index.retrievers.hebbgraph.requests import RecallBundle
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tags import TagExtractor
-from llama_index.retrievers.hebbgraph.tool import citing_tool
 
 __all__ = [
     "CitationFormatter",

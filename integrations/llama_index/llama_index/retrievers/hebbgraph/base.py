@@ -33,21 +33,12 @@ from llama_index.retrievers.hebbgraph.parsing import Parsing, leaves
 from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import WrappedIndex
-from llama_index.retrievers.hebbgraph.writing import write_documents, write_nodes
+from llama_index.retrievers.hebbgraph.writing import Written, write_nodes
 
 __all__ = ["HebbianRetriever"]
 
 logger = logging.getLogger(__name__)
 
-_INIT_NAMES = (*sorted(IndexedOptions.__annotations__), "index", "location", "namespace", "edges")
-_NODES_NAMES = (*sorted(NodeOptions.__annotations__), "show_progress")
-_STORE_NAMES = (
-    *sorted(CommonOptions.__annotations__),
-    "nodes",
-    "location",
-    "namespace",
-    "keep_text",
-)
 _NOT_OVER_STORES = dict.fromkeys(
     ("embed_model", "embedding", "embedder"), "the vector index embeds, nothing is embedded twice"
 )
@@ -123,7 +114,7 @@ class HebbianRetriever(Closing, RecallingRetriever):
         edges: Sequence[str] | None = None,
         **options: Unpack[IndexedOptions],
     ) -> None:
-        arguments = checked(options, known=_INIT_NAMES)
+        arguments = checked(options, IndexedOptions, of=HebbianRetriever.__init__)
         if location is not None:
             if index is not None:
                 raise ParameterError("location and index are one argument; give it once")
@@ -179,7 +170,7 @@ class HebbianRetriever(Closing, RecallingRetriever):
         """
         if not isinstance(pool, IndexPool):
             raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
-        arguments = checked(options, known=(*CommonOptions.__annotations__, "namespace"))
+        arguments = checked(options, CommonOptions, of=cls.from_pool)
         retriever = cls(pool[namespace or ""], **arguments)
         retriever._index, retriever._pool, retriever.namespace = None, pool, namespace
         return retriever
@@ -216,14 +207,15 @@ class HebbianRetriever(Closing, RecallingRetriever):
         **options
             As for the constructor.
         """
-        arguments = checked({**options, "embed_model": embed_model}, known=_NODES_NAMES)
+        arguments = checked(
+            {**options, "embed_model": embed_model}, CommonOptions, of=cls.from_nodes
+        )
         nodes = check_nodes(nodes)
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]
         where: dict[str, Any] = {"location": location, "namespace": namespace, "edges": edges}
         retriever = cls(objects=objects or None, **where, **arguments)
         with retriever._closed_on_error():
-            _log_parents(nodes)
-            write_nodes(retriever.index, nodes, show_progress=show_progress)
+            retriever._write(nodes, show_progress=show_progress)
         return retriever
 
     @classmethod
@@ -254,7 +246,7 @@ class HebbianRetriever(Closing, RecallingRetriever):
         **options
             As for :meth:`from_nodes` and the constructor.
         """
-        arguments = checked(options, known=(*_NODES_NAMES, "node_parser", "transformations"))
+        arguments = checked(options, NodeOptions, of=cls.from_documents)
         documents = check_nodes(documents, "documents")  # type: ignore[assignment]
         retriever = cls.from_nodes([], **arguments)
         retriever._parse = Parsing(transformations or ([node_parser] if node_parser else ()))
@@ -295,7 +287,9 @@ class HebbianRetriever(Closing, RecallingRetriever):
             As for the constructor. ``filters`` hold in both indexes, so give only filters that the
             vector store supports.
         """
-        arguments = checked(options, known=_STORE_NAMES, **_NOT_OVER_STORES)
+        arguments = checked(
+            options, CommonOptions, of=cls.from_vector_store_index, **_NOT_OVER_STORES
+        )
         search: Any = arguments.pop("options")
         wrapped = WrappedIndex(vector_index)
         vectors = wrapped.vectors(search.seed_vectors)
@@ -340,17 +334,13 @@ class HebbianRetriever(Closing, RecallingRetriever):
         on_error, strict, show_progress
             As for ``HebbianIndex.add``.
         """
-        written = write_documents(
-            self.index,
-            check_nodes(documents, "documents"),
-            self._parse,
+        return self._write(
+            documents,
+            parse=self._parse,
             on_error=on_error,
             strict=strict,
             show_progress=show_progress,
-            wrapped=self._wrapped,
-        )
-        _log_parents(written.nodes)
-        return written.report
+        ).report
 
     def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
         """Delete nodes by id, or all nodes of a document; return how many were deleted."""
@@ -377,20 +367,27 @@ class HebbianRetriever(Closing, RecallingRetriever):
         delete_missing : bool
             Also delete all documents that are not among these.
         """
-        wrapped = WrappedIndex(documents) if isinstance(documents, VectorStoreIndex) else None
-        if wrapped is None and documents is not None:
-            return write_documents(
-                self.index,
-                check_nodes(documents, "documents"),  # type: ignore[arg-type]
-                self._parse,
-                refresh=True,
-                delete_missing=delete_missing,
-                wrapped=self._wrapped,
-            ).report
-        if (wrapped := wrapped or self._wrapped) is None:
+        wrapped = self._wrapped
+        if isinstance(documents, VectorStoreIndex):
+            wrapped = WrappedIndex(documents)
+            documents = None
+        if documents is not None:
+            options = {"parse": self._parse, "delete_missing": delete_missing}
+            return self._write(documents, refresh=True, **options).report
+        if wrapped is None:
             raise ParameterError("refresh takes documents; only over a vector index it needs none")
-        nodes = wrapped.nodes() if nodes is None else check_nodes(nodes)
+        nodes = wrapped.nodes() if nodes is None else nodes
         return write_nodes(self.index, nodes, refresh=True, delete_missing=True).report
+
+    def _write(self, nodes: Sequence[BaseNode], **options: Any) -> Written:
+        written = write_nodes(self.index, nodes, wrapped=self._wrapped, **options)
+        if parents := len(written.nodes) - len(leaves(written.nodes)):
+            logger.info(
+                "%d nodes are parents of others and are not searched; "
+                "HebbianGraphIndex keeps them, and merges into them",
+                parents,
+            )
+        return written
 
     aadd = in_thread(add)
     adelete = in_thread(delete)
@@ -404,12 +401,3 @@ class HebbianRetriever(Closing, RecallingRetriever):
         if self._owns_index and self._index is not None:
             finish_learning(CLOSING_SECONDS)
             self._index.close()
-
-
-def _log_parents(nodes: Sequence[BaseNode]) -> None:
-    if parents := len(nodes) - len(leaves(nodes)):
-        logger.info(
-            "%d nodes are parents of others and are not searched; "
-            "HebbianGraphIndex keeps them, and merges into them",
-            parents,
-        )

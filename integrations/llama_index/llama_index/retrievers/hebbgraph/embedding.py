@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -48,6 +47,10 @@ class LlamaIndexEmbedder:
                 hint = "; pass the model itself, such as resolve_embed_model(...) of llama_index"
             raise ParameterError(f"embed_model is a BaseEmbedding, got {embed_model!r:.80}{hint}")
         self.embed_model = embed_model
+        self.embed_documents = embed_model.get_text_embedding_batch
+        self.aembed_documents = embed_model.aget_text_embedding_batch
+        self.embed_query = embed_model.get_query_embedding
+        self.aembed_query = embed_model.aget_query_embedding
         self.model_name = embed_model.model_name
         if self.model_name in ("", "unknown"):
             kind = type(embed_model)
@@ -64,19 +67,3 @@ class LlamaIndexEmbedder:
         except Exception as error:  # the index can still be read
             logger.warning("%s cannot embed now: %s", self.model_name, error)
             return None
-
-    def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
-        """Embed passages."""
-        return self.embed_model.get_text_embedding_batch(texts)
-
-    async def aembed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
-        """Async twin of :meth:`embed_documents`."""
-        return await self.embed_model.aget_text_embedding_batch(texts)
-
-    def embed_query(self, text: str, /) -> Sequence[float]:
-        """Embed one query."""
-        return self.embed_model.get_query_embedding(text)
-
-    async def aembed_query(self, text: str, /) -> Sequence[float]:
-        """Async twin of :meth:`embed_query`."""
-        return await self.embed_model.aget_query_embedding(text)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Self, cast
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -33,7 +32,6 @@ from llama_index.core.storage.storage_context import StorageContext
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import Closing, in_thread
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
-from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
 from llama_index.retrievers.hebbgraph.options import (
     INSTEAD,
     IndexedOptions,
@@ -41,19 +39,15 @@ from llama_index.retrievers.hebbgraph.options import (
     check_nodes,
 )
 from llama_index.retrievers.hebbgraph.parsing import Parsing
-from llama_index.retrievers.hebbgraph.persisting import (
-    MEMORY,
-    HebbianStorageContext,
-    HebbianStruct,
-)
 from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_CHAT_TEMPLATE,
     CITATION_QA_TEMPLATE,
     CITATION_REFINE_TEMPLATE,
     CitationFormatter,
 )
-from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
-from llama_index.retrievers.hebbgraph.writing import Written, write_documents
+from llama_index.retrievers.hebbgraph.storage import HebbianDocstore, HebbianStruct
+from llama_index.retrievers.hebbgraph.store import MEMORY, HebbianVectorStore
+from llama_index.retrievers.hebbgraph.writing import Written
 
 __all__ = ["HebbianGraphIndex"]
 
@@ -144,16 +138,17 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         self.index = self._store.index
         self._embed_model = embed_model
         self._parse = Parsing(transformations or ())
+        docstore = HebbianDocstore(self._store)
         with self._closed_on_error():
             super().__init__(
                 index_struct=replace(index_struct or struct, location=struct.location),
                 objects=objects,
-                storage_context=storage_context or HebbianStorageContext.from_defaults(),
+                storage_context=storage_context or StorageContext.from_defaults(docstore),
                 callback_manager=callback_manager,
                 transformations=self._parse.transformations,
                 show_progress=show_progress,
             )
-            self._docstore = HebbianDocstore(self._store)
+            self._docstore = docstore
             if given_nodes:
                 self.insert_nodes(given_nodes)
 
@@ -211,25 +206,9 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         self._store.add(nodes, show_progress=self._show_progress)
 
-    def _write(
-        self,
-        documents: Sequence[Document],
-        *,
-        refresh: bool = False,
-        skip_unchanged: bool = False,
-    ) -> Written:
-        documents = check_nodes(documents, "documents")  # type: ignore[assignment]
-        written = write_documents(
-            self.index,
-            documents,
-            self._parse,
-            refresh=refresh,
-            skip_unchanged=skip_unchanged,
-            show_progress=self._show_progress,
-        )
-        if self._store.parents is not None:
-            self._store.parents.put(written.nodes, documents=written.documents if refresh else ())
-        return written
+    def _write(self, documents: Sequence[Document], **options: Any) -> Written:
+        progress = self._show_progress
+        return self._store.write(documents, parse=self._parse, show_progress=progress, **options)
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         """Insert nodes; the same id replaces."""
@@ -319,9 +298,10 @@ class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
         retriever = HebbianRetriever(self.index, embed_model=self._embed_model, **kwargs)
         if not auto_merge:
             return retriever
-        storage = cast(Any, SimpleNamespace(docstore=self.docstore))
         return AutoMergingRetriever(
-            cast(Any, retriever), storage, simple_ratio_thresh=simple_ratio_thresh
+            cast(Any, retriever),
+            StorageContext.from_defaults(self.docstore),
+            simple_ratio_thresh=simple_ratio_thresh,
         )
 
     def as_query_engine(

@@ -14,9 +14,8 @@ from pydantic import Field, field_validator
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_k
 from hebbgraph.citations import Formatter, Source
-from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.requests import user_turns
+from llama_index.retrievers.hebbgraph.requests import announce, user_turns
 
 __all__ = ["HebbianMemoryBlock"]
 
@@ -109,11 +108,7 @@ class HebbianMemoryBlock(BaseMemoryBlock[str]):
         if not self.cite:
             return "\n\n".join(hit.chunk.text for hit in hits)
         sources = [Source(hit.chunk.id, hit.chunk.text) for hit in hits]
-        rendered = Formatter(prefix="always").render(sources)
-        return "\n\n".join(
-            f"[{key}]\n{source.text}"
-            for key, source in zip(rendered.keys, rendered.sources, strict=True)
-        )
+        return Formatter(prefix="always").render(sources).text
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Add messages of the user and the assistant, not those of tools."""

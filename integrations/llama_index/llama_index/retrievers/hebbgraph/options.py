@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -121,9 +122,20 @@ class NodeOptions(CommonOptions, total=False):
 
 
 def checked(
-    arguments: Mapping[str, Any], *, known: Iterable[str], **instead: str
+    arguments: Mapping[str, Any], kind: type, *, of: Callable[..., Any], **instead: str
 ) -> dict[str, Any]:
     """Return a retriever's arguments, with its :class:`SearchOptions` as ``options``.
+
+    Parameters
+    ----------
+    arguments : mapping
+        By name.
+    kind : TypedDict
+        Names those that ``of`` passes on.
+    of : callable
+        Names its own.
+    **instead
+        Hints for names of other libraries.
 
     Raises
     ------
@@ -131,9 +143,9 @@ def checked(
         For unknown names and for values that every search would refuse.
     """
     result = dict(arguments)
-    check_names(
-        result, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=INSTEAD | instead
-    )
+    own = set(signature(of).parameters) - {"self", "options"}
+    known = (*sorted({*kind.__annotations__, *own}), *SearchOptions.names())
+    check_names(result, known, of="HebbianRetriever", instead=INSTEAD | instead)
     result["options"] = SearchOptions.taken_from(result, stacklevel=3)
     if "similarity_top_k" in result:
         check_k(result["similarity_top_k"], "similarity_top_k")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 from collections import Counter
@@ -26,6 +25,7 @@ from llama_index.core.utils import get_tqdm_iterable
 from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
+from hebbgraph.calling import in_thread
 from llama_index.retrievers.hebbgraph.nodes import (
     ADDRESSES_KEY,
     REFERENCES_KEY,
@@ -128,23 +128,8 @@ class HebbianNodeParser(NodeParser):
         nodes = self.parser.get_nodes_from_documents(documents, show_progress, **kwargs)
         return self._finished(nodes)
 
-    async def aget_nodes_from_documents(
-        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
-    ) -> list[BaseNode]:
-        """Async twin of :meth:`get_nodes_from_documents`."""
-        if self.parser is None:
-            return await super().aget_nodes_from_documents(documents, show_progress, **kwargs)
-        kind = type(self.parser)
-        if (  # HierarchicalNodeParser: its inherited async twin does not split
-            kind.get_nodes_from_documents is not NodeParser.get_nodes_from_documents
-            and kind.aget_nodes_from_documents is NodeParser.aget_nodes_from_documents
-        ):
-            nodes = await asyncio.to_thread(
-                self.parser.get_nodes_from_documents, documents, show_progress, **kwargs
-            )
-        else:
-            nodes = await self.parser.aget_nodes_from_documents(documents, show_progress, **kwargs)
-        return self._finished(nodes)
+    # In a thread even if the other parser has an async twin, since inherited ones may not split.
+    aget_nodes_from_documents = in_thread(get_nodes_from_documents)  # type: ignore[arg-type]
 
     def _split(self, document: BaseNode) -> list[BaseNode]:
         text = document.get_content(metadata_mode=MetadataMode.NONE)

@@ -28,7 +28,6 @@ from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.options import check_query
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import (
     TRAIL_KEY,
@@ -40,6 +39,7 @@ from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.requests import (
     NAMESPACE,
     RecallBundle,
+    announce,
     requested_namespace,
     user_turns,
 )

@@ -20,24 +20,26 @@ from llama_index.core.vector_stores.types import (
 )
 from pydantic import PrivateAttr
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
 from hebbgraph.adapters.diversity import diverse_hits
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.limits import MAX_K
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
-from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.options import check_nodes
-from llama_index.retrievers.hebbgraph.parents import Parents
+from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
+from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.recalling import MMR_CANDIDATES
-from llama_index.retrievers.hebbgraph.writing import write_nodes
+from llama_index.retrievers.hebbgraph.requests import announce
+from llama_index.retrievers.hebbgraph.writing import Written, write_nodes
 
-__all__ = ["HebbianVectorStore"]
+__all__ = ["MEMORY", "HebbianVectorStore"]
 
 logger = logging.getLogger(__name__)
+
+MEMORY = ":memory:"
+_PARENTS_NAMESPACE = "{} (parents of a hierarchy)"
 
 _WORD_MODES = {VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH}
 _MODES = {
@@ -47,6 +49,55 @@ _MODES = {
     VectorStoreQueryMode.MMR,
     *_WORD_MODES,
 }
+
+
+class _Parents:
+    """Stores the parents of an index's nodes in a separate namespace, opened when needed.
+
+    In one graph with their children, they would make a tag of every phrase.
+    """
+
+    def __init__(self, index: HebbianIndex, location: str | Path) -> None:
+        self._location = location
+        self._namespace = _PARENTS_NAMESPACE.format(index.namespace)
+        self._opened: HebbianIndex | None = None
+        if self._namespace in index.namespaces():
+            self._open()
+
+    def _open(self) -> HebbianIndex:
+        if self._opened is None:
+            self._opened = HebbianIndex.open(
+                self._location, namespace=self._namespace, settings=Settings(text_tags=False)
+            )
+        return self._opened
+
+    def put(self, nodes: Sequence[BaseNode], *, documents: Sequence[str] = ()) -> None:
+        """Store the parents in a hierarchy of nodes; delete earlier ones of ``documents``."""
+        leaf_ids = {node.node_id for node in leaves(nodes)}
+        chunks = [node_to_chunk(node) for node in nodes if node.node_id not in leaf_ids]
+        if documents and (chunks or self._opened is not None):
+            self._open().refresh(chunks, document_ids=documents)
+        elif chunks:
+            self._open().add(chunks)
+
+    def delete(self, ids: Sequence[str] = (), *, document_id: str | None = None) -> None:
+        """Delete parents by id, or those of a document; absent ones are ignored."""
+        if self._opened is not None and (ids or document_id is not None):
+            self._opened.delete(ids or None, document_id=document_id)
+
+    def clear(self) -> None:
+        """Delete all parents."""
+        if self._opened is not None:
+            self.delete(self._opened.ids())
+
+    def get(self, ids: Sequence[str]) -> list[BaseNode]:
+        """Return parents by id; absent ones are left out."""
+        return [] if self._opened is None else list(map(chunk_to_node, self._opened.get(ids)))
+
+    def close(self) -> None:
+        """Close the namespace if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
 
 
 class HebbianVectorStore(BasePydanticVectorStore):
@@ -88,7 +139,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
     is_embedding_query: bool = False
 
     _index: HebbianIndex = PrivateAttr()
-    _parents: Parents | None = PrivateAttr(default=None)
+    _parents: _Parents | None = PrivateAttr(default=None)
 
     def __init__(self, index: HebbianIndex, *, is_embedding_query: bool = False) -> None:
         super().__init__(stores_text=True, is_embedding_query=is_embedding_query)
@@ -114,7 +165,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         index = HebbianIndex.open(location, **options)
         store = cls(index, is_embedding_query=embed_model is not None)
         if "cache_dir" not in options:
-            store._parents = Parents(index, location)
+            store._parents = _Parents(index, location)
         return store
 
     def __repr__(self) -> str:
@@ -131,9 +182,9 @@ class HebbianVectorStore(BasePydanticVectorStore):
         return self._index
 
     @property
-    def parents(self) -> Parents | None:
-        """The parents of its nodes; None if the store did not open its index."""
-        return self._parents
+    def is_in_memory(self) -> bool:
+        """Whether the index is lost with the process."""
+        return self._index.parts.database.place == MEMORY
 
     client = index
 
@@ -141,11 +192,16 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Add nodes and return their ids; the same id replaces."""
-        nodes = check_nodes(nodes)
+        written = self.write(nodes, show_progress=bool(kwargs.get("show_progress", False)))
+        return [node.node_id for node in written.nodes]
+
+    def write(self, nodes: Sequence[BaseNode], **options: Any) -> Written:
+        """Write nodes as :func:`~.writing.write_nodes` does, and their parents apart."""
+        written = write_nodes(self._index, nodes, **options)
         if self._parents is not None:
-            self._parents.put(nodes)
-        write_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
-        return [node.node_id for node in nodes]
+            documents = written.documents if options.get("refresh") else ()
+            self._parents.put(written.nodes, documents=documents)
+        return written
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; an absent one is ignored."""
@@ -263,5 +319,5 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
         Reopen it by ``HebbianVectorStore.open(location)``; an index in memory is lost.
         """
-        if ":memory:" in repr(self._index):
+        if self.is_in_memory:
             logger.warning("%r is in memory and is not persisted; open a directory", self._index)

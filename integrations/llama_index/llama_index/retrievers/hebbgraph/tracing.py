@@ -1,12 +1,17 @@
-"""LlamaIndex's spans, grouped into requests: which recalls, prompts and answers belong together."""
+"""LlamaIndex's spans, grouped into requests, and the conversations that requests continue.
+
+They tell which recalls, prompts and answers belong together.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
 import threading
+import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +19,6 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
 from llama_index.core.instrumentation.events.base import BaseEvent
-from llama_index.core.instrumentation.span.base import BaseSpan
 from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers import BaseSynthesizer, Generation
@@ -25,7 +29,15 @@ from pydantic import PrivateAttr
 
 from hebbgraph.citations import Recalled
 
-__all__ = ["EventHandler", "ModelReply", "Request", "SeenRecall", "Span", "SpanTree"]
+__all__ = [
+    "EventHandler",
+    "ModelReply",
+    "PromptHistory",
+    "Request",
+    "SeenRecall",
+    "Span",
+    "SpanTree",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +45,10 @@ _MAX_OPEN = 50_000
 MAX_CLOSED = 2_000
 _MAX_RECALLS = 100
 _MAX_PROMPTS = 200
+#: Conversations remembered, those used last.
+_MAX_CONVERSATIONS = 256
+#: Fewest messages of a prompt to continue: a question and its sources.
+_MIN_MESSAGES = 2
 
 #: What runs in a span: a ``synthesizer`` that answers from sources, one that returns or ignores
 #: them ``unread``, or a ``retrieval``, within which a model's reply is no answer.
@@ -116,7 +132,7 @@ class Span:
             self.prompts.append(text)
 
 
-class SpanTree(BaseSpanHandler[BaseSpan]):
+class SpanTree(BaseSpanHandler[Any]):
     """The open spans of the process, and the latest closed ones, which late events may name.
 
     Closed spans of requests that do not matter are dropped. When the root span of one that matters
@@ -125,9 +141,7 @@ class SpanTree(BaseSpanHandler[BaseSpan]):
 
     _matters: Callable[[Request], bool] = PrivateAttr()
     _on_end: Callable[[Request, Any], None] = PrivateAttr()
-    _open: OrderedDict[str, Span] = PrivateAttr(default_factory=OrderedDict)
     _closed: OrderedDict[str, Span] = PrivateAttr(default_factory=OrderedDict)
-    _spans_lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(
         self, matters: Callable[[Request], bool], on_end: Callable[[Request, Any], None]
@@ -136,87 +150,64 @@ class SpanTree(BaseSpanHandler[BaseSpan]):
         self._matters = matters
         self._on_end = on_end
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Class name."""
-        return "HebbgraphSpanHandler"
+    def find(self, id_: str | None) -> Span | None:
+        """Return a span that is open or was closed lately."""
+        return None if id_ is None else self.open_spans.get(id_) or self._closed.get(id_)
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """How many open and how many closed spans are kept."""
-        return len(self._open), len(self._closed)
+    def clear(self) -> None:
+        """Forget all spans."""
+        self.open_spans.clear()
+        self._closed.clear()
 
-    def span_enter(
+    def new_span(
         self,
         id_: str,
         bound_args: Any,
         instance: Any | None = None,
-        parent_id: str | None = None,
+        parent_span_id: str | None = None,
         tags: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> Span:
         """Open a span."""
-        with self._spans_lock:
-            self._open[id_] = Span(id_, self._find(parent_id), _kind(instance), tags)
-            if len(self._open) > _MAX_OPEN:
-                self._open.popitem(last=False)
+        with self.lock:
+            while len(self.open_spans) >= _MAX_OPEN:
+                del self.open_spans[next(iter(self.open_spans))]
+        return Span(id_, self.find(parent_span_id), _kind(instance), tags)
 
-    def span_exit(
+    def prepare_to_exit_span(
         self,
         id_: str,
         bound_args: Any,
         instance: Any | None = None,
         result: Any | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> Span | None:
         """Close a span. The end of a root span ends its request."""
+        span: Span | None = self.open_spans.get(id_)
         try:
-            with self._spans_lock:
-                if (span := self._open.pop(id_, None)) is None:
-                    return
-                if not self._matters(span.request):
-                    return
+            if span is not None and self._matters(span.request):
                 self._closed[id_] = span
-                if len(self._closed) > MAX_CLOSED:
+                while len(self._closed) > MAX_CLOSED:
                     self._closed.popitem(last=False)
-            if span.parent is None:
-                self._on_end(span.request, result)
+                if span.parent is None:
+                    self._on_end(span.request, result)
         except Exception:  # the dispatcher would swallow it
             logger.exception("the end of %s could not be handled", id_)
+        return span
 
-    def span_drop(
+    def prepare_to_drop_span(
         self,
         id_: str,
         bound_args: Any,
         instance: Any | None = None,
         err: BaseException | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> Span | None:
         """Close a span that raised. If it is a root span, nobody got an answer."""
         if (span := self.find(id_)) is not None and span.parent is None:
             span.request.last_reply = None
             span.request.failed = True
-        self.span_exit(id_, bound_args, instance)
-
-    def new_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
-        """Do nothing."""
-        return None
-
-    prepare_to_exit_span = prepare_to_drop_span = new_span
-
-    def find(self, id_: str | None) -> Span | None:
-        """Return a span that is open or was closed lately."""
-        with self._spans_lock:
-            return self._find(id_)
-
-    def _find(self, id_: str | None) -> Span | None:
-        return None if id_ is None else self._open.get(id_) or self._closed.get(id_)
-
-    def clear(self) -> None:
-        """Forget all spans."""
-        with self._spans_lock:
-            self._open.clear()
-            self._closed.clear()
+        return self.prepare_to_exit_span(id_, bound_args, instance)
 
 
 def _kind(instance: object) -> Kind | None:
@@ -237,14 +228,60 @@ class EventHandler(BaseEventHandler):
         super().__init__()
         self._handle = handle
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Class name."""
-        return "HebbgraphEventHandler"
-
     def handle(self, event: BaseEvent, **kwargs: Any) -> None:
         """Pass an event on."""
         try:
             self._handle(event)
         except Exception:  # the dispatcher would swallow it
             logger.exception("%s could not be handled", type(event).__name__)
+
+
+class PromptHistory:
+    """Recognises a conversation by the messages of its prompts.
+
+    An agent's memory, or its context, gives a model the messages of earlier turns again, with
+    their sources. So the next prompt starts with the whole prompt of the last turn.
+
+    Examples
+    --------
+    >>> history = PromptHistory()
+    >>> turn = ["Cite your sources.", "Who built the Petrel?", "[k7] Ida Moss built the Petrel."]
+    >>> conversation = history.note(turn)
+    >>> history.find([*turn, "Ida Moss [k7].", "When?"]) == conversation
+    True
+    >>> history.find(["Cite.", "Who?"]) is None
+    True
+    """
+
+    def __init__(self) -> None:
+        self._by_digest: OrderedDict[bytes, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, messages: Sequence[str]) -> str | None:
+        """Return the conversation that these messages continue, if there is one."""
+        if not self._by_digest:
+            return None
+        with self._lock:
+            known = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
+        return next((name for name in reversed(known) if name is not None), None)
+
+    def note(self, messages: Sequence[str], conversation: str | None = None) -> str:
+        """Remember the prompt of a turn; return its conversation, a new one if none is given."""
+        conversation = conversation or f"talk-{uuid.uuid4()}"
+        digests = list(_prefix_digests(messages))
+        with self._lock:
+            if digests:
+                self._by_digest[digests[-1]] = conversation
+                self._by_digest.move_to_end(digests[-1])
+            while len(self._by_digest) > _MAX_CONVERSATIONS:
+                self._by_digest.popitem(last=False)
+        return conversation
+
+
+def _prefix_digests(messages: Sequence[str]) -> Iterator[bytes]:
+    """Yield a digest of each long enough prefix, the shortest first."""
+    digest = hashlib.sha256()
+    for count, message in enumerate(messages, 1):
+        digest.update(hashlib.sha256(message.encode("utf-8", "replace")).digest())
+        if count >= _MIN_MESSAGES:
+            yield digest.copy().digest()

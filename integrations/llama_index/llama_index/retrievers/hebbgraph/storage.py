@@ -1,11 +1,16 @@
-"""The nodes of an index as a document store, for postprocessors that look nodes up."""
+"""What LlamaIndex stores of a HebbianGraphIndex: its location, and its nodes to look up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, cast
 
 import fsspec
+from llama_index.core.data_structs.data_structs import IndexStruct
+from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
+from llama_index.core.data_structs.struct_type import IndexStructType
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
@@ -15,9 +20,60 @@ from llama_index.core.storage.kvstore.types import BaseKVStore
 
 from hebbgraph import ParameterError
 from hebbgraph.calling import in_thread
-from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
+from hebbgraph.store.places import is_url, masked, parse_url
+from llama_index.retrievers.hebbgraph.store import MEMORY, HebbianVectorStore
 
-__all__ = ["HebbianDocstore"]
+__all__ = ["HebbianDocstore", "HebbianStruct"]
+
+_TYPE = cast(IndexStructType, "llama_index.retrievers.hebbgraph")  # the module to import
+
+
+@dataclass
+class HebbianStruct(IndexStruct):
+    """The location of an index, as ``storage_context.persist`` writes it, without a password."""
+
+    location: str = MEMORY
+    namespace: str = "default"
+
+    @classmethod
+    def of(cls, location: str | Path, namespace: str) -> HebbianStruct:
+        """Describe an open index."""
+        if is_url(location):
+            location = masked(parse_url(str(location)))
+        elif location != MEMORY:
+            location = Path(location).resolve()
+        return cls(location=str(location), namespace=namespace)
+
+    @classmethod
+    def get_type(cls) -> IndexStructType:
+        """Return the name under which LlamaIndex registers this class."""
+        return _TYPE
+
+    def find(self) -> str:
+        """Return the location of a persisted index.
+
+        Raises
+        ------
+        ParameterError
+            If it is gone, or its URL had a password, which is not persisted.
+        """
+        if self.location == MEMORY:
+            raise ParameterError("the index that was persisted was in memory, and is gone")
+        if is_url(self.location):
+            if "***" in self.location:
+                raise ParameterError(
+                    f"the password of {self.location} is not persisted; write "
+                    "load_index_from_storage(storage_context, location=...)"
+                )
+        elif not Path(self.location).is_dir():
+            raise ParameterError(
+                f"the index was at {self.location} and is not there; if it was moved, write "
+                "load_index_from_storage(storage_context, location=...)"
+            )
+        return self.location
+
+
+INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[_TYPE] = HebbianStruct
 
 
 class HebbianDocstore(KVDocumentStore):
@@ -25,13 +81,19 @@ class HebbianDocstore(KVDocumentStore):
 
     def __init__(self, store: HebbianVectorStore) -> None:
         super().__init__(_StoreReader(store))
+        self._store = store
 
     def persist(
         self,
         persist_path: str = DEFAULT_PERSIST_PATH,
         fs: fsspec.AbstractFileSystem | None = None,
     ) -> None:
-        """Write an empty store: the index keeps its nodes itself."""
+        """Write an empty store, since the index keeps its nodes itself; refuse one in memory."""
+        if self._store.is_in_memory:
+            raise ParameterError(
+                "this index is in memory and cannot be persisted; make it with location=..., a "
+                "directory, and it is stored there as it is written"
+            )
         SimpleDocumentStore().persist(persist_path, fs)
 
 
