@@ -55,11 +55,11 @@ from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianRetriever,
     RecallBundle,
+    RecallEvent,
     citing_tool,
 )
 from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
-from llama_index.retrievers.hebbgraph.requests import RecallEvent
 from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 

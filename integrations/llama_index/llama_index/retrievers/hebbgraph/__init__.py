@@ -8,7 +8,7 @@ from llama_index.retrievers.hebbgraph.learner import CitationLearner
 from llama_index.retrievers.hebbgraph.memory import HebbianMemoryBlock
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.prompts import CitationFormatter, citing_tool
-from llama_index.retrievers.hebbgraph.requests import RecallBundle
+from llama_index.retrievers.hebbgraph.requests import RecallBundle, RecallEvent
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tags import TagExtractor
 
@@ -21,6 +21,7 @@ __all__ = [
     "HebbianRetriever",
     "HebbianVectorStore",
     "RecallBundle",
+    "RecallEvent",
     "TagExtractor",
     "citing_tool",
 ]

@@ -126,16 +126,8 @@ def checked(
 ) -> dict[str, Any]:
     """Return a retriever's arguments, with its :class:`SearchOptions` as ``options``.
 
-    Parameters
-    ----------
-    arguments : mapping
-        By name.
-    kind : TypedDict
-        Names those that ``of`` passes on.
-    of : callable
-        Names its own.
-    **instead
-        Hints for names of other libraries.
+    Known are the parameters of ``of``, the names in the TypedDict ``kind``, and search options.
+    ``instead`` has hints for names of other libraries.
 
     Raises
     ------
