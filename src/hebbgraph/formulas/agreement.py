@@ -58,9 +58,9 @@ def agreement(
     # A few numbers for each lesson of a log: arrays would take three times as long.
     powers = [(float(value) / best) ** _SHARPNESS for value in evidence]
     total_power = sum(powers)
-    by_evidence = [power / total_power for power in powers]
-    weights = [(1.0 - _AT_RANDOM) * chance + _AT_RANDOM / n for chance in by_evidence]
-    surest = max(weights)
+    by_evidence = {at: powers[at] / total_power for at in cited}
+    weights = {at: _weight(chance, n) for at, chance in by_evidence.items()}
+    surest = _weight(max(powers) / total_power, n)
     weight_left, chance_left, n_left = 1.0, 1.0, n
     agrees = openness = 0.0
     for at in sorted(cited, key=lambda at: -weights[at]):
@@ -74,3 +74,8 @@ def agreement(
         weight_left = max(weight_left - weights[at], 1e-9)
         chance_left = max(chance_left - by_evidence[at], 1e-9)
     return agrees / len(cited), openness / len(cited)
+
+
+def _weight(chance: float, n: int) -> float:
+    """Return how likely a reader cites one of n chunks."""
+    return (1.0 - _AT_RANDOM) * chance + _AT_RANDOM / n

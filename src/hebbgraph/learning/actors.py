@@ -11,7 +11,7 @@ from hebbgraph.arrays import FloatArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
 from hebbgraph.formulas.credibility import Credibility, Votes, judge
 from hebbgraph.learning.lessons import CITED, Lessons
-from hebbgraph.records import Feedback
+from hebbgraph.records import Feedback, ShownChunk
 from hebbgraph.settings import LearningSettings
 
 __all__ = [
@@ -54,35 +54,34 @@ def search_agreement(feedback: Feedback) -> tuple[float, float]:
     >>> [round(search_agreement(Feedback(id="f", cited=[id_], **recall))[0], 2) for id_ in "12"]
     [0.0, -2.11]
     """
-    ranks = {chunk.chunk_id: chunk.rank for chunk in feedback.shown}
+    shown = {chunk.chunk_id: chunk for chunk in feedback.shown}
     # Earlier versions, and strategies that do not search, give none.
     evidence = feedback.evidence or tuple(
-        rank**-0.1 for rank in range(1, max(ranks.values(), default=0) + 1)
+        rank**-0.1
+        for rank in range(1, max([chunk.rank for chunk in feedback.shown], default=0) + 1)
     )
-
-    def positions(ids: Sequence[str]) -> list[int]:
-        return list({min(ranks[id_], len(evidence)) - 1: None for id_ in ids if id_ in ranks})
-
+    wanted = feedback.cited or feedback.rejected
+    judged: Sequence[ShownChunk] = [shown[id_] for id_ in wanted if id_ in shown]
     if feedback.cited:
-        brought = _brought(feedback, evidence)
-        return agreement(evidence, positions([id_ for id_ in feedback.cited if id_ not in brought]))
-    agrees, _ = agreement(evidence, positions(feedback.rejected), telling=False)
-    return -_REJECTS_ONLY * max(agrees, 0.0), 0.0
+        judged = _found(judged, feedback)
+    positions = list({min(chunk.rank, len(evidence)) - 1: None for chunk in judged})
+    agrees, openness = agreement(evidence, positions, telling=bool(feedback.cited))
+    return (agrees, openness) if feedback.cited else (-_REJECTS_ONLY * max(agrees, 0.0), 0.0)
 
 
-def _brought(feedback: Feedback, evidence: Sequence[float]) -> set[str]:
-    """Return the shown chunks that the graph brought, not direct search."""
-    scores = {chunk.chunk_id: chunk.score for chunk in feedback.shown if chunk.score is not None}
-    best_score, best = max(scores.values(), default=0.0), max(evidence, default=0.0)
-    if not feedback.evidence or best_score <= 0.0 or best <= 0.0:
-        return set()
-    return {
-        chunk.chunk_id
-        for chunk in feedback.shown
-        if chunk.rank <= len(evidence)
-        and scores.get(chunk.chunk_id, 0.0) / best_score
-        > evidence[chunk.rank - 1] / best + _BROUGHT
-    }
+def _found(cited: Sequence[ShownChunk], feedback: Feedback) -> Sequence[ShownChunk]:
+    """Return the cited chunks that direct search found; the graph brought the others."""
+    evidence = feedback.evidence
+    best_score = max([chunk.score or 0.0 for chunk in feedback.shown], default=0.0)
+    best = max(evidence, default=0.0)
+    if best_score <= 0.0 or best <= 0.0:
+        return cited
+    return [
+        chunk
+        for chunk in cited
+        if chunk.rank > len(evidence)
+        or (chunk.score or 0.0) / best_score <= evidence[chunk.rank - 1] / best + _BROUGHT
+    ]
 
 
 def credibility_of(

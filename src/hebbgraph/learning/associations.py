@@ -124,9 +124,11 @@ class SeedPairs(NamedTuple):
         """Return how far seeds with this mass bring back each of n chunks."""
         if not len(self.seed):
             return np.zeros(n)
-        key, position = unique_inverse(self.seed * n + self.other)
-        weight = np.maximum(sum_by(position, self.weight, len(key)), 0.0)
-        seed, other = np.divmod(key, n)
+        seed, other, weight = self
+        if weight.min() < 0:
+            key, position = unique_inverse(seed * n + other)
+            weight = np.maximum(sum_by(position, weight, len(key)), 0.0)
+            seed, other = np.divmod(key, n)
         total = sum_by(seed, weight, len(mass))
         return sum_by(other, mass[seed] * weight / (total[seed] + _UNSURE_LESSONS), n)
 
@@ -293,8 +295,8 @@ class LessonSums:
 
     def pairs_from(self, seeds: IntArray) -> SeedPairs:
         """Return the pairs that start at some nodes."""
-        first = self._pair_from.searchsorted(seeds)
-        counts = self._pair_from.searchsorted(seeds, side="right") - first
+        first, stop = self._pair_from.searchsorted(np.array((seeds, seeds + 1)))
+        counts = stop - first
         at = concatenated_ranges(first, counts)
         position = np.arange(len(seeds)).repeat(counts)
         return SeedPairs(position, self._pair_to[at], self._pair_weight[at])

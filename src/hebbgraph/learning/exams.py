@@ -49,7 +49,7 @@ def share_taught(taught: FloatArray) -> FloatArray:
 
 def greatest_likeness(evidence: FloatArray) -> float:
     """Return how like a question is to what was asked for any chunk, in [0, 1]."""
-    return float(evidence[:, [0, 2]].max(initial=0.0))
+    return float(evidence[:, :3:2].max(initial=0.0))
 
 
 def memory_evidence(

@@ -163,10 +163,10 @@ class Lessons:
             added["link_lesson"].append(at)
             added["link_node"].append(node)
             added["link_credit"].append(credit)
-        shown = self._shown(feedback)
-        added["shown_node"] += [node for node, _ in shown]
-        added["shown_score"] += [score for _, score in shown]
-        self._n_shown += len(shown)
+        nodes, scores = self._shown(feedback)
+        added["shown_node"] += nodes
+        added["shown_score"] += scores
+        self._n_shown += len(nodes)
         added["shown_ends"].append(self._n_shown)
         if feedback.outdated:
             hashes = {chunk.chunk_id: chunk.text_hash for chunk in feedback.known_chunks}
@@ -208,15 +208,14 @@ class Lessons:
             if id_ in hashes and credit
         ]
 
-    def _shown(self, feedback: Feedback) -> list[tuple[int, float]]:
-        """Return the chunks shown, with the scores that they had without learning."""
+    def _shown(self, feedback: Feedback) -> tuple[list[int], list[float | None]]:
+        """Return the chunks shown, and the scores that they had without learning."""
         scores = [chunk.unlearned for chunk in feedback.shown]
-        if not scores or any(score is None for score in scores):
-            return []  # of an earlier version: no exam
-        return [
-            (self.intern(chunk_node(chunk.chunk_id, chunk.text_hash)), float(chunk.unlearned or 0))
-            for chunk in feedback.shown[:_MAX_SHOWN]
-        ]
+        if None in scores:
+            return [], []  # of an earlier version: no exam
+        shown = feedback.shown[:_MAX_SHOWN]
+        nodes = [self.intern(chunk_node(chunk.chunk_id, chunk.text_hash)) for chunk in shown]
+        return nodes, scores[:_MAX_SHOWN]
 
     def intern(self, node: Node) -> int:
         """Return the number of a node, which may be new."""

@@ -262,9 +262,8 @@ class Memory:
 
     def _exact_citations(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
         """Return the nodes cited for the very question, and how far that is believed."""
-        if not question or not self._takes_part[0]:
-            return np.empty(0, np.int64), np.empty(0)
-        links = self.lessons.links_of(self.lessons.on_question(question))
+        asked = self.lessons.on_question(question) if question and self._takes_part[0] else []
+        links = self.lessons.links_of(asked) if asked else np.empty(0, np.int64)
         if not len(links):
             return links, np.empty(0)
         epoch = self._current_epoch()

@@ -97,8 +97,7 @@ class Recollection:
         most = 1.0 - (1.0 - confidence) * (1.0 - remembered)
         if not most:
             return plain
-        is_titled = np.isin(slots, titled)
-        if is_titled.any():
+        if len(titled) and (is_titled := np.isin(slots, titled)).any():
             change[~is_titled] *= _room_behind(static, change, is_titled)
         scores = lead(static + change, exact, static)
         is_led = scores[taught.position] > 2.0 * static[taught.position]

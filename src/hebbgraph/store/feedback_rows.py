@@ -70,20 +70,18 @@ def parse_feedback(row: FeedbackRow, namespace: str) -> Feedback:
     body, vector = vars(_Body.model_validate_json(row.body)), row.vector
     if body["trusted"] is None:  # older versions trusted feedback without an actor
         body["trusted"] = row.actor is None
-    return Feedback.model_construct(
-        id=row.id,
-        namespace=namespace,
-        recall_id=row.recall_id,
-        actor=row.actor,
-        origin=row.origin,
-        created_at=row.created_at,
-        vector=(
-            None
-            if vector is None
-            else tuple(np.frombuffer(vector, np.float16).astype(np.float64).tolist())
-        ),
-        query=row.query,
-        **body,
+    return Feedback.restored(
+        {
+            "id": row.id,
+            "namespace": namespace,
+            "recall_id": row.recall_id,
+            "actor": row.actor,
+            "origin": row.origin,
+            "created_at": row.created_at,
+            "vector": None if vector is None else tuple(np.frombuffer(vector, np.float16).tolist()),
+            "query": row.query,
+            **body,
+        }
     )
 
 
