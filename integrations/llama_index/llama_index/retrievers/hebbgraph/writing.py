@@ -10,6 +10,7 @@ from typing import Any
 from llama_index.core.schema import BaseNode, Document, MediaResource
 
 from hebbgraph import AddReport, HebbianIndex
+from hebbgraph.adapters.seed_vectors import check_sizes
 from hebbgraph.embedders import given_vectors, passage_text
 from hebbgraph.ingest import Intake, OnError
 from hebbgraph.limits import MAX_TEXT
@@ -110,6 +111,8 @@ def write_nodes(
     vectors = {
         passage_text(chunk): node.embedding for chunk, node in accepted.values() if node.embedding
     }
+    if index.embeds:
+        check_sizes(index, vectors.values())
     with given_vectors(vectors):
         report = (index.refresh if refresh else index.add)(chunks, **options)
     intake.tell()
