@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -19,7 +18,7 @@ from pydantic import Field
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import Steps, astep, step
+from hebbgraph.calling import Steps, astep, step, twins
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from hebbgraph.citations.formatter import source_block
 from hebbgraph.records import storable
@@ -235,13 +234,10 @@ class _CitingTool(RetrieverTool):
     def _steps(self, question: str) -> Steps[ToolOutput]:
         nodes: list[NodeWithScore] = []
         if question:
-            bundle, source = QueryBundle(question), self.retriever
-            nodes = yield partial(source.retrieve, bundle), partial(source.aretrieve, bundle)
+            bundle = QueryBundle(question)
+            nodes = yield twins(self.retriever, "retrieve", bundle)
             for processor in self._node_postprocessors:  # older versions have no method for it
-                nodes = yield (
-                    partial(processor.postprocess_nodes, nodes, bundle),
-                    partial(processor.apostprocess_nodes, nodes, bundle),
-                )
+                nodes = yield twins(processor, "postprocess_nodes", nodes, bundle)
         parts = [node.node.get_content(MetadataMode.LLM) for node in nodes]
         if not parts:
             parts = [_NOTHING if question else _EMPTY]

@@ -22,7 +22,7 @@ from hebbgraph import HebbianIndex, Hit, IndexPool, ParameterError
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.adapters.questions import Found, Question
 from hebbgraph.arguments import check_k
-from hebbgraph.calling import Steps, astep, in_thread, step
+from hebbgraph.calling import Steps, astep, in_thread, step, twins
 from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
@@ -172,30 +172,23 @@ class RecallingRetriever(Explaining, BaseRetriever):
         source, memory = self.options.source, self._memory
         history = question.options["history"]
         if memory is not None and not history:
-            turns = user_turns((yield memory.get_all, memory.aget_all))
+            turns = user_turns((yield twins(memory, "get_all")))
             # Some engines put the question into the memory before they retrieve.
             history = turns[:-1] if turns[-1:] == [question.text] else turns
             question.options["history"] = history
         model = self._query_model(question.index, bundle)
         has_reader = source is not None or model is not None
         if history and has_reader and bundle.embedding is None:
-            text = yield (
-                partial(question.index.in_full, question.text, history),
-                partial(question.index.ain_full, question.text, history),
-            )
+            text = yield twins(question.index, "in_full", question.text, history)
             if text != bundle.query_str:
                 bundle = replace(bundle, query_str=text)
         vector, seeds = bundle.embedding, None
         if vector is None and model is not None:
-            strings = bundle.embedding_strs
-            vector = yield (
-                partial(model.get_agg_embedding_from_queries, strings),
-                partial(model.aget_agg_embedding_from_queries, strings),
-            )
+            vector = yield twins(model, "get_agg_embedding_from_queries", bundle.embedding_strs)
         if source is not None:
             if vector is not None:
                 bundle = replace(bundle, embedding=vector)
-            seeds = yield partial(source.retrieve, bundle), partial(source.aretrieve, bundle)
+            seeds = yield twins(source, "retrieve", bundle)
             vector = bundle.embedding  # some retrievers set it
             question.options["seeds"] = _scores(seeds)
         if vector is not None:

@@ -20,8 +20,8 @@ from llama_index.core.vector_stores.types import (
 )
 from pydantic import PrivateAttr
 
-from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
-from hebbgraph.adapters.diversity import diverse_hits
+from hebbgraph import HebbianIndex, ParameterError, Settings
+from hebbgraph.adapters.questions import Question
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
@@ -272,33 +272,32 @@ class HebbianVectorStore(BasePydanticVectorStore):
         check_k(query.similarity_top_k, "similarity_top_k")
         if not query.query_str.strip():
             return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        recall = self._recall(query.query_str, query, kwargs.get("mmr_threshold"))
-        nodes = [chunk_to_node(hit.chunk) for hit in recall.hits]
-        announce(recall, self._index, nodes)
-        return VectorStoreQueryResult(
-            nodes=nodes,
-            similarities=[hit.score for hit in recall.hits],
-            ids=[hit.chunk.id for hit in recall.hits],
-        )
-
-    def _recall(
-        self, question: str, query: VectorStoreQuery, mmr_threshold: float | None
-    ) -> Recall:
-        k = query.similarity_top_k
-        options: dict[str, Any] = {
-            "where": to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)
-        }
+        options: dict[str, Any] = {}
         if query.mode in _WORD_MODES:
             options["seeds"] = ()  # replace the search by vectors
         elif self.is_embedding_query and query.query_embedding is not None:
             options["vector"] = query.query_embedding
-        if query.mode != VectorStoreQueryMode.MMR:
-            return self._index.recall(question, k=k, **options)
-        recall = self._index.recall(question, k=min(MAX_K, MMR_CANDIDATES * k), **options)
-        threshold = query.mmr_threshold if mmr_threshold is None else mmr_threshold
-        diversity = 0.5 if threshold is None else 1.0 - threshold
-        hits = diverse_hits(recall.hits, k, diversity=diversity)
-        return recall.model_copy(update={"hits": tuple(hits)})
+        diversity = None
+        if query.mode == VectorStoreQueryMode.MMR:
+            threshold = kwargs.get("mmr_threshold")
+            threshold = query.mmr_threshold if threshold is None else threshold
+            diversity = 0.5 if threshold is None else 1.0 - threshold
+        found = Question(
+            index=self._index,
+            text=query.query_str,
+            k=query.similarity_top_k,
+            where=to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids),
+            diversity=diversity,
+            n_candidates=min(MAX_K, MMR_CANDIDATES * query.similarity_top_k),
+            options=options,
+        ).ask()
+        nodes = [chunk_to_node(hit.chunk) for hit in found.hits]
+        announce(found.recall, self._index, nodes)
+        return VectorStoreQueryResult(
+            nodes=nodes,
+            similarities=[hit.score for hit in found.hits],
+            ids=[hit.chunk.id for hit in found.hits],
+        )
 
     async_add = in_thread(add)  # type: ignore[arg-type]  # self
     adelete = in_thread(delete)  # type: ignore[arg-type]  # self
