@@ -21,7 +21,7 @@ from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settin
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.ingest import OnError
-from llama_index.retrievers.hebbgraph.embedding import embedder_of
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.options import (
     CommonOptions,
     IndexedOptions,
@@ -118,7 +118,8 @@ class HebbianRetriever(Closing, RecallingRetriever):
         if location is not None:
             if index is not None:
                 raise ParameterError("location and index are one argument; give it once")
-            embedder = embedder_of(arguments.get("embed_model"))
+            model = arguments.get("embed_model")
+            embedder = None if model is None else LlamaIndexEmbedder(model)
             index = HebbianIndex.open(location, namespace=namespace, embedder=embedder, edges=edges)
         elif not isinstance(index, HebbianIndex):
             raise ParameterError(

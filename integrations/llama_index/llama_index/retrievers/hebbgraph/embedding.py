@@ -8,20 +8,9 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from hebbgraph import ParameterError
 
-__all__ = ["LlamaIndexEmbedder", "embedder_of"]
+__all__ = ["LlamaIndexEmbedder"]
 
 logger = logging.getLogger(__name__)
-
-
-def embedder_of(embed_model: object) -> LlamaIndexEmbedder | None:
-    """Return the embedder of an embedding model, None for None.
-
-    Raises
-    ------
-    ParameterError
-        For anything else.
-    """
-    return None if embed_model is None else LlamaIndexEmbedder(embed_model)  # type: ignore[arg-type]
 
 
 class LlamaIndexEmbedder:

@@ -20,7 +20,7 @@ from hebbgraph import ParameterError
 from hebbgraph.adapters.search_options import CommonSearchOptions
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
-from llama_index.retrievers.hebbgraph.embedding import embedder_of
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.filters import to_where
 
 __all__ = [
@@ -141,7 +141,8 @@ def checked(
     result["options"] = SearchOptions.taken_from(result, stacklevel=3)
     if "similarity_top_k" in result:
         check_k(result["similarity_top_k"], "similarity_top_k")
-    embedder_of(result.get("embed_model"))
+    if (embed_model := result.get("embed_model")) is not None:
+        LlamaIndexEmbedder(embed_model)
     mmr = result.get("mmr_threshold")
     if not (mmr is None or (isinstance(mmr, int | float) and 0.0 <= mmr <= 1.0)):
         raise ParameterError(
