@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,3 +79,40 @@ def test_lessons_reach_the_index(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     # Three of the questions are about these topics.
     assert float(rows[2][3].split(",")[0]) == pytest.approx(3 / 15, abs=0.01)
     assert [one.counts["learned"] for one in listening] == [3, 3]
+
+
+def test_pages_are_put_together_split_and_asked(tmp_path: Path) -> None:
+    pytest.importorskip("llama_index.core")
+    splitters = importlib.import_module("hebbgraph_bench.frameworks.splitters")
+    rows = [
+        ("b:2", "Boats > Petrel", "She sank off Skerrow in a gale."),
+        ("b:1", "Boats > Petrel", "Ida Moss built the Petrel."),
+        ("a", "Boats", "All about boats."),
+    ]
+    chunks = [
+        {"id": id_, "title": title, "text": text, "url": title, "document_id": "boats"}
+        for id_, title, text in rows
+    ]
+    questions = [
+        {"id": "q1", "hops": 1, "question": "Who built the Petrel?", "rewording": "Which wright?"},
+        {"id": "q2", "hops": 2, "question": "Petrel built, and sank?", "rewording": "Bread?"},
+    ]
+    evidence = {
+        "q1": {"phrases": ["Ida Moss"]},
+        "q2": {"phrases": ["Ida  Moss", "off Skerrow"]},
+    }
+    (tmp_path / "anchors.json").write_text(json.dumps({"x": "Boats", "y": "Boats > Petrel"}))
+    (tmp_path / "evidence.json").write_text(json.dumps(evidence))
+    for name, lines in (("corpus", chunks), ("queries", questions)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (page,) = splitters.pages(tmp_path)
+    assert page.text == "\n\n".join(
+        ["# Boats", rows[2][2], "## Petrel", rows[1][2], rows[0][2]],
+    )
+    table = splitters.measure(tmp_path, sizes=(64,))
+    assert [row[:3] for row in table[::2]] == [
+        ("64", splitter, system)
+        for splitter in ("SentenceSplitter", "HebbianNodeParser")
+        for system in ("BM25", "hebbgraph")
+    ]
+    assert {(row[5], row[7]) for row in table} == {("1.00", "1.00")}

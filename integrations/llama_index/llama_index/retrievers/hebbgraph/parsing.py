@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from hebbgraph_documents import ChunkSettings, split_document, text_document
 from llama_index.core.constants import DEFAULT_CHUNK_SIZE
@@ -22,7 +22,7 @@ from llama_index.core.schema import (
 )
 from llama_index.core.settings import Settings
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import Field, SerializeAsAny, field_serializer
+from pydantic import Field, SerializeAsAny
 
 from hebbgraph import Chunk
 from hebbgraph.calling import in_thread
@@ -34,7 +34,7 @@ from llama_index.retrievers.hebbgraph.nodes import (
     place_of,
     set_hidden,
 )
-from llama_index.retrievers.hebbgraph.tags import callable_name, tags_of
+from llama_index.retrievers.hebbgraph.tags import AS_NAME, tags_of
 
 __all__ = ["HebbianNodeParser", "Parsing", "leaves", "set_lasting_ids"]
 
@@ -81,7 +81,7 @@ class HebbianNodeParser(NodeParser):
     """
 
     parser: SerializeAsAny[NodeParser] | None = Field(default=None, description="Splits instead.")
-    tagger: Callable[[Chunk], Iterable[str]] | None = Field(
+    tagger: Annotated[Callable[[Chunk], Iterable[str]] | None, AS_NAME] = Field(
         default=None, description="Chunk to further tags."
     )
     chunk_tokens: tuple[int, int] = Field(
@@ -93,10 +93,6 @@ class HebbianNodeParser(NodeParser):
     def class_name(cls) -> str:
         """Class name."""
         return "HebbianNodeParser"
-
-    @field_serializer("tagger")
-    def _tagger_name(self, tagger: Callable[[Chunk], Iterable[str]] | None) -> str | None:
-        return callable_name(tagger)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any

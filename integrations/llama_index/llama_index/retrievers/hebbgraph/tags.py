@@ -5,21 +5,21 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from llama_index.core.async_utils import run_jobs
 from llama_index.core.extractors import BaseExtractor
 from llama_index.core.llms import LLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
-from pydantic import Field, SerializeAsAny, field_serializer
+from pydantic import Field, PlainSerializer, SerializeAsAny
 
 from hebbgraph import Chunk
 from hebbgraph.taggers.output import occurs_in, parse_phrases
 from hebbgraph.text import candidates, display
 from llama_index.retrievers.hebbgraph.nodes import TAGS_KEY, lines_of, node_to_chunk, set_hidden
 
-__all__ = ["DEFAULT_TAG_PROMPT", "SkipEmbedding", "TagExtractor", "callable_name", "tags_of"]
+__all__ = ["AS_NAME", "DEFAULT_TAG_PROMPT", "SkipEmbedding", "TagExtractor", "tags_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,22 @@ Names:
 
 _MAX_CHARACTERS = 120
 _NAME_KINDS = ("name", "capital", "acronym", "code")
+
+
+def _name(function: Any) -> str | None:
+    """Name a callable for a pipeline's cache key; the same in every process."""
+    if function is None:
+        return None
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{owner.__module__}.{owner.__qualname__}"
+    attributes = getattr(function, "__dict__", None) if owner is not function else None
+    if attributes:
+        name += repr(sorted((key, repr(value)) for key, value in attributes.items()))
+    return name
+
+
+#: Serialises a field by the name of its callable.
+AS_NAME = PlainSerializer(_name)
 
 
 class TagExtractor(BaseExtractor):
@@ -73,7 +89,7 @@ class TagExtractor(BaseExtractor):
     ({'hebbgraph_tags': 'petrel\nida moss'}, ['hebbgraph_tags'])
     """
 
-    tagger: Tagger | None = Field(default=None, description="Chunk to tags.")
+    tagger: Annotated[Tagger | None, AS_NAME] = Field(default=None, description="Chunk to tags.")
     llm: SerializeAsAny[LLM] | None = Field(default=None, description="Asked for tags.")
     prompt: str = Field(default=DEFAULT_TAG_PROMPT, description="How the LLM is asked.")
     max_tags: int = Field(default=12, ge=1, description="Most tags of a node.")
@@ -85,10 +101,6 @@ class TagExtractor(BaseExtractor):
     def class_name(cls) -> str:
         """Class name."""
         return "HebbgraphTagExtractor"
-
-    @field_serializer("tagger")
-    def _tagger_name(self, tagger: Tagger | None) -> str | None:
-        return callable_name(tagger)
 
     async def aextract(self, nodes: Sequence[BaseNode]) -> list[dict[str, Any]]:
         """Return the metadata to add to each node: its tags, if it has any."""
@@ -166,18 +178,6 @@ class SkipEmbedding(TransformComponent):
 def tags_of(node: BaseNode, tagger: Callable[[Chunk], Iterable[str]]) -> list[str]:
     """Return the tags of a node and those that a tagger adds."""
     return _cleaned([*lines_of(node.metadata.get(TAGS_KEY)), *tagger(node_to_chunk(node))])
-
-
-def callable_name(function: Any) -> str | None:
-    """Name a callable for a pipeline's cache key; the same in every process."""
-    if function is None:
-        return None
-    owner = function if hasattr(function, "__qualname__") else type(function)
-    name = f"{owner.__module__}.{owner.__qualname__}"
-    attributes = getattr(function, "__dict__", None) if owner is not function else None
-    if attributes:
-        name += repr(sorted((key, repr(value)) for key, value in attributes.items()))
-    return name
 
 
 def _cleaned(tags: Iterable[str]) -> list[str]:
