@@ -134,17 +134,14 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     # -- learning ---------------------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
-        recalls = list(trace.recalls.values())
-        if trace.thread is not None:
-            self._learner.conversations.note(trace.thread, recalls)
-        if recalls or (trace.thread is not None and trace.calls):
-            self._learner.submit(partial(self._read, trace), background=self.background)
+        if trace.recalls or (trace.thread is not None and trace.calls):
+            self._submit(partial(self._read, trace), background=self.background)
         elif trace.calls:
-            self._learner.missed(Reason.NOTHING_RECALLED)
+            self._missed(Reason.NOTHING_RECALLED)
 
     def _read(self, trace: Trace) -> Exchange:
         if trace.thread is not None:
-            trace.earlier = self._learner.earlier(
+            trace.earlier = self._earlier(
                 trace.thread,
                 but=list(trace.recalls.values()),
                 namespace=trace.request.get(NAMESPACE),
@@ -192,7 +189,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         if index is None:
             namespaces = {recall.namespace for recall in listed if isinstance(recall, Recall)}
             whose = self._whose(namespaces.pop() if len(namespaces) == 1 else None)
-            index = cast("HebbianIndex | None", self._learner.known.index_of(whose))
+            index = cast("HebbianIndex | None", self._answers.index_of(whose))
         if index is None:
             raise ParameterError(
                 "learn needs an index; pass it here or to the learner, or over a pool a Recall"
@@ -203,7 +200,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
             reply = Reply(structured=[text], rendered=Rendered(tuple(sources_of(recalled))))
         else:
             reply = reply_to(prompt, answer)
-        outcome = self._learner.learn(
+        outcome = self._learn_now(
             Exchange(recalls=recalled, replies=[reply], actor=actor, trusted=trusted)
         )
         return list(outcome.feedback)

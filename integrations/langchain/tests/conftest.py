@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hebbgraph import LearningSettings, Settings
 from langchain_core.documents import Document
 from lc_helpers import RecordingIndex, ScriptedChat, make_documents
 
@@ -20,9 +21,10 @@ def documents() -> list[Document]:
 
 @pytest.fixture
 def index(documents: list[Document]) -> Iterator[RecordingIndex]:
-    with RecordingIndex.open(":memory:") as index:
+    settings = Settings(learning=LearningSettings(families=()))  # keeps rankings as they are
+    with RecordingIndex.open(":memory:", settings=settings) as index:
         index.keep_recalls()
-        index.lessons, index.forgotten = [], []
+        index.lessons = []
         index.add([to_chunk(document) for document in documents])
         yield index
 

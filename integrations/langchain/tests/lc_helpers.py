@@ -51,10 +51,9 @@ class Lesson:
 
 
 class RecordingIndex(HebbianIndex):
-    """A real index whose ``reinforce`` only writes down what it was told."""
+    """An index that learns, and writes down what it was told."""
 
     lessons: list[Lesson]
-    forgotten: list[str]
 
     def reinforce(  # type: ignore[override]
         self,
@@ -74,12 +73,17 @@ class RecordingIndex(HebbianIndex):
         )
         assert ids >= {*lesson.cited, *lesson.rejected, *lesson.shown}
         assert set(lesson.cited) <= set(lesson.shown)
+        super().reinforce(
+            recall,
+            cited,
+            rejected=rejected,
+            shown=shown,
+            actor=actor,
+            trusted=trusted,
+            kind=kind,
+        )
         self.lessons.append(lesson)
         return lesson
-
-    def forget(self, feedback: Any = None, **kwargs: Any) -> int:
-        self.forgotten.append(feedback)
-        return 1
 
     def taught(self) -> list[tuple[str, list[str]]]:
         """(query, cited) of every lesson, in the order of queries."""

@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import llama_index.core
@@ -14,6 +13,7 @@ from llama_index.core import Settings
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
+import hebbgraph
 from hebbgraph import HebbianIndex, Recall
 from llama_index.retrievers.hebbgraph import HebbianRetriever
 from llama_index.retrievers.hebbgraph.writing import write_nodes
@@ -49,7 +49,7 @@ def nodes() -> list[TextNode]:
 
 
 class RecordingIndex(HebbianIndex):
-    """Stands in for learning: notes what it is taught, changes nothing."""
+    """Learns, and notes what it is taught."""
 
     def reinforce(
         self,
@@ -62,8 +62,17 @@ class RecordingIndex(HebbianIndex):
         kind: str = "cited",
     ) -> Any:
         assert isinstance(recall, Recall)
+        feedback = super().reinforce(
+            recall,
+            cited,
+            rejected=rejected,
+            shown=shown,
+            actor=actor,
+            trusted=trusted,
+            kind=kind,
+        )
         taught = {
-            "id": f"lesson-{len(self.lessons)}",
+            "id": feedback.id,
             "query": recall.query,
             "recall": recall.id,
             "cited": list(cited),
@@ -75,7 +84,7 @@ class RecordingIndex(HebbianIndex):
             "thread": threading.current_thread().name,
         }
         self.lessons.append(taught)
-        return SimpleNamespace(**taught)
+        return feedback
 
     @property
     def lessons(self) -> list[dict[str, Any]]:
@@ -87,7 +96,9 @@ class RecordingIndex(HebbianIndex):
 
 @pytest.fixture
 def index(nodes: list[TextNode]) -> Iterator[RecordingIndex]:
-    with RecordingIndex.open(":memory:") as opened:
+    learning = hebbgraph.LearningSettings(families=())
+    settings = hebbgraph.Settings(learning=learning)  # keeps rankings as they are
+    with RecordingIndex.open(":memory:", settings=settings) as opened:
         opened.keep_recalls()
         write_nodes(opened, nodes)
         yield opened

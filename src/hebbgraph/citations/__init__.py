@@ -9,10 +9,10 @@ The steps are the same for every framework::
     for lesson in lessons:
         lesson.teach()                          # index.reinforce(...)
 
-An adapter takes them at once: it collects the recalls, prompts and replies of a request and
-submits them to a learner::
+An adapter subclasses :class:`FrameworkLearner`: it collects the recalls, prompts and replies of a
+request and submits them at once. Without a subclass::
 
-    learner.submit(lambda: Exchange(recalls=[...], replies=[Reply(prompt=..., text=...)]))
+    Learner().submit(lambda: Exchange(recalls=[...], replies=[Reply(prompt=..., text=...)]))
 
 ``hebbgraph.testing.citations`` is the suite that every adapter must pass.
 
@@ -37,11 +37,11 @@ prompt searches it once for each source.
 ``credit``         credits each cited chunk to one recall
 ``exchange``       a request and its answer: everything that decides what is learned
 ``outcomes``       what became of each answer, counted and logged
-``conversations``  recalls of earlier turns; questions asked again in other words
+``learner``        teaches what answers cite and takes verdicts, in the threads of ``worker``
+``options``        what a learner and a verdict can be told
 ``answer``         an answer that can be judged, and its records
-``known_answers``  finds the answer that a name means
-``learner``        teaches the indexes and takes lessons back, in the threads of ``worker``
-``frameworks``     the base of every framework's learner
+``answers``        finds the answer that a name means, and the recalls of earlier turns
+``rewordings``     recognises a question that is asked again
 =================  =====================================================================
 """
 
@@ -56,20 +56,18 @@ from hebbgraph.citations.cited import (
     parse_structured,
     read_citations,
 )
-from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex, share_credit
 from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
-from hebbgraph.citations.frameworks import (
+from hebbgraph.citations.learner import FrameworkLearner, Learner
+from hebbgraph.citations.options import (
     Actor,
-    FrameworkLearner,
     LearnerOptions,
     Trusted,
     actor_by,
     check_trusted,
     user_id,
 )
-from hebbgraph.citations.learner import Learner
 from hebbgraph.citations.outcomes import Journal, Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
@@ -81,7 +79,6 @@ __all__ = [
     "CLOSING_SECONDS",
     "Actor",
     "Cited",
-    "Conversations",
     "Exchange",
     "Formatter",
     "FrameworkLearner",

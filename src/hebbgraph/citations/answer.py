@@ -1,97 +1,84 @@
-"""An answer that can be judged: its lessons, what they taught, and the records that outlive it."""
+"""An answer that can be judged: its lessons, and what they taught."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex
-from hebbgraph.records import AnswerRecord, Credit, Feedback
+from hebbgraph.citations.credit import (
+    Lesson,
+    Recalled,
+    TeachableIndex,
+    namespace_of,
+    share_credit,
+)
+from hebbgraph.errors import FeedbackError
+from hebbgraph.records import AnswerRecord, Feedback
 
-__all__ = ["Answer", "KeptAnswer"]
+__all__ = ["Answer", "KeptAnswer", "about_chunks", "teach"]
 
 logger = logging.getLogger(__name__)
 
 #: The records of one answer: each index keeps its own part.
-KeptAnswer: TypeAlias = Sequence[tuple[TeachableIndex, AnswerRecord]]
+KeptAnswer: TypeAlias = list[tuple[TeachableIndex, AnswerRecord]]
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Answer:
-    """The lessons of one answer, and the verdict on it.
+    """The lessons of an answer. What they taught is in the logs of their indexes, not here.
 
-    Parameters
+    Attributes
     ----------
-    lessons : sequence of Lesson
-    names : sequence of str
+    names : tuple of str
         The ids of its runs and recalls, and one that the caller gave it.
-    conversation : str, optional
-    recalls : sequence of Recalled
+    lessons : tuple of Lesson
+    made : tuple of Recalled
         The recalls made for it, whether they taught or not.
+    conversation : str, optional
     request : object, optional
         An object that all answers to one request share.
+    doubts : list
+        Feedback on a reworded question, with its index: raised by this answer, or about it.
     """
 
-    def __init__(
-        self,
-        lessons: Sequence[Lesson],
-        *,
-        names: Sequence[str] = (),
-        conversation: str | None = None,
-        recalls: Sequence[Recalled] = (),
-        request: object = None,
-    ) -> None:
-        self.lessons = tuple(lessons)
-        self.names = tuple(names)
-        self.conversation = conversation
-        self.request = request
-        self._made = tuple(recalls)
-        self._verdict: bool | None = None
-        self._taught: list[tuple[TeachableIndex, Feedback]] = []
-        self._row_numbers: dict[int, int | None] = {}  # by the identity of the index
-        self._outcome = ""
-        self._lock = threading.Lock()
+    names: tuple[str, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    made: tuple[Recalled, ...] = ()
+    conversation: str | None = None
+    request: object = None
+    doubts: list[tuple[TeachableIndex, Feedback]] = field(default_factory=list)
+    _rows: dict[int, int | None] = field(default_factory=dict)  # by the identity of the index
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def recalls(self) -> list[Recalled]:
         """Its recalls and those of earlier turns that it credits, oldest first."""
-        made = {recalled.recall.id: recalled for recalled in self._made}
-        earlier = [
-            lesson.recalled for lesson in self.lessons if lesson.recalled.recall.id not in made
-        ]
-        by_id = {recalled.recall.id: recalled for recalled in earlier}
-        return [*by_id.values(), *made.values()]
+        made = {recalled.recall.id: recalled for recalled in self.made}
+        credited = {lesson.recalled.recall.id: lesson.recalled for lesson in self.lessons}
+        return [*(credited[id_] for id_ in credited if id_ not in made), *made.values()]
 
     @property
-    def indexes(self) -> list[TeachableIndex]:
-        """The indexes that its recalls asked."""
-        return list({id(recalled.index): recalled.index for recalled in self.recalls}.values())
+    def indexes(self) -> dict[int, TeachableIndex]:
+        """The indexes that its recalls asked, by identity."""
+        return {id(recalled.index): recalled.index for recalled in self.recalls}
 
     @property
     def namespaces(self) -> frozenset[str]:
         """The namespaces that its recalls searched."""
-        return frozenset(index.namespace for index in self.indexes)
+        return frozenset(map(namespace_of, self.indexes.values()))
 
     def extend(
-        self, lessons: Sequence[Lesson], names: Sequence[str], recalls: Sequence[Recalled]
+        self, lessons: Iterable[Lesson], names: Iterable[str], made: Iterable[Recalled]
     ) -> None:
-        """Add the lessons of another answer to the same request: one verdict judges them all."""
+        """Add another answer to the same request: one verdict judges them all."""
         with self._lock:
-            known = {recalled.recall.id: recalled for recalled in (*self.recalls, *recalls)}
+            known = {recalled.recall.id: recalled for recalled in (*self.made, *made)}
+            self.made = tuple(known.values())
             self.lessons += tuple(lessons)
             self.names = tuple(dict.fromkeys((*self.names, *names)))
-            self._made = tuple(known.values())
-
-    # -- teaching ----------------------------------------------------------------------
-
-    def teach(
-        self, on_feedback: Callable[[Feedback], None]
-    ) -> tuple[list[Feedback], list[Exception]]:
-        """Teach the lessons that are not taught yet; return their records and the errors."""
-        count = len(self._taught)
-        feedback, errors = self.judge(True, on_feedback)
-        return feedback[count:], errors
 
     def judge(
         self,
@@ -103,58 +90,60 @@ class Answer:
     ) -> tuple[list[Feedback], list[Exception]]:
         """Teach the lessons, or their opposite; return all their records and the errors.
 
-        A trusted verdict teaches again what was taught without trust.
+        The last verdict holds, and replaces the others. A verdict that is given again changes
+        nothing, except that trust is taught.
         """
-        errors: list[Exception] = []
         with self._lock:
+            logged = self._logged()
+            taught = [logged.get(lesson.credit.teaches(good=good)) for lesson in self.lessons]
+            if all(taught) and not (trusted and any(not old.trusted for old in taught if old)):
+                return [feedback for feedback in taught if feedback], []
+            lessons = self.lessons
             if actor is not None or trusted:
-                self.lessons = tuple(_attributed(lesson, actor, trusted) for lesson in self.lessons)
-            if self._verdict is not good or (
-                trusted and not all(feedback.trusted for _, feedback in self._taught)
+                lessons = tuple(_attributed(lesson, actor, trusted) for lesson in lessons)
+            if lessons != self.lessons or any(
+                lesson.credit.teaches(good=not good) in logged for lesson in lessons
             ):
-                self._take_back()
-            for lesson in self.lessons[len(self._taught) :]:
-                try:
-                    feedback = (lesson if good else lesson.as_rejection()).teach()
-                except Exception as error:  # the other lessons are taught all the same
-                    errors.append(error)
-                else:
-                    self._taught.append((lesson.recalled.index, feedback))
-                    on_feedback(feedback)
-            self._verdict = None if errors else good  # after an error, judging again retries
-            return [feedback for _, feedback in self._taught], errors
+                self.undo()
+                taught = [None] * len(lessons)
+            self.lessons = lessons
+            missing = [
+                lesson if good else lesson.as_rejection()
+                for lesson, feedback in zip(lessons, taught, strict=True)
+                if feedback is None
+            ]
+            feedback, errors = teach(missing, on_feedback)
+            return [*filter(None, taught), *feedback], errors
 
     def undo(self) -> int:
-        """Take back what was taught; return the number of lessons."""
+        """Take back what the lessons taught; return the number of records."""
         with self._lock:
-            self._verdict = None
-            return self._take_back()
+            index_of = {lesson.recalled.recall.id: lesson.recalled.index for lesson in self.lessons}
+            logged = self._logged()
+            for id_, feedback in logged.items():
+                index_of[feedback.recall_id].forget(feedback=id_)
+            return len(logged)
 
-    def _take_back(self) -> int:
-        taught, self._taught = self._taught, []
-        for index, feedback in taught:
-            index.forget(feedback=feedback.id)
-        return len(taught)
-
-    def sync_with_logs(self) -> None:
-        """Drop feedback that the logs no longer have, as it was forgotten or has expired."""
-        with self._lock:
-            logged = [
-                (index, feedback)
-                for index, feedback in self._taught
-                if index.find_feedback([feedback.id])
-            ]
-            if len(logged) < len(self._taught):
-                self._taught, self._verdict = logged, None
-
-    # -- records -----------------------------------------------------------------------
+    def _logged(self) -> dict[str, Feedback]:
+        """Return what the lessons or their opposites have taught, by id."""
+        return {
+            feedback.id: feedback
+            for index in self.indexes.values()
+            for feedback in index.find_feedback(
+                [
+                    lesson.credit.teaches(good=good)
+                    for lesson in self.lessons
+                    if lesson.recalled.index is index
+                    for good in (True, False)
+                ]
+            )
+        }
 
     def keep(self, outcome: str) -> None:
         """Have the indexes keep the answer for later verdicts and turns; errors are logged."""
-        self._outcome = outcome
         # Without lessons or later turns, nobody will ask for its recalls.
         is_needed = bool(self.lessons) or self.conversation is not None
-        for index in self.indexes:
+        for at, index in self.indexes.items():
             recalls = [recalled.recall for recalled in self.recalls if recalled.index is index]
             lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
             record = AnswerRecord(
@@ -162,72 +151,59 @@ class Answer:
                 names=self.names,
                 conversation=self.conversation,
                 recalls=tuple(recalls) if is_needed else (),
-                credits=tuple(map(_credit, lessons)),
-                number=self._row_numbers.get(id(index)),
+                credits=tuple(lesson.credit for lesson in lessons),
+                number=self._rows.get(at),
             )
             try:
-                self._row_numbers[id(index)] = index.keep_answer(record).number
+                self._rows[at] = index.keep_answer(record).number
             except Exception as error:
                 logger.warning("an answer is not kept for later verdicts: %s", error)
 
-    def is_unchanged_in(self, kept: KeptAnswer) -> bool:
-        """Return whether no other process has judged the answer since this one kept it."""
-        return all(
-            (self._row_numbers.get(id(index)), self._outcome) == (record.number, record.outcome)
-            for index, record in kept
-        )
-
     @classmethod
-    def from_records(cls, kept: KeptAnswer, known: Answer | None = None) -> Answer:
-        """Restore an answer from its records, perhaps those of another process.
+    def restored(cls, kept: KeptAnswer, known: Answer | None) -> Answer:
+        """Return the answer that its indexes keep; another process may have changed it.
 
-        Kept recalls lack the question, so recalls of ``known`` take their place.
+        Kept recalls lack the question, so those of the ``known`` answer are preferred.
         """
-        known_recalls = (
-            {} if known is None else {recalled.recall.id: recalled for recalled in known.recalls}
-        )
-        recalls = {
-            recall.id: known_recalls.get(recall.id) or Recalled(index, recall)
-            for index, record in kept
-            for recall in record.recalls
-        }
-        lessons = [
-            Lesson(
-                recalls[credit.recall_id],
-                credit.cited,
-                credit.shown,
-                actor=credit.actor,
-                trusted=credit.trusted,
-                outdated=credit.outdated,
-            )
-            for _, record in kept
-            for credit in record.credits
-            if credit.recall_id in recalls
-        ]
         first = kept[0][1]
-        answer = cls(
-            lessons,
-            names=first.names,
-            conversation=first.conversation,
-            recalls=tuple(recalls.values()),
-        )
-        answer._row_numbers = {id(index): record.number for index, record in kept}
-        # The log says what was taught, even if a process died before it kept the outcome.
-        by_verdict = {
-            good: [
-                (index, feedback)
+        answer = known or cls(names=first.names, conversation=first.conversation)
+        with answer._lock:
+            recalls = {
+                recall.id: Recalled(index, recall)
                 for index, record in kept
-                for feedback in index.find_feedback(
-                    [credit.teaches(good=good) for credit in record.credits]
-                )
+                for recall in record.recalls
+            }
+            recalls |= {recalled.recall.id: recalled for recalled in answer.recalls}
+            answer._rows |= {id(index): record.number for index, record in kept}
+            answer.made = answer.made or tuple(recalls.values())
+            lessons = [
+                Lesson.of(credit, recalls[credit.recall_id])
+                for _, record in kept
+                for credit in record.credits
+                if credit.recall_id in recalls
             ]
-            for good in (True, False)
-        }
-        answer._taught = [*by_verdict[True], *by_verdict[False]]
-        verdicts = [good for good, taught in by_verdict.items() if taught]
-        if len(verdicts) == 1 and len(answer._taught) == len(answer.lessons):
-            [answer._verdict] = verdicts
+            places = {id(index) for index, _ in kept}
+            lessons += [
+                lesson for lesson in answer.lessons if id(lesson.recalled.index) not in places
+            ]
+            answer.lessons = tuple(lessons)
         return answer
+
+
+def teach(
+    lessons: Iterable[Lesson], on_feedback: Callable[[Feedback], None]
+) -> tuple[list[Feedback], list[Exception]]:
+    """Teach lessons; return the records and the errors. An error does not stop the others."""
+    taught: list[Feedback] = []
+    errors: list[Exception] = []
+    for lesson in lessons:
+        try:
+            taught.append(lesson.teach())
+        except Exception as error:
+            errors.append(error)
+        else:
+            on_feedback(taught[-1])
+    return taught, errors
 
 
 def _attributed(lesson: Lesson, actor: str | None, trusted: bool) -> Lesson:
@@ -236,12 +212,35 @@ def _attributed(lesson: Lesson, actor: str | None, trusted: bool) -> Lesson:
     return lesson.by(actor or lesson.actor, trusted=trusted or was_trusted)
 
 
-def _credit(lesson: Lesson) -> Credit:
-    return Credit(
-        recall_id=lesson.recalled.recall.id,
-        cited=lesson.cited,
-        shown=lesson.shown,
-        actor=lesson.actor,
-        trusted=lesson.trusted,
-        outdated=dict(lesson.outdated),
+def about_chunks(
+    cited: Sequence[str],
+    outdated: Mapping[str, str],
+    names: Sequence[str],
+    answer: Answer | None,
+    index: TeachableIndex | None,
+) -> Answer | None:
+    """Return an answer that cites these chunks, of the same recalls; None if there are none."""
+    lessons = answer.lessons if answer is not None else ()
+    recalls = answer.recalls if answer is not None else []
+    if not recalls and index is not None:
+        kept = filter(None, map(index.find_recall, names))
+        recalls = [Recalled(index, recall) for recall in kept]
+    if not recalls:
+        return None
+    hit_ids = {id_ for recalled in recalls for id_ in recalled.ids}
+    if unknown := [id_ for id_ in cited if id_ not in hit_ids]:
+        raise FeedbackError(
+            f"chunk {unknown[0]!r} is not among the hits that run {names[-1]!r} was given; "
+            "only what a recall found can be judged"
+        )
+    shown = [id_ for lesson in lessons for id_ in lesson.shown]
+    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (None, False)
+    return Answer(
+        names=tuple(names) if answer is None else answer.names,
+        lessons=tuple(
+            lesson.by(actor, trusted=trusted).replacing(outdated)
+            for lesson in share_credit(cited, [*shown, *cited], recalls)
+        ),
+        made=() if answer is None else tuple(recalls),
+        conversation=None if answer is None else answer.conversation,
     )

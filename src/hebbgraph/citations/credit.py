@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from hebbgraph.limits import MANY_SHOWN, MAX_K
-from hebbgraph.records import AnswerRecord, Feedback, Recall
+from hebbgraph.records import AnswerRecord, Credit, Feedback, Recall
 
 __all__ = [
     "Lesson",
@@ -149,6 +149,30 @@ class Lesson:
     kind: str = "cited"
     outdated: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, credit: Credit, recalled: Recalled) -> Lesson:
+        """Make the lesson that a record tells of."""
+        return cls(
+            recalled,
+            credit.cited,
+            credit.shown,
+            actor=credit.actor,
+            trusted=credit.trusted,
+            outdated=credit.outdated,
+        )
+
+    @property
+    def credit(self) -> Credit:
+        """The record of the lesson."""
+        return Credit(
+            recall_id=self.recalled.recall.id,
+            cited=self.cited,
+            shown=self.shown,
+            actor=self.actor,
+            trusted=self.trusted,
+            outdated=dict(self.outdated),
+        )
+
     @property
     def is_indifferent(self) -> bool:
         """Whether it cites every one of many chunks, which prefers none of them."""
@@ -210,7 +234,7 @@ def share_credit(
     Returns
     -------
     list of Lesson
-        In the order of ``recalls``, then ``earlier``, for recalls with credit.
+        One for each recall with credit: first those of ``recalls``, in order.
 
     Notes
     -----
@@ -237,40 +261,34 @@ def share_credit(
     first ('moss',) ('moss',)
     second ('petrel',) ('petrel', 'bay')
     """
-    turns = (range(len(recalls)), range(len(recalls), len(recalls) + len(earlier)))
-    everything = (*recalls, *earlier)
-    latest_first = source_names([*recalls, *reversed(earlier)])
-    names = [*latest_first[: len(recalls)], *reversed(latest_first[len(recalls) :])]
+    everything = [*recalls, *reversed(earlier)]  # the order in which names are given
     ranks = [
-        {own_names[hit.chunk.id]: hit.rank for hit in recalled.recall.hits}
-        for recalled, own_names in zip(everything, names, strict=True)
-    ]
-    for recalled, own_ranks in zip(everything, ranks, strict=True):
-        own_ranks |= {
-            name: MAX_K + 1 for name, owner in (beside or {}).items() if owner is recalled
+        {
+            **{names[hit.chunk.id]: hit.rank for hit in recalled.recall.hits},
+            **{name: MAX_K + 1 for name, owner in (beside or {}).items() if owner is recalled},
         }
+        for recalled, names in zip(everything, source_names(everything), strict=True)
+    ]
+    # A present turn comes before earlier ones; then the rank decides, then the latest.
+    order = [(0, -at) if at < len(recalls) else (1, at) for at in range(len(everything))]
     credited: dict[int, list[str]] = {}
     used = set(taught)
     for name in dict.fromkeys(cited):
-        if name in taught:
-            continue
-        for turn in turns:
-            holders = [(ranks[at][name], -at) for at in turn if name in ranks[at]]
-            if holders:
-                credited.setdefault(-min(holders)[1], []).append(name)
-                used.add(name)
-                break
+        holders = [at for at, ranked in enumerate(ranks) if name in ranked]
+        if holders and name not in taught:
+            best = min((order[at][0], ranks[at][name], order[at][1], at) for at in holders)
+            credited.setdefault(best[-1], []).append(name)
+            used.add(name)
     in_prompt = list(dict.fromkeys(shown))
     return [
         Lesson(
             recalled=everything[at],
-            cited=tuple(map(chunk_id_of, names_cited)),
+            cited=tuple(map(chunk_id_of, own)),
             shown=tuple(
                 chunk_id_of(name)
                 for name in in_prompt
-                if ranks[at].get(name, MAX_K + 1) <= MAX_K
-                and (name in names_cited or name not in used)
+                if ranks[at].get(name, MAX_K + 1) <= MAX_K and (name in own or name not in used)
             ),
         )
-        for at, names_cited in sorted(credited.items())
+        for at, own in sorted(credited.items())
     ]

@@ -1,108 +1,133 @@
-"""Teaches indexes what answers cite, at once or in the background, and takes it back."""
+"""Learns from answers, at once or in the background; takes verdicts on them, and takes it back."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, Never
 
-from hebbgraph.citations.answer import Answer
+from hebbgraph.arguments import agreed_namespace, check_names
+from hebbgraph.calling import Closing, in_thread
+from hebbgraph.citations.answer import Answer, about_chunks, teach
+from hebbgraph.citations.answers import Answers
 from hebbgraph.citations.cited import Judge
-from hebbgraph.citations.conversations import Conversations, Rewordings
-from hebbgraph.citations.credit import (
-    Recalled,
-    TeachableIndex,
-    TeachablePool,
-    namespace_of,
-    pool_of,
-    share_credit,
-)
+from hebbgraph.citations.credit import Lesson, Recalled, TeachablePool
 from hebbgraph.citations.exchange import Exchange
-from hebbgraph.citations.known_answers import KnownAnswers, read_kept
+from hebbgraph.citations.options import (
+    Actor,
+    LearnerOptions,
+    Trusted,
+    actor_by,
+    check_options,
+    check_trusted,
+    check_verdict,
+    home_of,
+)
 from hebbgraph.citations.outcomes import Journal, Outcome, Reason
+from hebbgraph.citations.rewordings import is_reworded
 from hebbgraph.citations.worker import Worker
-from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
+from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.judgements import judgements_of
 from hebbgraph.records import Feedback
 
-__all__ = ["Learner"]
+__all__ = ["FrameworkLearner", "Learner"]
 
 logger = logging.getLogger(__name__)
 
 
-class Learner:
-    """Learns from answers of any framework.
+class FrameworkLearner(Closing):
+    """Base of the adapters' ``CitationLearner``.
 
-    An adapter listens to its framework's events and submits each request as an
+    An adapter listens to its framework's events, and submits each request as an
     :class:`~hebbgraph.citations.Exchange`; everything else happens here.
 
     Parameters
     ----------
-    learn_on, remember, on_lesson, on_answer, judge, implicit
-        As for :class:`~hebbgraph.citations.FrameworkLearner`.
-    index : HebbianIndex or pool of them, optional
-        Searched for answers that other processes have kept.
-    expects_actor : bool
-        Whether to warn once if an answer has no actor.
-
-    Attributes
-    ----------
-    conversations : Conversations
-        The recalls of earlier turns, noted by adapters.
-    journal : Journal
-        The latest outcomes, and how many there were of each.
-
-    Examples
-    --------
-    >>> from hebbgraph import HebbianIndex
-    >>> from hebbgraph.citations import Recalled, Reply
-    >>> with HebbianIndex.open(":memory:") as index:
-    ...     report = index.add([{"id": "owl", "text": "Owls hunt at night."}])
-    ...     recall = index.recall("When do owls hunt?")
-    ...     reply = Reply(prompt="[1] Owls hunt at night.", text="I do not know.")
-    ...     outcome = Learner().learn(Exchange(recalls=[Recalled(index, recall)], replies=[reply]))
-    >>> outcome.lessons, outcome.reason.value
-    ((), 'nothing was cited')
+    index : HebbianIndex or IndexPool, optional
+        What learns; or a retriever or vector store over it. Searched for answers that other
+        processes have kept.
+    actor : callable or str, optional
+        From a request's metadata to the name that its lessons are attributed to, or one name for
+        all. Left out, ``user_id`` and the like.
+    trusted : bool or callable
+        Whether the application vouches for what answers cite, as where only editors ask; a
+        callable takes a request's metadata. Such lessons count in full at once.
+    judge : callable, optional
+        ``judge(sentence, text)`` says whether a source supports a sentence that names it: True,
+        False, or None to leave it to the rule.
+    implicit : bool
+        Whether asking again at once in other words teaches doubt about what the first answer
+        cited; it is believed as far as citations bear it out.
+    learn_on : {"citation", "approval"}
+        ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
+    remember : int
+        How many answers are kept in memory for late feedback; the index keeps more.
+    on_lesson : callable, optional
+        Called with each feedback record that an index returned.
+    on_answer : callable, optional
+        Called with the :class:`~hebbgraph.citations.Outcome` of each answer, which says what was
+        learned, or why nothing.
     """
 
     def __init__(
         self,
+        index: Any = None,
         *,
-        learn_on: Literal["citation", "approval"] = "citation",
-        remember: int = 1_000,
-        index: TeachableIndex | TeachablePool | None = None,
-        on_lesson: Callable[[Feedback], object] | None = None,
-        on_answer: Callable[[Outcome], object] | None = None,
-        expects_actor: bool = False,
+        actor: Actor | str | None = None,
+        trusted: Trusted = False,
         judge: Judge | None = None,
         implicit: bool = False,
+        learn_on: Literal["citation", "approval"] = "citation",
+        remember: int = 1_000,
+        on_lesson: Callable[[Feedback], object] | None = None,
+        on_answer: Callable[[Outcome], object] | None = None,
+        **unknown: Never,
     ) -> None:
-        if not isinstance(implicit, bool):
-            raise ParameterError(f"implicit is True or False, got {implicit!r:.80}")
-        if learn_on not in ("citation", "approval"):
-            raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
-        if not (judge is None or callable(judge)):
-            raise ParameterError(
-                "judge is a callable from a sentence and the text of a source to whether that "
-                f"supports it; got {judge!r:.80}"
-            )
-        self.learn_on = learn_on
-        self.on_lesson = on_lesson
+        options = ("index", "background", *LearnerOptions.__annotations__)
+        check_names(unknown, options, of=type(self).__name__)
+        check_options(learn_on, implicit, judge)
+        home, self._namespace = home_of(index)
+        self.pool: Any = home if isinstance(home, TeachablePool) else None
+        self.index: Any = None if self.pool is not None else home
+        self.actor = actor_by(actor)
+        self.trusted = check_trusted(trusted)
         self.judge = judge
         self.implicit = implicit
-        self.conversations = Conversations()
-        self.journal = Journal(remember=remember, on_answer=on_answer, expects_actor=expects_actor)
-        self.known = KnownAnswers(remember, index)
-        self._rewordings = Rewordings()
+        self.learn_on = learn_on
+        self.on_lesson = on_lesson
+        self._answers = Answers(remember, home)
+        self._journal = Journal(remember=remember, on_answer=on_answer, expects_actor=actor is None)
         self._worker = Worker()
-        self._lock = threading.RLock()
+        self._reading = threading.RLock()
 
-    # -- learning ---------------------------------------------------------------------
+    @abstractmethod
+    def uninstall(self) -> None:
+        """Stop listening."""
 
-    def submit(self, read: Callable[[], Exchange], *, background: bool = True) -> None:
+    @abstractmethod
+    def _names_of(self, answer: Any) -> Sequence[str]:
+        """Return the names that an answer may have, the likeliest first."""
+
+    @abstractmethod
+    def _asked_namespace(self) -> str | None:
+        """Return the namespace that the present request names."""
+
+    def _whose(self, namespace: str | None) -> str | None:
+        """Return the namespace of a call: its argument, the request's, or the retriever's."""
+        return agreed_namespace(namespace, self._asked_namespace()) or self._namespace
+
+    def _attributed(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the actor of a request, and whether it is trusted."""
+        trusted = self.trusted(request) if callable(self.trusted) else self.trusted
+        return {"actor": self.actor(request), "trusted": trusted}
+
+    # -- learning ----------------------------------------------------------------------
+
+    def _submit(self, read: Callable[[], Exchange], *, background: bool = True) -> None:
         """Learn from a finished request. Never raises: errors are logged.
 
         Parameters
@@ -120,120 +145,16 @@ class Learner:
                 "read its stream to the end, or close it, before the program ends"
             )
 
-    def learn(self, exchange: Exchange) -> Outcome:
-        """Learn from one exchange at once, approved or not.
-
-        Returns
-        -------
-        Outcome
-            With the feedback records, or the reason why there are none.
-
-        Raises
-        ------
-        HebbgraphError
-            The first error of an index; the lessons of other recalls are taught all the same.
-        """
-        outcome, errors = self._teach(exchange, *self._read(exchange))
-        if errors:
-            raise errors[0]
-        return outcome
-
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything submitted is learned; False after ``timeout`` seconds."""
-        return self._worker.flush(timeout)
-
-    def missed(self, reason: Reason) -> None:
+    def _missed(self, reason: Reason) -> None:
         """Note an answer that teaches nothing, if only the reason is known."""
-        self.journal.note(Outcome(reason=reason))
+        self._journal.note(Outcome(reason=reason))
 
-    def _study(self, read: Callable[[], Exchange]) -> None:
-        try:
-            exchange = read()
-            outcome, answer = self._read(exchange)
-        except Exception:
-            logger.exception("an answer could not be read; it teaches nothing")
-            self.missed(Reason.UNREADABLE)
-            return
-        _, errors = self._teach(exchange, outcome, answer, waits=self.learn_on == "approval")
-        for error in errors:
-            logger.error("an answer could not be learned: %s", error, exc_info=error)
-
-    def _read(self, exchange: Exchange) -> tuple[Outcome, Answer]:
-        for recalled in (*exchange.recalls, *exchange.earlier):
-            self.known.add_index(recalled.index)
-        if self.judge is not None and exchange.judge is None:
-            exchange.judge = self.judge
-        taught = set(exchange.taught)
-        outcome = exchange.outcome()  # without the lock: a judge may take long
-        with self._lock:  # two answers to one request must not both teach the same chunk
-            if exchange.taught != taught:
-                outcome = exchange.outcome()
-            answer = self.known.of_request(exchange.taught, exchange.ids)
-            if answer is not None:
-                answer.extend(outcome.lessons, exchange.ids, exchange.recalls)
-            else:
-                answer = Answer(
-                    outcome.lessons,
-                    names=exchange.ids,
-                    conversation=exchange.conversation,
-                    recalls=exchange.recalls,
-                    request=exchange.taught,
-                )
-            if outcome.lessons:
-                exchange.taught.update(outcome.cited)
-            self.known.add(answer)
-        return outcome, answer
-
-    def _teach(
-        self, exchange: Exchange, outcome: Outcome, answer: Answer, *, waits: bool = False
-    ) -> tuple[Outcome, list[Exception]]:
-        """Teach the lessons of an answer, unless it waits for approval; keep and note it."""
-        self._doubt(exchange, outcome)
-        feedback: list[Feedback] = []
-        errors: list[Exception] = []
-        if outcome.lessons and not waits:
-            feedback, errors = answer.teach(self._call_on_lesson)
-        outcome = replace(
-            outcome,
-            feedback=tuple(feedback),
-            reason=Reason.REFUSED if errors and not feedback else outcome.reason,
-        )
-        # Of several answers to one request, a verdict is about those that taught.
-        answer.keep(outcome.code if outcome.lessons or not answer.lessons else "learned")
-        self.journal.note(outcome)
-        return outcome, errors
-
-    def _doubt(self, exchange: Exchange, outcome: Outcome) -> None:
-        """Doubt what the last answer cited, if the conversation asks again in other words."""
-        if not self.implicit:
-            return
-        recalls = exchange.recalls
-        for lesson in self._rewordings.doubts(exchange.conversation, recalls, outcome.lessons):
-            try:
-                feedback = lesson.teach()
-                doubted = lesson.recalled
-                ids = (recalled.recall.id for recalled in (*recalls, doubted))
-                self._rewordings.note((*exchange.ids, *ids), doubted.index, feedback)
-                self._call_on_lesson(feedback)
-            except Exception as error:  # the answer at hand teaches all the same
-                logger.warning("that a question was asked again teaches nothing: %s", error)
-
-    def _call_on_lesson(self, feedback: Feedback) -> None:
-        if self.on_lesson is not None:
-            try:
-                self.on_lesson(feedback)
-            except Exception:
-                logger.exception("on_lesson failed for feedback %s", feedback.id)
-
-    # -- earlier turns ------------------------------------------------------------------
-
-    def earlier(
+    def _earlier(
         self,
         conversation: str,
         *,
         but: Sequence[Recalled] = (),
         namespace: str | None = None,
-        kept: bool = True,
     ) -> list[Recalled]:
         """Return the recalls of earlier turns of a conversation, oldest first.
 
@@ -245,155 +166,282 @@ class Learner:
         but : sequence of Recalled
             The recalls of the present turn, which are left out.
         namespace : str, optional
-            The namespace of the request. Left out, those that ``but`` searched: two tenants
-            never share a conversation, even if theirs have the same name.
-        kept : bool
-            Whether to look into indexes, too.
+            The namespace of the request. Left out, those that ``but`` searched.
         """
-        pooled = [recalled.index for recalled in but if pool_of(recalled.index) is not None]
-        namespaces = set(map(namespace_of, pooled))
-        if not pooled and pool_of(self.known.home) is not None:
-            namespaces = {namespace_of(self.known.home)}
-        searched = {namespace} if namespace is not None else namespaces or None
-        remembered = {
-            recalled.recall.id: recalled
-            for recalled in self.conversations.earlier(conversation, but=but, namespaces=searched)
-        }
-        present = {recalled.recall.id for recalled in but}
-        lasting = {
-            recall.id: Recalled(index, recall)
-            for index in (self.known.indexes(searched) if kept else ())
-            for recall in read_kept(index.earlier_recalls, conversation) or ()
-            if recall.id not in present and recall.id not in remembered
-        }
-        return [*lasting.values(), *remembered.values()]
+        return self._answers.earlier(conversation, but, namespace)
 
-    # -- late feedback ----------------------------------------------------------------
+    def _own(
+        self, recalls: Sequence[Recalled], but: Sequence[Recalled], namespace: str | None
+    ) -> list[Recalled]:
+        """Return those of some recalls that a request's tenant made; other arguments as above."""
+        return self._answers.own(recalls, but, namespace)
+
+    def _study(self, read: Callable[[], Exchange]) -> None:
+        try:
+            exchange = read()
+            outcome, answer = self._read_answer(exchange)
+        except Exception:
+            logger.exception("an answer could not be read; it teaches nothing")
+            self._missed(Reason.UNREADABLE)
+            return
+        _, errors = self._teach(outcome, answer, waits=self.learn_on == "approval")
+        for error in errors:
+            logger.error("an answer could not be learned: %s", error, exc_info=error)
+
+    def _learn_now(self, exchange: Exchange) -> Outcome:
+        """Learn from one exchange at once, approved or not; raise the first error of an index.
+
+        The lessons of other recalls are taught all the same.
+        """
+        outcome, errors = self._teach(*self._read_answer(exchange))
+        if errors:
+            raise errors[0]
+        return outcome
+
+    def _read_answer(self, exchange: Exchange) -> tuple[Outcome, Answer]:
+        for recalled in (*exchange.recalls, *exchange.earlier):
+            self._answers.add_index(recalled.index)
+        if exchange.judge is None:
+            exchange.judge = self.judge
+        taught = set(exchange.taught)
+        outcome = exchange.outcome()  # without the lock: a judge may take long
+        with self._reading:  # two answers to one request must not both teach the same chunk
+            if exchange.taught != taught:
+                outcome = exchange.outcome()
+            answer = self._answers.of_request(exchange.taught, exchange.ids)
+            if answer is None:
+                answer = Answer(conversation=exchange.conversation, request=exchange.taught)
+            answer.extend(outcome.lessons, exchange.ids, exchange.recalls)
+            if outcome.lessons:
+                exchange.taught.update(outcome.cited)
+            self._answers.add(answer)
+        return outcome, answer
+
+    def _teach(
+        self, outcome: Outcome, answer: Answer, *, waits: bool = False
+    ) -> tuple[Outcome, list[Exception]]:
+        """Teach the lessons of an answer, unless it waits for approval; keep and note it."""
+        self._doubt(answer)
+        feedback, errors = teach(() if waits else outcome.lessons, self._call_on_lesson)
+        outcome = replace(
+            outcome,
+            feedback=tuple(feedback),
+            reason=Reason.REFUSED if errors and not feedback else outcome.reason,
+        )
+        # Of several answers to one request, a verdict is about those that taught.
+        answer.keep(outcome.code if outcome.lessons or not answer.lessons else "learned")
+        self._journal.note(outcome)
+        return outcome, errors
+
+    def _doubt(self, answer: Answer) -> None:
+        """Doubt what the last answer cited, if the conversation asks again in other words."""
+        if not (self.implicit and answer.conversation is not None and answer.made):
+            return
+        if (before := self._answers.before(answer)) is None:
+            return
+        queries = {recalled.recall.query for recalled in answer.made}
+        for lesson in before.lessons:
+            if any(is_reworded(lesson.recalled.recall.query, query) for query in queries):
+                self._teach_doubt(lesson, answer, before)
+
+    def _teach_doubt(self, lesson: Lesson, *concerned: Answer) -> None:
+        doubt = replace(lesson.as_rejection(), trusted=False, kind="asked again")
+        feedback, errors = teach([doubt], self._call_on_lesson)
+        for error in errors:  # the answer at hand teaches all the same
+            logger.warning("that a question was asked again teaches nothing: %s", error)
+        for answer in concerned:
+            answer.doubts += [(lesson.recalled.index, doubted) for doubted in feedback]
+
+    def _call_on_lesson(self, feedback: Feedback) -> None:
+        if self.on_lesson is not None:
+            try:
+                self.on_lesson(feedback)
+            except Exception:
+                logger.exception("on_lesson failed for feedback %s", feedback.id)
+
+    def close(self) -> None:
+        """Stop listening, and wait until everything heard is learned."""
+        self.uninstall()
+        self.flush()
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all answers heard so far are learned; False after ``timeout`` seconds.
+
+        It blocks: on an event loop, await :meth:`aflush`.
+        """
+        return self._worker.flush(timeout)
+
+    aflush = in_thread(flush)
+
+    # -- outcomes ----------------------------------------------------------------------
+
+    @property
+    def lessons(self) -> tuple[Outcome, ...]:
+        """The outcomes of the latest answers, oldest first: what was learned, or why nothing.
+
+        Those of all tenants; :meth:`outcomes` selects. ``index.lessons()`` lists what an index
+        has learned, from all processes.
+        """
+        return self._journal.latest
+
+    def outcomes(self, answer: Any = None, *, namespace: str | None = None) -> tuple[Outcome, ...]:
+        """Return the outcomes of an answer, or of the latest answers of one tenant, oldest first.
+
+        Parameters
+        ----------
+        answer : str or other, optional
+            As for :meth:`feedback`. Left out, all of them.
+        namespace : str, optional
+            Left out, that of the request.
+        """
+        whose = self._whose(namespace)
+        names = None if answer is None else set(self._names_of(answer))
+        return tuple(
+            outcome
+            for outcome in self.lessons
+            if (whose is None or whose in outcome.namespaces)
+            and (names is None or not names.isdisjoint(outcome.names))
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were, by outcome."""
+        return self._journal.counts
+
+    # -- verdicts ----------------------------------------------------------------------
 
     def feedback(
         self,
-        id: str,
+        answer: Any,
         good: bool,
         *,
         cited: Sequence[str] | None = None,
         outdated: Mapping[str, str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
-        index: TeachableIndex | None = None,
         namespace: str | None = None,
     ) -> list[Feedback]:
-        """Judge an answer; see :meth:`hebbgraph.citations.FrameworkLearner.feedback`.
+        """Judge an answer: thumbs up or down. The last verdict holds.
+
+        Up teaches what the answer cited, if that was not taught yet. Down takes back what the
+        answer taught, and rejects what it cited.
 
         Parameters
         ----------
-        id : str
-            One of the ids of the exchange.
-        good, cited, outdated, actor, trusted
-            As there.
-        index : TeachableIndex, optional
-            Searched for a recall with this ``id`` if ``cited`` is given and the answer is not
-            remembered.
+        answer : str or other
+            The id that the request gave its answer, or another name; the class says which.
+        good : bool
+        cited : sequence of str, optional
+            The ids of the chunks to judge, in place of those that the answer cited. If the
+            answer is not remembered, the name must be a recall's.
+        outdated : mapping of str to str, optional
+            With a thumb down: maps chunks that no longer hold to those that do, as for
+            ``index.reinforce``.
+        actor : str, optional
+            Left out, the request's.
+        trusted : bool
+            Whether the application vouches for the verdict, as for an editor's.
         namespace : str, optional
-            The namespace of the answer; needed if several have an answer with this id.
+            The namespace of the answer. Left out, that of the request, if this is called within
+            one, or that of the retriever. Needed over a pool for names that are not random, and
+            wherever several namespaces have an answer of this name.
+
+        Returns
+        -------
+        list of Feedback
+            Empty if the answer cited nothing; its :class:`~hebbgraph.citations.Outcome` says why.
 
         Raises
         ------
         NotFoundError
-            If no answer with this id is remembered.
+            If the answer is not, or no longer, remembered.
         FeedbackError
             If no recall of it found a chunk in ``cited``.
-        HebbgraphError
-            The first error of an index.
+        ParameterError
+            If several tenants may have an answer of this name, and no namespace is given.
+            Nothing is judged then.
         """
-        if not isinstance(good, bool):
-            raise ParameterError(f"good is True (thumbs up) or False (thumbs down), got {good!r}")
-        if not isinstance(trusted, bool):
-            raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
-        if isinstance(cited, str):
-            raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
-        if cited is not None and not (cited or outdated):
-            raise ParameterError(
-                "cited names no chunk; leave it out to judge what the answer cited"
-            )
+        check_verdict(good, cited, outdated, trusted)
+        whose = self._whose(namespace)
+        names = self._names_of(answer)
+        found = self._find(names, whose)
         if outdated is not None:
-            if good:
-                raise ParameterError("outdated= says what was wrong in an answer: give good=False")
             outdated = judgements_of((), None, None, None, outdated).outdated
             cited = [*(cited or ()), *outdated]
-        self.flush()
-        self.known.add_index(index)
-        answer = self.known.find(id, namespace)
         if cited is not None:
-            answer = _about_chunks(id, cited, answer, index)
-            if answer is not None and outdated:
-                answer.lessons = tuple(lesson.replacing(outdated) for lesson in answer.lessons)
-        elif answer is not None and not answer.lessons:
-            logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
+            index = self._answers.index_of(whose)
+            found = about_chunks(cited, outdated or {}, names, found, index)
+        elif found is not None and not found.lessons:
+            logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", names)
             return []
-        if answer is None or not answer.lessons:
+        if found is None or not found.lessons:
             raise NotFoundError(
-                f"{self._unknown(id, namespace)}; name the chunks by cited=[...] with a "
-                "retriever's run"
+                f"{self._answers.unknown(names[-1], whose)}; name the chunks by cited=[...] with "
+                "a retriever's run"
             )
-        feedback, errors = answer.judge(good, self._call_on_lesson, actor, trusted=trusted)
-        answer.keep(("learned" if good else "rejected") if feedback else "waiting")
+        feedback, errors = found.judge(good, self._call_on_lesson, actor, trusted=trusted)
+        found.keep(("learned" if good else "rejected") if feedback else "waiting")
         if errors:
             raise errors[0]
         return feedback
 
-    def undo(self, id: str, *, namespace: str | None = None) -> int:
-        """Take back what an answer has taught, verdicts included; return how many lessons.
+    afeedback = in_thread(feedback)
 
-        Also takes back the doubts that it raised, or that were raised about it.
+    def undo(self, answer: Any, *, namespace: str | None = None) -> int:
+        """Take back what an answer has taught, thumbs included; return how many lessons.
+
+        Also takes back the doubts that it raised, or that were raised about it. Parameters and
+        errors are those of :meth:`feedback`.
         """
-        self.flush()
-        answer = self.known.find(id, namespace)
-        if answer is None:
-            raise NotFoundError(self._unknown(id, namespace))
-        names = {id, *(recalled.recall.id for recalled in answer.recalls)}
-        count = self._rewordings.undo(names, namespace)
-        if answer.lessons:
-            count += answer.undo()
-            answer.keep("undone")
+        whose = self._whose(namespace)
+        names = self._names_of(answer)
+        found = self._find(names, whose)
+        if found is None:
+            raise NotFoundError(self._answers.unknown(names[-1], whose))
+        count = sum(index.forget(feedback=doubt.id) for index, doubt in found.doubts)
+        if found.lessons:
+            count += found.undo()
+            found.keep("undone")
         return count
 
-    def _unknown(self, id: str, namespace: str | None) -> str:
-        where = f" in namespace {namespace!r}" if namespace is not None else ""
-        if where or self.known.has_indexes:
-            return (
-                f"no answer of run {id!r} is remembered{where}, neither by this process "
-                f"(the last {self.known.remember}) nor by an index"
-            )
-        return (
-            f"no answer of run {id!r} is remembered (the last {self.known.remember} are; "
-            "hand the learner its index, which keeps more)"
-        )
+    aundo = in_thread(undo)
+
+    def _find(self, names: Sequence[str], namespace: str | None) -> Answer | None:
+        """Return the answer that the first known of these names means, once all is learned."""
+        self.flush()
+        self._answers.add_index(self._answers.index_of(namespace))
+        found = (self._answers.find(name, namespace) for name in names)
+        return next((answer for answer in found if answer is not None), None)
 
 
-def _about_chunks(
-    id: str, cited: Sequence[str], answer: Answer | None, index: TeachableIndex | None
-) -> Answer | None:
-    """Return an answer that cites these chunks, of the same recalls; None if there are none."""
-    lessons = answer.lessons if answer is not None else ()
-    recalls = answer.recalls if answer is not None else []
-    if not recalls and index is not None and (recall := index.find_recall(id)) is not None:
-        recalls = [Recalled(index, recall)]
-    if not recalls:
+class Learner(FrameworkLearner):
+    """Learns from answers of any framework; requests are submitted as exchanges.
+
+    Parameters are those of :class:`FrameworkLearner`; exchanges name their actors.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> from hebbgraph.citations import Recalled, Reply
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([{"id": "owl", "text": "Owls hunt at night."}])
+    ...     recall = index.recall("When do owls hunt?")
+    ...     reply = Reply(prompt="[1] Owls hunt at night.", text="I do not know.")
+    ...     outcome = Learner().learn(Exchange(recalls=[Recalled(index, recall)], replies=[reply]))
+    >>> outcome.lessons, outcome.reason.value
+    ((), 'nothing was cited')
+    """
+
+    submit = FrameworkLearner._submit
+    learn = FrameworkLearner._learn_now
+    missed = FrameworkLearner._missed
+    earlier = FrameworkLearner._earlier
+
+    def uninstall(self) -> None:
+        """Do nothing: it listens to nothing."""
+
+    def _names_of(self, answer: str) -> Sequence[str]:
+        return [answer]
+
+    def _asked_namespace(self) -> None:
         return None
-    hit_ids = {id_ for recalled in recalls for id_ in recalled.ids}
-    if unknown := [id_ for id_ in cited if id_ not in hit_ids]:
-        raise FeedbackError(
-            f"chunk {unknown[0]!r} is not among the hits that run {id!r} was given; "
-            "only what a recall found can be judged"
-        )
-    shown = [id_ for lesson in lessons for id_ in lesson.shown]
-    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (None, False)
-    return Answer(
-        [
-            lesson.by(actor, trusted=trusted)
-            for lesson in share_credit(cited, [*shown, *cited], recalls)
-        ],
-        names=(id,) if answer is None else answer.names,
-        conversation=None if answer is None else answer.conversation,
-        recalls=() if answer is None else recalls,
-    )

@@ -8,8 +8,8 @@ import os
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 __all__ = ["CLOSING_SECONDS", "Worker", "finish_learning"]
@@ -20,21 +20,63 @@ Job: TypeAlias = Callable[[], object]
 
 MAX_WAITING = 10_000
 MAX_THREADS = 4
-IDLE_SECONDS = 30.0
 _EXIT_SECONDS = 10.0
 #: Closing an index waits at most this long for learning, as a callback may have stalled.
 CLOSING_SECONDS = 60.0
 
 
+class _Pool:
+    """The threads of all workers. Each ends when no worker has a job for it.
+
+    The lock is reentrant, as garbage collection may put a job at any time.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition(threading.RLock())
+        self.ready: deque[Worker] = deque()  # have jobs that no thread runs
+        self.ids: set[int] = set()  # of the threads
+        self.count = 0
+        self.over = False
+
+    def start_thread(self) -> None:
+        """Start another thread, unless there are enough."""
+        if self.count < MAX_THREADS:
+            self.count += 1  # first: starting a thread may collect garbage that puts a job
+            try:
+                threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
+            except RuntimeError as error:
+                self.count -= 1
+                logger.warning("no thread could be started, so answers wait: %s", error)
+
+    def _run(self) -> None:
+        self.ids.add(threading.get_ident())
+        while True:
+            with self.changed:
+                self.count -= 1  # first: garbage collection may put a job meanwhile
+                if not self.ready:
+                    self.ids.discard(threading.get_ident())
+                    return
+                self.count += 1
+                worker = self.ready.popleft()
+                job = worker._jobs.popleft()
+            try:
+                job()
+            except BaseException:  # other workers need the thread
+                logger.exception("%r failed", job)
+            with self.changed:
+                worker._done += 1
+                worker._is_scheduled = bool(worker._jobs)
+                if worker._is_scheduled:
+                    self.ready.append(worker)  # behind the other workers
+                self.changed.notify_all()
+            del worker, job  # an idle thread must not keep them alive
+
+
 class Worker:
-    """Runs jobs in order, in a shared daemon thread that it uses only while it has any.
+    """Runs jobs in order, in threads that all workers share.
 
     When the process exits, waiting jobs get ten seconds to finish; later jobs are refused. Errors
     of jobs are logged.
-
-    :meth:`put` never blocks and may be called during garbage collection, as when a stream is
-    abandoned: ``SimpleQueue`` and the lock are reentrant. If too many jobs wait, the oldest is
-    dropped, and that is logged. An idle thread keeps no worker alive.
     """
 
     def __init__(self) -> None:
@@ -42,17 +84,31 @@ class Worker:
         _workers.add(self)
 
     def _reset(self) -> None:
-        self._jobs: SimpleQueue[Job] = SimpleQueue()
-        self._scheduled = False  # waiting for a thread, or running
+        self._jobs: deque[Job] = deque()
+        self._is_scheduled = False
+        self._put = 0
+        self._done = 0
 
     def put(self, job: Job) -> bool:
-        """Queue a job; return False if the process is exiting and will not run it."""
-        if _threads.over:
-            return False
-        self._jobs.put(job)
-        if self._jobs.qsize() > MAX_WAITING:
-            self._drop_oldest()
-        _threads.schedule(self)
+        """Queue a job; return False if the process is exiting and will not run it.
+
+        Never blocks, and may be called during garbage collection, as when a stream is abandoned.
+        If too many jobs wait, the oldest is dropped, and that is logged.
+        """
+        with _pool.changed:
+            if _pool.over:
+                return False
+            self._jobs.append(job)
+            self._put += 1
+            if len(self._jobs) > MAX_WAITING:
+                self._jobs.popleft()
+                self._done += 1
+                logger.warning("more than %d jobs wait; the oldest is dropped", MAX_WAITING)
+            if not self._is_scheduled:
+                self._is_scheduled = True
+                _pool.ready.append(self)
+            if _pool.ready:
+                _pool.start_thread()
         return True
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -60,22 +116,11 @@ class Worker:
 
         Within a job it does not wait, since it might wait for itself.
         """
-        if not self._scheduled or threading.get_ident() in _threads.ids:
+        if threading.get_ident() in _pool.ids:
             return True
-        mark = _Mark()
-        self._jobs.put(mark)
-        _threads.schedule(self)
-        return mark.reached.wait(timeout)
-
-    def _drop_oldest(self) -> None:
-        try:
-            oldest = self._jobs.get_nowait()
-        except Empty:
-            return
-        if isinstance(oldest, _Mark):  # a flush waits for it
-            self._jobs.put(oldest)
-            return
-        logger.warning("more than %d jobs wait for %r; the oldest is dropped", MAX_WAITING, self)
+        with _pool.changed:
+            last = self._put
+            return _pool.changed.wait_for(lambda: self._done >= last, timeout)
 
 
 def finish_learning(timeout: float | None = None) -> bool:
@@ -90,105 +135,25 @@ def finish_learning(timeout: float | None = None) -> bool:
     )
 
 
-class _Mark:
-    """A job that signals that all jobs before it are done."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-
-    def __call__(self) -> None:
-        self.reached.set()
-
-
-class _Threads:
-    """The threads of all workers: one per busy worker, up to a bound."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.over = False
-        self.exiting = False
-        self.ids: set[int] = set()
-        self._lock = threading.RLock()
-        self._ready: SimpleQueue[Worker] = SimpleQueue()
-        self._working = 0  # workers with jobs
-        self._count = 0
-
-    def schedule(self, worker: Worker) -> None:
-        with self._lock:
-            if worker._scheduled:
-                return
-            worker._scheduled = True
-            self._working += 1
-            self._ready.put(worker)
-            if self._count < min(self._working, MAX_THREADS) and not self.exiting:
-                self._count += 1  # first: starting a thread may collect garbage that puts a job
-                self._start()
-
-    def _start(self) -> None:
-        try:
-            threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
-        except RuntimeError as error:
-            self._count -= 1
-            logger.warning("no thread could be started, so answers wait: %s", error)
-
-    def _run(self) -> None:
-        self.ids.add(threading.get_ident())
-        while True:
-            try:
-                worker = self._ready.get(timeout=IDLE_SECONDS)
-            except Empty:
-                with self._lock:
-                    self._count -= 1  # before looking: garbage collection may schedule meanwhile
-                    if self._ready.empty():
-                        self.ids.discard(threading.get_ident())
-                        return
-                    self._count += 1
-                continue
-            self._run_next(worker)
-            with self._lock:
-                worker._scheduled = False
-                self._working -= 1
-                if not worker._jobs.empty():  # behind the other workers
-                    self.schedule(worker)
-            del worker  # an idle thread must not keep it alive
-
-    @staticmethod
-    def _run_next(worker: Worker) -> None:
-        try:
-            job = worker._jobs.get_nowait()
-        except Empty:  # dropped, as too many waited
-            return
-        try:
-            job()
-        except BaseException:  # other workers need the thread
-            logger.exception("%r failed", job)
-
-    def finish(self) -> None:
-        """Run waiting jobs for a while, then refuse more."""
-        self.exiting = True
-        deadline = time.monotonic() + _EXIT_SECONDS
-        for worker in list(_workers):
-            if self._count:
-                worker.flush(max(0.0, deadline - time.monotonic()))
-        self.over = True
-        if late := sum(worker._scheduled for worker in list(_workers)):
-            logger.warning(
-                "the process exits while %d learners have work; what they did not learn is lost",
-                late,
-            )
+def _finish() -> None:
+    """Let waiting jobs run for a while when the process exits, then refuse more."""
+    finish_learning(_EXIT_SECONDS if _pool.count else 0.0)
+    _pool.over = True
+    if late := sum(worker._done < worker._put for worker in list(_workers)):
+        logger.warning(
+            "the process exits while %d learners have work; what they did not learn is lost", late
+        )
 
 
 def _forget() -> None:
     """Start empty in a forked child, which has none of the threads."""
-    _threads.reset()
+    _pool.__init__()  # type: ignore[misc]
     for worker in list(_workers):
         worker._reset()
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-_threads = _Threads()
-atexit.register(_threads.finish)
+_pool = _Pool()
+atexit.register(_finish)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)

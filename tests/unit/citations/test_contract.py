@@ -53,13 +53,12 @@ class PlainDriver(Driver):
             recalls=recalls,
             replies=[reply] * turn.calls,
             output=[reply.text],
-            earlier=self.learner.conversations.earlier(thread, but=recalls) if thread else (),
+            earlier=self.learner.earlier(thread, but=recalls) if thread else (),
+            conversation=turn.conversation,
             foreign=[Source("", "Not ours.")],
             actor=turn.user,
             ids=[one.recall.id for one in recalls],
         )
-        if thread:
-            self.learner.conversations.note(thread, recalls)
         self.learner.submit(lambda: exchange, background="async" in turn.mode)
         return recalls[0].recall.id if recalls else None
 
@@ -67,7 +66,7 @@ class PlainDriver(Driver):
         self.learner.feedback(answer, good)
 
     def counts(self) -> dict[str, int]:
-        return self.learner.journal.counts
+        return self.learner.counts
 
     def close(self) -> None:
         assert self.learner.flush(30)

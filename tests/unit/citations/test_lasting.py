@@ -196,14 +196,14 @@ def test_every_answer_is_counted_told_and_handed_on(
     ):
         learner.submit(read, background=False)
     learner.missed(Reason.NOTHING_RECALLED)
-    assert learner.journal.counts == {
+    assert learner.counts == {
         "failed": 1,
         "learned": 1,
         "nothing_cited": 1,
         "nothing_recalled": 1,
         "unreadable": 1,
     }
-    assert [one.code for one in seen] == [one.code for one in learner.journal.latest]
+    assert [one.code for one in seen] == [one.code for one in learner.lessons]
     lines = [one.getMessage() for one in caplog.records if one.name == "hebbgraph.citations"]
     assert lines == [
         "run run: learned that it cites 'owl' of 2 chunks shown, by 'ida'",
@@ -221,7 +221,7 @@ def test_a_likely_mistake_is_a_warning_once(
     monkeypatch.setattr(Journal, "_has_warned", False)
     index = open_index()
     index.add(OWLS)
-    learner = Learner(expects_actor=True)
+    learner = Learner()
     for turn in ("1", "2"):
         exchange, _ = asked(index, run=turn)
         exchange.replies = [Reply(prompt=PROMPT.replace("[", "").replace("]", ""), text="So [1].")]
@@ -241,7 +241,7 @@ def test_learning_goes_on_where_nothing_can_be_kept(
         exchange, _ = asked(index)
     learner = Learner()
     learner.submit(lambda: exchange, background=False)
-    assert learner.journal.counts == {"refused": 1}
+    assert learner.counts == {"refused": 1}
     assert "is closed" in caplog.text
 
 

@@ -1,90 +1,77 @@
-"""Teaching and taking back, with an index that only takes notes."""
+"""Teaching and taking back; answers are kept by the index, or only remembered."""
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterable
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from recalls import recalled
 
-from hebbgraph import NotFoundError, ParameterError, Recall
+from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Settings
 from hebbgraph.citations import Exchange, Learner, Reason, Recalled, Reply
-from hebbgraph.records import AnswerRecord
+from hebbgraph.records import Feedback
+
+_numbers = itertools.count()
 
 
-class Notes:
-    """Stands in for an index, which keeps no answers."""
+class Notes(HebbianIndex):
+    """An index that notes what it is taught, and what is taken back."""
 
-    namespace = "default"
+    fails = False
 
-    def __init__(self, *, fails: bool = False) -> None:
-        self.fails = fails
-        self.given: list[SimpleNamespace] = []
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.given: list[Feedback] = []
         self.forgotten: list[str] = []
-        self.recalls: dict[str, Recall] = {}
 
-    def reinforce(self, recall: Recall, cited: Any, **options: Any) -> Any:
+    def recalled(self, *ids: str) -> Recalled:
+        made = recalled(f"recall {next(_numbers)}", *ids, index=self)
+        self.parts.recalls.issue(made.recall)
+        return made
+
+    def reinforce(self, *args: Any, **options: Any) -> Feedback:
         if self.fails:
             raise OSError("disk full")
-        feedback = SimpleNamespace(
-            id=f"f{len(self.given)}", recall=recall, cited=tuple(cited), **options
-        )
-        self.given.append(feedback)
-        return feedback
+        self.given.append(super().reinforce(*args, **options))
+        return self.given[-1]
 
-    def forget(self, feedback: str) -> int:
+    def forget(self, feedback: Any = None, **selection: Any) -> Any:
         self.forgotten.append(feedback)
-        return 1
+        return super().forget(feedback, **selection)
 
-    def find_recall(self, recall_id: str) -> Recall | None:
-        return self.recalls.get(recall_id)
 
-    def find_feedback(self, ids: Iterable[str]) -> list[Any]:
-        return [one for one in self.given if one.id in set(ids) - set(self.forgotten)]
-
-    def holds(self, ids: Iterable[str]) -> set[str]:
-        return set()
-
-    def earlier_recalls(self, conversation: str) -> list[Recall]:
-        return []
-
-    def keep_recalls(self) -> None:
-        pass
-
-    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
-        return record
-
-    def find_answer(self, name: str) -> None:
-        return None
+@pytest.fixture(params=[None, 0], ids=["kept", "in memory"])
+def index(request: pytest.FixtureRequest) -> Iterator[Notes]:
+    with Notes.open(":memory:", settings=Settings(keep_recalls=request.param)) as index:
+        index.add([{"id": id_, "text": f"Text of {id_}."} for id_ in "ab"])
+        yield index
 
 
 def exchange(index: Notes, text: str = "So [1].", **options: Any) -> Exchange:
     prompt = "[1]\nText of a.\n\n[2]\nText of b."
-    options.setdefault("recalls", [recalled("r", "a", "b", index=index)])
+    options.setdefault("recalls", [index.recalled("a", "b")])
     options.setdefault("ids", ["run"])
     return Exchange(replies=[Reply(prompt=prompt, text=text)], **options)
 
 
-def test_learning_now() -> None:
-    index = Notes()
+def shown(feedback: Feedback) -> set[str]:
+    return {one.chunk_id for one in feedback.shown}
+
+
+def test_learning_now(index: Notes) -> None:
     outcome = Learner().learn(exchange(index, actor="ida"))
     (given,) = index.given
-    assert (given.cited, given.shown, given.rejected, given.actor) == (
-        ("a",),
-        ("a", "b"),
-        (),
-        "ida",
-    )
+    assert (given.cited, shown(given), given.actor) == (("a",), {"a", "b"}, "ida")
     assert outcome.feedback == (given,)
     outcome = Learner().learn(exchange(index, "No idea."))
     assert (outcome.feedback, outcome.reason) == ((), Reason.NOTHING_CITED)
 
 
-def test_an_answer_repeated_within_a_request_teaches_once() -> None:
-    index, learner, taught = Notes(), Learner(), set[str]()
+def test_an_answer_repeated_within_a_request_teaches_once(index: Notes) -> None:
+    learner, taught = Learner(), set[str]()
     learner.learn(exchange(index, taught=taught))
     again = learner.learn(exchange(index, "So [1][2].", taught=taught))
     assert [given.cited for given in index.given] == [("a",), ("b",)]
@@ -92,14 +79,16 @@ def test_an_answer_repeated_within_a_request_teaches_once() -> None:
     assert learner.learn(exchange(index, taught=taught)).reason is Reason.ALREADY_TAUGHT
 
 
-def test_a_slow_judge_keeps_no_other_answer_waiting_and_nothing_is_taught_twice() -> None:
+def test_a_slow_judge_keeps_no_other_answer_waiting_and_nothing_is_taught_twice(
+    index: Notes,
+) -> None:
     judging, go_on = threading.Event(), threading.Event()
 
     def slow(sentence: str, text: str) -> None:
         judging.set()
         assert go_on.wait(60)
 
-    index, learner, taught = Notes(), Learner(), set[str]()
+    learner, taught = Learner(), set[str]()
     judged = exchange(index, taught=taught, judge=slow)
     learning = threading.Thread(target=learner.learn, args=(judged,))
     learning.start()
@@ -112,8 +101,8 @@ def test_a_slow_judge_keeps_no_other_answer_waiting_and_nothing_is_taught_twice(
     assert [given.cited for given in index.given] == [("a",)]
 
 
-def test_in_the_background_in_order(caplog: pytest.LogCaptureFixture) -> None:
-    index, learner = Notes(), Learner()
+def test_in_the_background_in_order(index: Notes, caplog: pytest.LogCaptureFixture) -> None:
+    learner = Learner()
     threads: list[str] = []
 
     def read(text: str) -> Exchange:
@@ -132,30 +121,29 @@ def test_in_the_background_in_order(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_an_index_that_fails_does_not_keep_others_from_learning(
-    caplog: pytest.LogCaptureFixture,
+    index: Notes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken, whole = Notes(fails=True), Notes()
+    with Notes.open(":memory:") as broken:
+        broken.add([{"id": "a", "text": "Text of a."}])
 
-    def both() -> Exchange:
-        recalls = [recalled("r1", "a", index=broken), recalled("r2", "b", index=whole)]
-        return exchange(whole, "So [1] and [2].", recalls=recalls)
+        def both() -> Exchange:
+            recalls = [broken.recalled("a"), index.recalled("b")]
+            return exchange(index, "So [1] and [2].", recalls=recalls)
 
-    learner = Learner()
-    learner.submit(both, background=False)
-    assert [given.cited for given in whole.given] == [("b",)]
-    assert "disk full" in caplog.text
-    with pytest.raises(OSError, match="disk full"):
-        learner.learn(both())
-    assert len(whole.given) == 2
-    # The verdict can be given again: what worked is taken back first, so it counts once.
-    broken.fails = False
-    assert len(learner.feedback("run", True)) == 2
-    assert whole.forgotten == [whole.given[1].id]
+        broken.fails = True
+        learner = Learner()
+        learner.submit(both, background=False)
+        assert [given.cited for given in index.given] == [("b",)]
+        assert "disk full" in caplog.text
+        with pytest.raises(OSError, match="disk full"):
+            learner.learn(both())
+        assert len(index.given) == 2
+        broken.fails = False  # the verdict can be given again, and counts once
+        assert len(learner.feedback("run", True)) == 2
+        assert (len(index.given), len(broken.given)) == (2, 1)
 
 
-def test_errors_of_on_lesson_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    index = Notes()
-
+def test_errors_of_on_lesson_are_logged(index: Notes, caplog: pytest.LogCaptureFixture) -> None:
     def fail(feedback: Any) -> None:
         raise LookupError("nobody listens")
 
@@ -163,8 +151,8 @@ def test_errors_of_on_lesson_are_logged(caplog: pytest.LogCaptureFixture) -> Non
     assert "nobody listens" in caplog.text
 
 
-def test_thumbs() -> None:
-    index, heard = Notes(), list[Any]()
+def test_thumbs(index: Notes) -> None:
+    heard = list[Any]()
     learner = Learner(on_lesson=heard.append)
     learner.submit(lambda: exchange(index, actor="ida"))
     (up,) = learner.feedback("run", True)
@@ -178,8 +166,8 @@ def test_thumbs() -> None:
     assert heard == index.given == [up, down, again]
 
 
-def test_what_is_vouched_for_is_taught_again_if_it_was_taught_without() -> None:
-    index, learner = Notes(), Learner()
+def test_what_is_vouched_for_is_taught_again_if_it_was_taught_without(index: Notes) -> None:
+    learner = Learner()
     learner.learn(exchange(index, actor="ida"))
     (plain,) = index.given
     assert not plain.trusted
@@ -199,8 +187,7 @@ def test_what_is_vouched_for_is_taught_again_if_it_was_taught_without() -> None:
         Learner(judge="gpt")  # type: ignore[arg-type]
 
 
-def test_learning_on_approval() -> None:
-    index = Notes()
+def test_learning_on_approval(index: Notes) -> None:
     learner = Learner(learn_on="approval")
     learner.submit(lambda: exchange(index))
     assert learner.flush(20)
@@ -211,23 +198,31 @@ def test_learning_on_approval() -> None:
         Learner(learn_on="hope")  # type: ignore[arg-type]
 
 
-def test_a_thumb_about_chunks() -> None:
-    index, learner = Notes(), Learner()
+def test_a_thumb_about_chunks(index: Notes) -> None:
+    learner = Learner()
     learner.learn(exchange(index, actor="ida"))
     (given,) = learner.feedback("run", False, cited=["b"])
-    assert (given.rejected, given.shown, given.actor) == (("b",), ("a", "b"), "ida")
-    index.recalls["late"] = recalled("late", "a", "b").recall
-    (given,) = learner.feedback("late", True, cited=["b"], index=index, actor="otto")
-    assert (given.cited, given.shown, given.actor) == (("b",), ("b",), "otto")
+    assert (given.rejected, shown(given), given.actor) == (("b",), {"a", "b"}, "ida")
     with pytest.raises(ParameterError, match="cited names no chunk"):
         learner.feedback("run", True, cited=[])
-    for id_, where in (("late", None), ("never", index)):
+    with pytest.raises(NotFoundError):
+        Learner(index=index).feedback("never", True, cited=["b"])
+
+
+def test_a_thumb_about_chunks_of_a_recall_without_an_answer() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add([{"id": "a", "text": "Text of a."}])
+        learner = Learner(index=index)
+        recall = index.recall("Which text?")
+        (given,) = learner.feedback(recall.id, True, cited=["a"], actor="otto")
+        assert (given.cited, shown(given), given.actor) == (("a",), {"a"}, "otto")
         with pytest.raises(NotFoundError):
-            learner.feedback(id_, True, cited=["b"], index=where)
+            Learner().feedback(recall.id, True, cited=["a"])
 
 
-def test_as_many_answers_are_remembered_as_asked() -> None:
-    index, learner = Notes(), Learner(remember=3)
+@pytest.mark.parametrize("index", [0], indirect=True)
+def test_as_many_answers_are_remembered_as_asked(index: Notes) -> None:
+    learner = Learner(remember=3)
     for number in range(4):
         learner.learn(exchange(index, ids=[f"run-{number}", f"call-{number}"]))
     learner.learn(exchange(index, "No idea.", ids=["uncited"]))
@@ -241,7 +236,12 @@ def test_as_many_answers_are_remembered_as_asked() -> None:
             learner.feedback(unknown, True)
 
 
-def test_conversations_belong_to_a_learner() -> None:
-    one, other = Learner(), Learner()
-    one.conversations.note("t", [Recalled(Notes(), recalled("r").recall)])
-    assert (len(one.conversations), len(other.conversations)) == (1, 0)
+@pytest.mark.parametrize("index", [0], indirect=True)
+def test_the_latest_recalls_of_a_conversation_oldest_first(index: Notes) -> None:
+    learner, recalls = Learner(), [index.recalled("a") for _ in range(11)]
+    for at, made in enumerate(recalls[:10]):
+        learner.learn(exchange(index, recalls=[made], ids=[str(at)], conversation="t"))
+    learner.learn(exchange(index, recalls=[recalls[10]], ids=["10"], conversation="u"))
+    assert learner.earlier("t") == recalls[2:10]
+    assert learner.earlier("t", but=[recalls[9]]) == recalls[2:9]
+    assert learner.earlier("v") == Learner().earlier("t") == []

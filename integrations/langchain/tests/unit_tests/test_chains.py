@@ -138,7 +138,7 @@ def test_parent_document_retriever(chat: Chat) -> None:
     splitters = pytest.importorskip("langchain_text_splitters")
     petrel = f"{TEXT['petrel']} {'She sailed for forty years with wool and tar. ' * 4}".strip()
     with RecordingIndex.open(":memory:") as index:
-        index.lessons, index.forgotten = [], []
+        index.lessons = []
         retriever = parents.ParentDocumentRetriever(
             vectorstore=HebbianVectorStore(index=index),
             docstore=InMemoryStore(),

@@ -183,8 +183,8 @@ class CitationLearner(FrameworkLearner):
             if span is None:
                 return
             request = span.request
-            if isinstance(event, LLMChatStartEvent) and request.conversation is None:
-                request.conversation = self._prompts.find(message_texts(event.messages))
+            if isinstance(event, LLMChatStartEvent) and request.earlier is None:
+                request.earlier = self._prompts.find(message_texts(event.messages))
             request.tags = {**event.tags, **request.tags}
             if not self._matters(request):
                 return
@@ -200,12 +200,12 @@ class CitationLearner(FrameworkLearner):
         """Return whether a request may teach anything."""
         # Recalls of earlier turns of a thread, perhaps in another process, are read later.
         has_thread = request.tags.get("thread_id") is not None
-        return bool(request.recalls or request.pending or has_thread or request.conversation)
+        return bool(request.recalls or request.pending or has_thread or request.earlier)
 
     def _handle_recall(self, event: RecallEvent) -> None:
         is_other = self.index is not None and not _is_same(self.index, event.index)
         if is_other or self.pool not in (None, pool_of(event.index)):
-            self._learner.missed(Reason.OTHER_INDEX)
+            self._missed(Reason.OTHER_INDEX)
             return
         span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
         recall = SeenRecall(event.index, event.recall, span, event.nodes)
@@ -213,8 +213,6 @@ class CitationLearner(FrameworkLearner):
         request.note_recall(recall)
         # A workflow opens its root span outside of the caller's tags.
         request.tags = {**event.tags, **request.tags}
-        if (thread := request.tags.get("thread_id")) is not None:
-            self._learner.conversations.note(str(thread), [recall.plain()])
         self._recent.append(recall)
 
     def _handle_synthesis(self, event: SynthesizeEndEvent) -> None:
@@ -323,14 +321,11 @@ class CitationLearner(FrameworkLearner):
             structured=reply.structured if structured is None else structured,
             message=reply.message,
         )
-        if request.conversation is not None:
-            namespace = requested_namespace(request.tags)
-            answer.earlier = self._learner.earlier(
-                request.conversation, but=recalls, namespace=namespace, kept=False
-            )
-        if request.conversation is not None or _shows(reply.prompt, recalls):
-            conversation = self._prompts.note(reply.prompt, request.conversation)
-            self._learner.conversations.note(conversation, [recall.plain() for recall in recalls])
+        earlier = request.earlier or ()
+        answer.earlier = self._own(earlier, recalls, requested_namespace(request.tags))
+        if request.earlier is not None or _shows(reply.prompt, recalls):
+            plain = [recall.plain() for recall in recalls]
+            self._prompts.note(reply.prompt, [*earlier, *plain])
         self._learn_from(answer)
 
     def learn(
@@ -361,7 +356,7 @@ class CitationLearner(FrameworkLearner):
             prompt = prompt_text_of(nodes)
             exchange = Answer(request, [_first(recalls)], request.tags, prompt=prompt, nodes=nodes)
             exchange.text, exchange.structured = text_of(answer)
-            self._learner.submit(partial(self._read, exchange), background=False)
+            self._submit(partial(self._read, exchange), background=False)
 
     # -- names of answers ---------------------------------------------------------------
 
@@ -396,13 +391,14 @@ class CitationLearner(FrameworkLearner):
 
     def _learn_from(self, answer: Answer, *, later: bool = False) -> None:
         background = later or self._background or _on_event_loop()
-        self._learner.submit(partial(self._read, answer), background=background)
+        self._submit(partial(self._read, answer), background=background)
 
     def _read(self, answer: Answer) -> Exchange:
         if (thread := answer.tags.get("thread_id")) is not None:
-            namespace = requested_namespace(answer.tags)
-            answer.earlier = self._learner.earlier(
-                str(thread), but=answer.recalls, namespace=namespace
+            answer.earlier = self._earlier(
+                str(thread),
+                but=answer.recalls,
+                namespace=requested_namespace(answer.tags),
             )
         return exchange_of(answer, **self._attributed(answer.tags))
 

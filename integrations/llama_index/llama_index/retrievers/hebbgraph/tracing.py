@@ -9,7 +9,6 @@ import hashlib
 import itertools
 import logging
 import threading
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +46,8 @@ _MAX_RECALLS = 100
 _MAX_PROMPTS = 200
 #: Conversations remembered, those used last.
 _MAX_CONVERSATIONS = 256
+#: Latest recalls remembered of each.
+_MAX_EARLIER = 8
 #: Fewest messages of a prompt to continue: a question and its sources.
 _MIN_MESSAGES = 2
 
@@ -87,7 +88,7 @@ class Request:
     is_answered: bool = False  # by a synthesizer
     failed: bool = False  # the root span raised
     taught: set[str] = field(default_factory=set)  # chunks that its answers have taught
-    conversation: str | None = None  # the earlier one that its prompts continue
+    earlier: Sequence[Recalled] | None = None  # of the conversation that its prompts continue
     pending: list[Any] = field(default_factory=list)  # answers that its end may replace
     is_explicit: bool = False  # opened by learner.request(); no answer waits for its end
 
@@ -237,7 +238,7 @@ class EventHandler(BaseEventHandler):
 
 
 class PromptHistory:
-    """Recognises a conversation by the messages of its prompts.
+    """The latest recalls of conversations, which are recognised by the messages of their prompts.
 
     An agent's memory, or its context, gives a model the messages of earlier turns again, with
     their sources. So the next prompt starts with the whole prompt of the last turn.
@@ -246,36 +247,34 @@ class PromptHistory:
     --------
     >>> history = PromptHistory()
     >>> turn = ["Cite your sources.", "Who built the Petrel?", "[k7] Ida Moss built the Petrel."]
-    >>> conversation = history.note(turn)
-    >>> history.find([*turn, "Ida Moss [k7].", "When?"]) == conversation
-    True
+    >>> history.note(turn, [])
+    >>> history.find([*turn, "Ida Moss [k7].", "When?"])
+    []
     >>> history.find(["Cite.", "Who?"]) is None
     True
     """
 
     def __init__(self) -> None:
-        self._by_digest: OrderedDict[bytes, str] = OrderedDict()
+        self._by_digest: OrderedDict[bytes, list[Recalled]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, messages: Sequence[str]) -> str | None:
-        """Return the conversation that these messages continue, if there is one."""
+    def find(self, messages: Sequence[str]) -> list[Recalled] | None:
+        """Return the recalls of the conversation that these messages continue, if there is one."""
         if not self._by_digest:
             return None
         with self._lock:
             known = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
-        return next((name for name in reversed(known) if name is not None), None)
+        return next((recalls for recalls in reversed(known) if recalls is not None), None)
 
-    def note(self, messages: Sequence[str], conversation: str | None = None) -> str:
-        """Remember the prompt of a turn; return its conversation, a new one if none is given."""
-        conversation = conversation or f"talk-{uuid.uuid4()}"
+    def note(self, messages: Sequence[str], recalls: Sequence[Recalled]) -> None:
+        """Remember the prompt of a turn, and the recalls of its conversation, oldest first."""
         digests = list(_prefix_digests(messages))
         with self._lock:
             if digests:
-                self._by_digest[digests[-1]] = conversation
+                self._by_digest[digests[-1]] = list(recalls[-_MAX_EARLIER:])
                 self._by_digest.move_to_end(digests[-1])
             while len(self._by_digest) > _MAX_CONVERSATIONS:
                 self._by_digest.popitem(last=False)
-        return conversation
 
 
 def _prefix_digests(messages: Sequence[str]) -> Iterator[bytes]:
