@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -41,39 +41,31 @@ class _Place:
     inside: tuple[int, ...] = ()  # our sources within another retriever's text
 
 
-class _KeyTable:
-    """Maps keys to chunks; a key before two different texts stands for none."""
+#: Forms that an answer may use, by the form of a key in the prompt.
+_ANSWER_FORMS = {"[": (), "name": ("(",), "label": ("label", "("), "(": ("(",)}
 
-    def __init__(self) -> None:
-        self._ids: dict[str, tuple[str, ...]] = {}
-        self._ambiguous: set[str] = set()
-        self.forms: set[str] = set()
 
-    def add(self, key: Key, ids: Sequence[str]) -> None:
-        """Add a key before a text."""
-        self.forms.update({"[": (), "name": ("(",), "label": ("label", "(")}.get(key.form, ("(",)))
-        for name in (key.name, *key.others):
-            if self._ids.setdefault(name, tuple(ids)) != tuple(ids):
-                self._ambiguous.add(name)
+class _FlatPrompt:
+    """A prompt in which each run of white space is one space."""
 
-    @property
-    def keys(self) -> dict[str, str]:
-        """The first chunk that each key stands for."""
-        return {
-            name: ids[0]
-            for name, ids in self._ids.items()
-            if ids[0] and name not in self._ambiguous
-        }
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+        words = list(re.finditer(r"\S+", prompt))
+        self.text = " ".join(word.group() for word in words)
+        self._starts = [word.start() for word in words]
+        self._flat_starts = list(
+            accumulate((len(word.group()) + 1 for word in words[:-1]), initial=0)
+        )
 
-    @property
-    def foreign(self) -> frozenset[str]:
-        """Keys of other retrievers' texts."""
-        return frozenset(name for name, ids in self._ids.items() if not ids[0])
+    def place(self, start: int, stop: int, source: int) -> _Place:
+        """Return the place of a source in the prompt, from its place in the flat text."""
+        stop -= self.text[stop - 1] == " "
+        first, last = self._position(start), self._position(stop - 1) + 1
+        return _Place(first, last, source, key_before(self.prompt, first))
 
-    @property
-    def shared(self) -> dict[str, tuple[str, ...]]:
-        """The further chunks that a key stands for."""
-        return {name: self._ids[name][1:] for name in self.keys if len(self._ids[name]) > 1}
+    def _position(self, at: int) -> int:
+        word = bisect_right(self._flat_starts, at) - 1
+        return self._starts[word] + at - self._flat_starts[word]
 
 
 def rendered_in(
@@ -126,31 +118,38 @@ def rendered_in(
 
 
 def _rendered_in(prompt: str, sources: Sequence[Source], blocks: Sequence[str]) -> Rendered:
-    prompt = prompt[-MAX_PROMPT_CHARACTERS:]
-    places = {at: _places(prompt, source, at) for at, source in enumerate(sources)}
-    for search in (_rewrapped, _in_passages):
-        if missing := {at: sources[at] for at in places if not places[at]}:
-            places.update(search(prompt, missing))
+    flat = _FlatPrompt(prompt[-MAX_PROMPT_CHARACTERS:])
+    places = [
+        place
+        for at, source in enumerate(sources)
+        for place in _places(flat, source, at) or _in_passages(flat, source, at)
+    ]
     foreign = {at for at, source in enumerate(sources) if not source.id}
-    everywhere = [place for at in sorted(places) for place in places[at]]
-    table = _KeyTable()
+    ids_by_key: dict[str, tuple[str, ...]] = {}
+    ambiguous: set[str] = set()
+    forms: set[str] = set()
     shown: dict[int, None] = {}
-    for place in _one_source_each(prompt, _outermost(everywhere, foreign), sources):
+    for place in _one_source_each(flat.prompt, _outermost(places, foreign), sources):
         shown[place.source] = None
         if place.key is not None:
-            table.add(place.key, [sources[at].id for at in place.inside or (place.source,)])
+            forms.update(_ANSWER_FORMS[place.key.form])
+            ids = tuple(sources[at].id for at in place.inside or (place.source,))
+            for name in (place.key.name, *place.key.others):
+                if ids_by_key.setdefault(name, ids) != ids:
+                    ambiguous.add(name)  # before two different texts, it stands for none
         shown.update(dict.fromkeys(place.inside))
     native = tuple(_block_id(text, sources) for text in blocks)
-    for at, source in enumerate(sources):
-        if source.id and source.id in native:
-            shown.setdefault(at)
+    shown.update(
+        (at, None) for at, source in enumerate(sources) if source.id and source.id in native
+    )
+    keys = {name: ids for name, ids in ids_by_key.items() if ids[0] and name not in ambiguous}
     return Rendered(
         sources=tuple(sources[at] for at in shown),
-        keys=table.keys,
+        keys={name: ids[0] for name, ids in keys.items()},
         blocks=native,
-        shared=table.shared,
-        forms=frozenset(table.forms),
-        foreign=table.foreign,
+        shared={name: ids[1:] for name, ids in keys.items() if len(ids) > 1},
+        forms=frozenset(forms),
+        foreign=frozenset(name for name, ids in ids_by_key.items() if not ids[0]),
     )
 
 
@@ -174,28 +173,43 @@ def shown_in(prompt: str, sources: Rendered | Iterable[SourceLike]) -> list[str]
     return list(rendered_in(prompt, candidates).ids)
 
 
-def _places(prompt: str, source: Source, at: int) -> list[_Place]:
-    text = source.text.strip()
-    for variant in dict.fromkeys((text, defused(text))):
-        if places := _verbatim(prompt, variant, at):
+def _places(flat: _FlatPrompt, source: Source, at: int) -> list[_Place]:
+    """Find a text, or its beginning, whatever became of its white space."""
+    text = _flattened(source.text)
+    for variant in dict.fromkeys((text, defused(text))) if text else ():
+        places: list[_Place] = []
+        beginning = variant[:PREFIX].rstrip()
+        start = flat.text.find(beginning)
+        while start >= 0 and len(places) < _MAX_OCCURRENCES:
+            stop = start + _common(flat.text, start, variant)
+            place = flat.place(start, stop, at)
+            if (
+                place.key is not None
+                or len(variant) >= _SHORT
+                or _has_own_lines(flat.prompt, place.start, place.stop)
+            ):
+                places.append(place)
+            start = flat.text.find(beginning, stop)
+        if places:
             return places
     return []
 
 
-def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
-    """Find extracts from texts, by one sentence of each."""
-    places: dict[int, list[_Place]] = {}
-    limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(prompt) + 1))
-    for at, source in sources.items():
-        text = source.text.strip()
-        for sentence in _SENTENCE_END.split(text, maxsplit=_MAX_SENTENCES)[:limit]:
-            if len(sentence) > _SHORT and (start := prompt.find(sentence)) >= 0:
-                # A passage may begin in the middle of the sentence before.
-                first = start - _common_before(prompt, start, text, text.find(sentence))
-                stop = start + len(sentence)
-                places[at] = [_Place(first, stop, at, key_before(prompt, first))]
-                break
-    return places
+def _in_passages(flat: _FlatPrompt, source: Source, at: int) -> list[_Place]:
+    """Find an extract from a text, by one of its sentences."""
+    text = _flattened(source.text)
+    limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(flat.text) + 1))
+    for sentence in _SENTENCE_END.split(source.text.strip(), maxsplit=_MAX_SENTENCES)[:limit]:
+        words = _flattened(sentence)
+        if len(words) > _SHORT and (start := flat.text.find(words)) >= 0:
+            # A passage may begin in the middle of the sentence before.
+            first = start - _common_before(flat.text, start, text, text.find(words))
+            return [flat.place(first, start + len(words), at)]
+    return []
+
+
+def _flattened(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _common_before(prompt: str, start: int, text: str, at: int) -> int:
@@ -206,22 +220,6 @@ def _common_before(prompt: str, start: int, text: str, at: int) -> int:
     while count and text[at - count].isspace():
         count -= 1
     return count
-
-
-def _verbatim(prompt: str, text: str, at: int) -> list[_Place]:
-    """Find a text, or its beginning, with the key before each occurrence."""
-    if not text:
-        return []
-    places: list[_Place] = []
-    beginning = text[:PREFIX].rstrip()
-    start = prompt.find(beginning)
-    while start >= 0 and len(places) < _MAX_OCCURRENCES:
-        stop = start + _common(prompt, start, text)
-        key = key_before(prompt, start)
-        if key is not None or len(text) >= _SHORT or _has_own_lines(prompt, start, stop):
-            places.append(_Place(start, stop, at, key))
-        start = prompt.find(beginning, stop)
-    return places
 
 
 def _common(prompt: str, start: int, text: str) -> int:
@@ -242,33 +240,6 @@ def _has_own_lines(prompt: str, start: int, stop: int) -> bool:
     before = prompt[max(0, start - 8) : start].rstrip(" \t")
     after = prompt[stop : stop + 8].lstrip(" \t")
     return (not before or before[-1] == "\n") and (not after or after[0] in "\r\n")
-
-
-def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
-    """Find texts whose line ends and spaces were changed, such as one line per passage."""
-    sources = {
-        at: source
-        for at, source in sources.items()
-        if len(source.text) >= _SHORT
-        and all(word in prompt for word in source.text[:PREFIX].split()[:-1])
-    }
-    if not sources:
-        return {}
-    words = list(re.finditer(r"\S+", prompt))
-    flat = " ".join(match.group() for match in words)
-    starts = list(accumulate((len(match.group()) + 1 for match in words), initial=0))
-    places: dict[int, list[_Place]] = {}
-    for at, source in sources.items():
-        text = " ".join(source.text.split())
-        start = flat.find(text[: max(PREFIX, _SHORT)]) if len(text) >= _SHORT else -1
-        if start < 0:
-            continue
-        stop = start + _common(flat, start, text)
-        first = bisect_right(starts, start) - 1
-        last = min(max(first, bisect_right(starts, stop - 1) - 1), len(words) - 1)
-        begin = words[first].start() + start - starts[first]
-        places[at] = [_Place(begin, words[last].end(), at, key_before(prompt, begin))]
-    return places
 
 
 def _outermost(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:

@@ -433,7 +433,7 @@ def test_linear_time(make: Callable[[int], str], plain: Rendered) -> None:
         text = make(n)
         best = float("inf")
         for _ in range(2):
-            started = time.perf_counter()
+            started = time.process_time()
             rendered = rendered_in(text, sources)
             parse_citations(text, plain)
             parse_structured({"answer": text, "citations": [text]}, plain)
@@ -441,7 +441,7 @@ def test_linear_time(make: Callable[[int], str], plain: Rendered) -> None:
             Formatter(guard="text").render([Source("x", text)])
             rendered_in(text, [Source("x", text)])
             parse_citations("[1]", rendered)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
 
     assert seconds(40_000) < max(0.5, 120 * seconds(1_000))
