@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath, PureWindowsPath
 
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, label_of
 
 __all__ = ["counted", "heading_of", "place_of"]
-
-_MAX_CHARACTERS = 60
 
 
 def counted(number: int, noun: str) -> str:
@@ -37,7 +35,7 @@ def heading_of(chunk: Chunk) -> str:
         [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
     )
     heading = " › ".join(filter(None, dict.fromkeys((chunk.title, *headings))))
-    return heading or " ".join(chunk.text.split())[:_MAX_CHARACTERS] or chunk.id
+    return heading or label_of(chunk) or chunk.id
 
 
 def place_of(chunk: Chunk) -> str:

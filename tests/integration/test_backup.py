@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from hebbgraph import (
     DamagedIndexError,
     HebbianIndex,
+    IndexLockedError,
     NewerVersionError,
     NotAnIndexError,
     ParameterError,
@@ -203,6 +204,17 @@ def test_what_is_no_backup_changes_nothing(
     with pytest.raises(DamagedIndexError):
         HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
     assert len(_ids(index)) == 8
+
+
+def test_another_writer_stops_restoring(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_index().backup(tmp_path / "backup")
+    monkeypatch.setattr(backup, "_WAIT_SECONDS", 0.1)
+    with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(IndexLockedError, match="try again, or stop that writer"):
+            HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
 
 
 @pytest.mark.every_database

@@ -393,6 +393,9 @@ def test_export(run: Run, indexed: Path, tmp_path: Path, kind: str) -> None:
     assert nx.utils.edges_equal(from_xml.edges(data=True), from_json.edges(data=True))
     assert from_xml.number_of_nodes() > 0
     assert not list(tmp_path.glob(".*partial*"))
+    refused = run("export", tmp_path / "graph.svg", "--db", indexed, "--kind", kind)
+    assert (refused.code, "neither in .graphml nor in .json" in refused.err) == (2, True)
+    assert not (tmp_path / "graph.svg").exists()
 
 
 @pytest.mark.parametrize("command", ["bench", "load"])
@@ -500,6 +503,23 @@ def test_a_document_is_cited_by_its_name_if_the_recall_has_one_chunk_of_it(
         assert told.json["cited"] == ids, told.err
     unknown = run("cite", asked["id"], "no-such-name", "--db", indexed)
     assert (unknown.code, "no hit is called 'no-such-name', and" in unknown.err) == (1, True)
+
+
+def test_an_unknown_kind_of_feedback_is_refused(run: Run, indexed: Path) -> None:
+    asked = run("query", QUESTION, "--db", indexed, "--json").json
+    cite = ("cite", asked["id"], asked["hits"][0]["chunk"]["id"], "--db", indexed, "--json")
+    refused = run(*cite, "--kind", "foo")
+    assert (refused.code, "none of cited, opened" in refused.err) == (2, True)
+    assert run(*cite, "--kind", "Asked again").json["kind"] == "asked again"
+
+
+def test_links_and_moved_files_are_told(run: Run, indexed: Path, folder: Path) -> None:
+    moved = folder.rename(folder.with_name("moved"))
+    (moved / "loop").symlink_to(moved, target_is_directory=True)
+    told = run("index", moved, "--db", indexed)
+    assert "1 symbolic link skipped" in told.err
+    assert "3 documents of files that are gone" in told.err
+    assert "3 removed" in run("index", moved, "--db", indexed, "--prune").out
 
 
 def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path: Path) -> None:

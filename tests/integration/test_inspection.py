@@ -76,6 +76,18 @@ def test_its_path_can_be_followed_in_the_trace(make_index: Callable[..., Hebbian
             assert (at[one], at[other]) in edges
 
 
+def test_a_chunk_without_a_title_is_named_by_its_text_on_a_path() -> None:
+    texts = ["Ida Moss sketched the Tessel Beacon.", "The Tessel Beacon was lit by Corin Vale."]
+    with HebbianIndex.open(":memory:") as index:
+        index.add(texts)
+        index.keep_recalls()
+        recall = index.recall("What did Ida Moss sketch, and who lit it?")
+        assert {hit.path_text.rpartition(" → ")[2] for hit in recall.hits} == set(texts)
+        kept = index.find_recall(recall.id)
+    assert kept is not None
+    assert [hit.path_text for hit in kept.hits] == [hit.path_text for hit in recall.hits]
+
+
 def test_causes_add_up(make_index: Callable[..., HebbianIndex]) -> None:
     index = make_index()
     before = {hit.chunk.id: hit.score for hit in index.recall(QUESTION, k=8).hits}

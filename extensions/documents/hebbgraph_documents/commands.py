@@ -82,7 +82,10 @@ def index(
     tagger: TaggerName = None,
     name: _Name = None,
     prune: Annotated[
-        bool, typer.Option(help="Delete documents whose files under PATHS no longer exist.")
+        bool,
+        typer.Option(
+            help="Delete documents whose files under PATHS are gone, or were moved there."
+        ),
     ] = False,
     base: Base = None,
     cache_dir: Cache = None,
@@ -213,6 +216,8 @@ def _tell(report: IngestReport, as_json: bool) -> None:
             f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
             "to delete them, run this again with --prune"
         )
+    if report.links:
+        err.print(f"{counted(report.links, 'symbolic link')} skipped; name what they lead to")
     for path, reason in report.failed:
         err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
     for chunk_id, reason in report.untagged:

@@ -67,7 +67,8 @@ class IngestReport(BaseModel):
     indexed, skipped, removed : tuple of str
         Document ids: added or updated, unchanged, deleted by ``prune``.
     gone : tuple of str
-        Documents at or below the paths whose file is gone; ``prune`` would delete them.
+        Documents whose file is gone, and that are at or below the paths or have been moved there:
+        a file below the paths has their bytes. ``prune`` would delete them.
     failed : tuple of (path, reason)
         Their chunks from an earlier run stay in the index.
     chunks : int
@@ -121,7 +122,8 @@ def ingest(
         A HebbianIndex, or another object with the same three methods.
     prune : bool
         Also delete documents at or below ``paths`` whose file is gone, unless the given path
-        itself does not exist (an unmounted drive) or the folder cannot be listed.
+        itself does not exist (an unmounted drive) or the folder cannot be listed; and those of
+        files that were moved here.
     base : path, optional
         Makes document ids relative to it, so folder and index can move together; by default,
         they are absolute paths. Use one base for a namespace.
@@ -169,12 +171,14 @@ def ingest(
         chunks_of_file, settings=settings, limits=limits, max_bytes=max_bytes, encoding=encoding
     )
     indexed, skipped, chunk_count = [], [], 0
+    contents: set[str] = set()
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
         try:
             check_id(document_id, file)
             data = read_bytes(file.real, max_bytes=max_bytes)
             print_ = fingerprint(data, salt=salt)
+            contents.add(print_)
             if known.get(document_id) == print_:
                 skipped.append(document_id)
             else:
@@ -187,7 +191,8 @@ def ingest(
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    gone = _gone(known.keys() - dict(files).keys(), root, discovery)
+    absent = {id_: known[id_] in contents for id_ in known.keys() - dict(files).keys()}
+    gone = _gone(absent, root, discovery)
     for document_id in gone if prune else ():
         index.delete(document_id=document_id)
     return IngestReport(
@@ -341,13 +346,18 @@ def check_id(document_id: str, file: FoundFile) -> None:
         raise ConversionError(f"{shown_path(file.real)}: its name holds unprintable characters")
 
 
-def _gone(absent: Iterable[str], root: Path | None, discovery: Discovery) -> tuple[str, ...]:
-    """Return the documents whose file was at or below the given paths and no longer exists."""
+def _gone(absent: Mapping[str, bool], root: Path | None, discovery: Discovery) -> tuple[str, ...]:
+    """Return the documents whose file no longer exists, and was at or below the given paths.
+
+    For documents that are mapped to True, a file there has their content.
+    """
 
     def is_gone(document_id: str) -> bool:
         path = Path(document_id) if root is None else root / document_id
         if not path.is_absolute():
             return False  # indexed with a base, and none is given now
+        if absent[document_id]:
+            return not os.path.lexists(path)
         if not any(path.is_relative_to(root_path) for root_path in discovery.roots):
             return False
         if any(path.is_relative_to(folder) for folder in discovery.unlisted):

@@ -140,6 +140,19 @@ def test_prune_removes_what_is_gone_below_the_paths_only(folder, shelf, tmp_path
     assert ingest([other], shelf, prune=True).removed == ()
 
 
+def test_a_folder_that_was_moved_leaves_documents_that_prune_removes(folder, shelf, tmp_path):
+    before = ingest([folder], shelf).indexed
+    moved = folder.rename(tmp_path / "moved")
+    (moved / "deep/sleep.txt").unlink()  # whether this one was moved, nobody knows
+    report = ingest([moved], shelf)
+    assert (len(report.indexed), report.gone) == (1, before[:1])
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    (copied / "brain.md").write_bytes((moved / "brain.md").read_bytes())
+    assert ingest([copied], shelf, prune=True).removed == before[:1]  # the other is still there
+    assert len(shelf.fingerprints) == 3
+
+
 def test_prune_keeps_files_that_are_there_but_not_asked_for(folder, shelf):
     ingest([folder], shelf)
     assert ingest([folder], shelf, suffixes=[".md"], prune=True).removed == ()

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -99,11 +100,21 @@ def run(
         timeout_graceful_shutdown=10,
         limit_concurrency=1_000,
     )
+    refused: list[OSError] = []
+
+    def is_told(record: logging.LogRecord) -> bool:
+        """Keep out of the log why the server cannot listen, which is raised below."""
+        refused.extend([record.msg] if isinstance(record.msg, OSError) else [])
+        return not refused
+
+    logging.getLogger("uvicorn.error").addFilter(is_told)
     server = _Server(config, on_start)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn has logged them
         server.run()
-    if not server.started:
+    if refused:
         raise StorageError(
-            f"cannot listen on {settings.host}, port {settings.port}; is it taken? --port 0 takes "
-            "any that is free"
+            f"cannot listen on {settings.host}, port {settings.port}: "
+            f"{os.strerror(refused[0].errno or 0).lower()}; --port 0 takes any that is free"
         )
+    if not server.started:
+        raise StorageError("the server has not started; its log says why")

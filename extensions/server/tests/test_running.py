@@ -108,6 +108,7 @@ def test_it_says_where_it_listens_once_it_does(location: Path, tmp_path: Path) -
         )
         assert taken.returncode == 1
         assert "cannot listen on 127.0.0.1" in taken.stderr
+        assert taken.stderr.count("address already in use") == 1
         assert "serving" not in taken.stderr
     finally:
         server.send_signal(signal.SIGTERM)

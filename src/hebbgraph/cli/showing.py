@@ -140,9 +140,14 @@ def export(
     """Export the graph as GraphML or node-link JSON."""
     import networkx as nx
 
+    try:
+        chosen = format or _Format(file.suffix.lower()[1:])
+    except ValueError:
+        raise typer.BadParameter(
+            f"{harmless(file.name)} ends neither in .graphml nor in .json; give a --format"
+        ) from None
     with opened(db, namespace, cache_dir=cache_dir) as index:
         graph = index.inspect.to_networkx(kind.value)
-    chosen = format or (_Format.graphml if file.suffix.lower() == ".graphml" else _Format.json)
     with whole_file(file) as partial:
         if chosen is _Format.graphml:
             nx.write_graphml(graph, partial)

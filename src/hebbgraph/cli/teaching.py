@@ -23,6 +23,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.learning.feedback import KINDS
 from hebbgraph.learning.forgetting import near_actors
 from hebbgraph.records import Feedback, ForgetPreview, Recall
 
@@ -31,6 +32,12 @@ feedback = typer.Typer(
     name="feedback", help="Export and import feedback as JSON lines.", no_args_is_help=True
 )
 app.add_typer(feedback)
+
+
+def _known_kind(kind: str) -> str:
+    if kind.lower() not in KINDS:
+        raise typer.BadParameter(f"{kind!r:.80} is none of {', '.join(KINDS)}")
+    return kind
 
 
 @app.command()
@@ -69,7 +76,11 @@ def cite(
         bool, typer.Option("--trusted", help="Count it in full, regardless of the actor.")
     ] = False,
     kind: Annotated[
-        str, typer.Option(help="What the user did, if not cite: opened, copied, asked again.")
+        str,
+        typer.Option(
+            callback=_known_kind,
+            help=f"What the user did, if not cite: {', '.join(KINDS[1:])}.",
+        ),
     ] = "cited",
     as_json: AsJson = False,
 ) -> None:

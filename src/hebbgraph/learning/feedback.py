@@ -22,6 +22,7 @@ from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
 __all__ = [
+    "KINDS",
     "corrected_feedback",
     "feedback_digest",
     "feedback_of",
@@ -32,7 +33,7 @@ __all__ = [
 #: Of how many hits the evidence is kept, at most.
 _MOST_EVIDENCE = 100
 #: Kinds that docs, adapters and the server name; a similar spelling is a slip.
-_KINDS, _NEARLY = ("cited", "opened", "copied", "asked again", "read on", "resolved"), 0.88
+KINDS, _NEARLY = ("cited", "opened", "copied", "asked again", "read on", "resolved"), 0.88
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
@@ -126,7 +127,7 @@ def _kind_of(kind: str) -> str:
             'kind names what people did, such as "opened", in at most 64 printable characters; got '
             f"{kind!r:.80}"
         )
-    if name not in _KINDS and (similar := get_close_matches(name, _KINDS, n=1, cutoff=_NEARLY)):
+    if name not in KINDS and (similar := get_close_matches(name, KINDS, n=1, cutoff=_NEARLY)):
         raise ParameterError(f"kind={kind!r} would count apart; did you mean {similar[0]!r}?")
     return name
 

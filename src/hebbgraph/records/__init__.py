@@ -9,6 +9,7 @@ their records from there, or from :mod:`hebbgraph`.
 from hebbgraph.records.chunk import (
     Chunk,
     Record,
+    label_of,
     readable_links,
     searched,
     storable,
@@ -71,6 +72,7 @@ __all__ = [
     "TagCorrection",
     "TaggingReport",
     "Turn",
+    "label_of",
     "lesson_digest",
     "readable_links",
     "searched",

@@ -36,7 +36,16 @@ from hebbgraph.limits import (
 from hebbgraph.moments import as_moment
 from hebbgraph.plain_values import plain
 
-__all__ = ["Chunk", "Record", "readable_links", "searched", "storable", "text_hash", "unstorable"]
+__all__ = [
+    "Chunk",
+    "Record",
+    "label_of",
+    "readable_links",
+    "searched",
+    "storable",
+    "text_hash",
+    "unstorable",
+]
 
 
 class Record(BaseModel):
@@ -61,6 +70,8 @@ class Record(BaseModel):
 
 
 _FLATTEN = "flatten it, or keep it elsewhere and its key here"
+#: Characters of the text that name a chunk without a title.
+_LABEL = 60
 #: Keys of a path that a message shows.
 _MAX_KEYS = 6
 #: Control characters other than tab and line ends, and lone surrogates.
@@ -70,6 +81,11 @@ _MEANT = {
     chr(code): bytes([code]).decode("cp1252", "replace").replace("\ufffd", " ")
     for code in range(0x80, 0xA0)
 }
+
+
+def label_of(chunk: Chunk) -> str:
+    """Return the title of a chunk, or else the beginning of its text."""
+    return chunk.title or " ".join(chunk.text[: 4 * _LABEL].split())[:_LABEL]
 
 
 def unstorable(text: str) -> str | None:

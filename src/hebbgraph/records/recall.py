@@ -36,7 +36,8 @@ class PathStep(Record):
 
     ``kind`` is ``query``, ``tag``, ``chunk`` or ``episode``; ``value`` is the tag's
     phrase, the chunk's id or the episode's id (empty for the query); ``title`` is the
-    chunk's title; ``weight`` is the activation that arrived over this step.
+    chunk's title, or the beginning of its text; ``weight`` is the activation that arrived over
+    this step.
     """
 
     kind: Literal["query", "tag", "chunk", "episode"]

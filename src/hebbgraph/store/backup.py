@@ -129,6 +129,8 @@ def restore(backup: Path, directory: Path, *, force: bool = False) -> None:
             with copy:
                 _raise_numbers(copy, live)
             copy.execute("PRAGMA journal_mode=DELETE")
+            live.execute("BEGIN IMMEDIATE")  # while another writes, backup() would wait for ever
+            live.rollback()
             copy.backup(live)
             live.execute("PRAGMA journal_mode=WAL")
 
@@ -175,5 +177,5 @@ def _translated(place: str) -> Iterator[None]:
         with translated_os(place):
             yield
     except sqlite3.Error as error:
-        translated = translate_sqlite(error, place, _WAIT_SECONDS)
+        translated = translate_sqlite(error, place, _WAIT_SECONDS, advice="or stop that writer")
         raise translated or StorageError(f"{place}: {error}") from error

@@ -253,14 +253,20 @@ class SqliteDriver:
         return [message for (message,) in messages if message != "ok"]
 
 
-def translate_sqlite(error: Exception, place: str, wait_seconds: float) -> StorageError | None:
+def translate_sqlite(
+    error: Exception,
+    place: str,
+    wait_seconds: float,
+    *,
+    advice: str = "or raise write_wait_seconds",
+) -> StorageError | None:
     """Return the error of this library for one of SQLite, if there is one."""
     message = str(error)
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return IndexLockedError(
             f"{place}: another writer held the index for more than {wait_seconds:g} s; try again, "
-            "or raise write_wait_seconds"
+            f"{advice}"
         )
     if name == "SQLITE_FULL" or "disk is full" in message:
         return DiskFullError(
