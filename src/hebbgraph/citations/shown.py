@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -27,6 +27,8 @@ _SHORT = 32
 _MAX_SENTENCES = 40
 _MAX_SEARCHED = 8_000_000
 
+#: White space other than one space.
+_GAP = re.compile(r"[^\S ]\s*| \s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -50,12 +52,12 @@ class _FlatPrompt:
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
-        words = list(re.finditer(r"\S+", prompt))
-        self.text = " ".join(word.group() for word in words)
-        self._starts = [word.start() for word in words]
-        self._flat_starts = list(
-            accumulate((len(word.group()) + 1 for word in words[:-1]), initial=0)
-        )
+        gaps = list(_GAP.finditer(prompt))
+        self.text = _GAP.sub(" ", prompt)
+        self._removed = [0, *accumulate(len(gap.group()) - 1 for gap in gaps)]
+        self._gaps = [
+            gap.start() - removed for gap, removed in zip(gaps, self._removed, strict=False)
+        ]
 
     def place(self, start: int, stop: int, source: int) -> _Place:
         """Return the place of a source in the prompt, from its place in the flat text."""
@@ -64,8 +66,7 @@ class _FlatPrompt:
         return _Place(first, last, source, key_before(self.prompt, first))
 
     def _position(self, at: int) -> int:
-        word = bisect_right(self._flat_starts, at) - 1
-        return self._starts[word] + at - self._flat_starts[word]
+        return at + self._removed[bisect_left(self._gaps, at)]
 
 
 def rendered_in(
