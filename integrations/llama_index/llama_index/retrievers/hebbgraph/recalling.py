@@ -186,8 +186,8 @@ class RecallingRetriever(Explaining, BaseRetriever):
         if vector is None and model is not None:
             vector = yield twins(model, "get_agg_embedding_from_queries", bundle.embedding_strs)
         if source is not None:
-            if vector is not None:
-                bundle = replace(bundle, embedding=vector)
+            if vector is not None:  # an array would do for most stores, not for Chroma
+                bundle = replace(bundle, embedding=[float(number) for number in vector])
             seeds = yield twins(source, "retrieve", bundle)
             vector = bundle.embedding  # some retrievers set it
             question.options["seeds"] = _scores(seeds)
