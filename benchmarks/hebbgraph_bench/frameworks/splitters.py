@@ -72,7 +72,10 @@ def measure(folder: Path, sizes: Sequence[int] = _SIZES) -> list[tuple[str, ...]
             "SentenceSplitter": SentenceSplitter(
                 chunk_size=size, chunk_overlap=min(200, size // 5)
             ),
-            "HebbianNodeParser": HebbianNodeParser(chunk_tokens=(size // 2, size)),
+            # As by default, if this is the framework's chunk size.
+            "HebbianNodeParser": HebbianNodeParser(
+                chunk_tokens=(min(max(size // 2, 200), size), size)
+            ),
         }
         for name, splitter in splitters.items():
             nodes = splitter.get_nodes_from_documents(documents)

@@ -80,6 +80,7 @@ def test_settings_of_the_framework_are_respected() -> None:
     Settings.chunk_size = 64
     parser = HebbianNodeParser()
     Settings.node_parser = SentenceSplitter()
+    assert parser.chunk_tokens == (64, 64)
     lengths = [len(node.get_content()) for node in parser([document])]
     assert min(lengths) >= 128
     assert max(lengths) <= 256

@@ -62,8 +62,8 @@ class HebbianNodeParser(NodeParser):
         workers it must be picklable.
     chunk_tokens : (int, int), optional
         Least and most tokens of a node, without ``parser``. By default the most is LlamaIndex's
-        ``Settings.chunk_size`` and the least is half of it, so that k nodes fill a prompt as they
-        do with LlamaIndex's own splitter.
+        ``Settings.chunk_size``, so that k nodes fill a prompt as they do with LlamaIndex's own
+        splitter, and the least is half of it, but no less than the 200 of ``hebbgraph index``.
 
     Notes
     -----
@@ -187,7 +187,8 @@ class Parsing:
 def _default_tokens() -> tuple[int, int]:
     # Settings.chunk_size would construct a parser.
     most = getattr(Settings._node_parser, "chunk_size", DEFAULT_CHUNK_SIZE)
-    return most // 2, most
+    least, _ = ChunkSettings().chunk_tokens
+    return min(max(most // 2, least), most), most
 
 
 def _set_parser() -> NodeParser | None:
