@@ -132,14 +132,13 @@ class CitationLearner(FrameworkLearner):
         self.flush()
         self._spans.clear()
 
-    def _register(self, events: list[EventHandler], spans: list[SpanTree]) -> None:
+    def _register(self, events: list[Any], spans: list[Any]) -> None:
         """Replace this learner's handlers, in new lists, since other threads iterate over these."""
         root = get_dispatcher()
         with _REGISTERING:
-            others = [one for one in root.event_handlers if one is not self._event_handler]
-            root.event_handlers = [*others, *events]
-            root.span_handlers = [one for one in root.span_handlers if one is not self._spans]
-            root.span_handlers = [*root.span_handlers, *spans]
+            other_events = [one for one in root.event_handlers if one is not self._event_handler]
+            other_spans = [one for one in root.span_handlers if one is not self._spans]
+            root.event_handlers, root.span_handlers = other_events + events, other_spans + spans
 
     def __enter__(self) -> Self:
         return self.install()
