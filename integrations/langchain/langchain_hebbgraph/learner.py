@@ -15,6 +15,7 @@ from hebbgraph.citations import (
     Exchange,
     FrameworkLearner,
     LearnerOptions,
+    Outcome,
     Reason,
     Recalled,
     Rendered,
@@ -137,11 +138,11 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         if trace.recalls or (trace.thread is not None and trace.calls):
             self._submit(partial(self._read, trace), background=self.background)
         elif trace.calls:
-            self._missed(Reason.NOTHING_RECALLED)
+            self._journal.note(Outcome(reason=Reason.NOTHING_RECALLED))
 
     def _read(self, trace: Trace) -> Exchange:
         if trace.thread is not None:
-            trace.earlier = self._earlier(
+            trace.earlier = self._answers.earlier(
                 trace.thread,
                 but=list(trace.recalls.values()),
                 namespace=trace.request.get(NAMESPACE),

@@ -193,11 +193,20 @@ class Answers:
     # -- earlier turns -----------------------------------------------------------------
 
     def earlier(
-        self, conversation: str, but: Sequence[Recalled], namespace: str | None
+        self, conversation: str, but: Sequence[Recalled], namespace: str | None = None
     ) -> list[Recalled]:
         """Return the recalls of earlier turns of a conversation, oldest first.
 
-        Two tenants never share a conversation, even if theirs have the same name.
+        Includes turns that another process answered, as far as an index has kept them. Two
+        tenants never share a conversation, even if theirs have the same name.
+
+        Parameters
+        ----------
+        conversation : str
+        but : sequence of Recalled
+            The recalls of the present turn, which are left out.
+        namespace : str, optional
+            The namespace of the request. Left out, those that ``but`` searched.
         """
         made = [
             recalled

@@ -12,13 +12,10 @@ from collections.abc import Sequence
 
 from hebbgraph.citations.wordings import WORDINGS
 
-__all__ = ["LANGUAGES", "dismissed_markers"]
+__all__ = ["dismissed_markers"]
 
 #: Stands for the markers in a text.
 _M = "\ue000"
-
-LANGUAGES = tuple(name for names in WORDINGS for name in names.split("/"))
-"""The languages in which denials are recognised."""
 
 #: An article and a noun that may precede a marker.
 _LABEL = (

@@ -145,44 +145,13 @@ class FrameworkLearner(Closing):
                 "read its stream to the end, or close it, before the program ends"
             )
 
-    def _missed(self, reason: Reason) -> None:
-        """Note an answer that teaches nothing, if only the reason is known."""
-        self._journal.note(Outcome(reason=reason))
-
-    def _earlier(
-        self,
-        conversation: str,
-        *,
-        but: Sequence[Recalled] = (),
-        namespace: str | None = None,
-    ) -> list[Recalled]:
-        """Return the recalls of earlier turns of a conversation, oldest first.
-
-        Includes turns that another process answered, as far as an index has kept them.
-
-        Parameters
-        ----------
-        conversation : str
-        but : sequence of Recalled
-            The recalls of the present turn, which are left out.
-        namespace : str, optional
-            The namespace of the request. Left out, those that ``but`` searched.
-        """
-        return self._answers.earlier(conversation, but, namespace)
-
-    def _own(
-        self, recalls: Sequence[Recalled], but: Sequence[Recalled], namespace: str | None
-    ) -> list[Recalled]:
-        """Return those of some recalls that a request's tenant made; other arguments as above."""
-        return self._answers.own(recalls, but, namespace)
-
     def _study(self, read: Callable[[], Exchange]) -> None:
         try:
             exchange = read()
             outcome, answer = self._read_answer(exchange)
         except Exception:
             logger.exception("an answer could not be read; it teaches nothing")
-            self._missed(Reason.UNREADABLE)
+            self._journal.note(Outcome(reason=Reason.UNREADABLE))
             return
         _, errors = self._teach(outcome, answer, waits=self.learn_on == "approval")
         for error in errors:
@@ -434,8 +403,14 @@ class Learner(FrameworkLearner):
 
     submit = FrameworkLearner._submit
     learn = FrameworkLearner._learn_now
-    missed = FrameworkLearner._missed
-    earlier = FrameworkLearner._earlier
+
+    def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
+        """Return the recalls of earlier turns of a conversation, oldest first.
+
+        Includes turns that another process answered, as far as an index has kept them; without
+        the recalls of the present turn, ``but``.
+        """
+        return self._answers.earlier(conversation, but)
 
     def uninstall(self) -> None:
         """Do nothing: it listens to nothing."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.citations import Rendered, Source, parse_citations, read_citations
-from hebbgraph.citations.dismissals import LANGUAGES, dismissed_markers
+from hebbgraph.citations.dismissals import dismissed_markers
 
 DISMISSING = [
     "[7] does not say who drew them.",
@@ -162,10 +162,6 @@ def test_a_judge_that_fails_leaves_it_to_the_rule(caplog: pytest.LogCaptureFixtu
 
     assert read_citations("So [1]. [2] says nothing.", SOURCES, judge=judge).ids == ("a",)
     assert "the rule decides" in caplog.text
-
-
-def test_the_languages_are_named() -> None:
-    assert {"en", "de", "fr", "es", "it", "pt", "nl"} <= set(LANGUAGES)
 
 
 @given(st.text(st.sampled_from("[]12 ,.not saymentiokgéв没\n\ue000"), max_size=300))

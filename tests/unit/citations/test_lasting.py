@@ -195,7 +195,7 @@ def test_every_answer_is_counted_told_and_handed_on(
         broken,
     ):
         learner.submit(read, background=False)
-    learner.missed(Reason.NOTHING_RECALLED)
+    learner.learn(Exchange())
     assert learner.counts == {
         "failed": 1,
         "learned": 1,

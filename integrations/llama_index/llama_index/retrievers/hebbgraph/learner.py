@@ -30,7 +30,7 @@ from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Reason
+from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Outcome, Reason
 from hebbgraph.citations.credit import pool_of
 from llama_index.retrievers.hebbgraph.answers import (
     ANSWER_EVENTS,
@@ -204,7 +204,7 @@ class CitationLearner(FrameworkLearner):
     def _handle_recall(self, event: RecallEvent) -> None:
         is_other = self.index is not None and not _is_same(self.index, event.index)
         if is_other or self.pool not in (None, pool_of(event.index)):
-            self._missed(Reason.OTHER_INDEX)
+            self._journal.note(Outcome(reason=Reason.OTHER_INDEX))
             return
         span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
         recall = SeenRecall(event.index, event.recall, span, event.nodes)
@@ -321,7 +321,7 @@ class CitationLearner(FrameworkLearner):
             message=reply.message,
         )
         earlier = request.earlier or ()
-        answer.earlier = self._own(earlier, recalls, requested_namespace(request.tags))
+        answer.earlier = self._answers.own(earlier, recalls, requested_namespace(request.tags))
         if request.earlier is not None or _shows(reply.prompt, recalls):
             plain = [recall.plain() for recall in recalls]
             self._prompts.note(reply.prompt, [*earlier, *plain])
@@ -394,7 +394,7 @@ class CitationLearner(FrameworkLearner):
 
     def _read(self, answer: Answer) -> Exchange:
         if (thread := answer.tags.get("thread_id")) is not None:
-            answer.earlier = self._earlier(
+            answer.earlier = self._answers.earlier(
                 str(thread),
                 but=answer.recalls,
                 namespace=requested_namespace(answer.tags),
