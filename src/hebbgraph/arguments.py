@@ -15,6 +15,7 @@ __all__ = [
     "agreed_namespace",
     "check_ids",
     "check_k",
+    "check_list",
     "check_names",
     "check_str",
     "known_names",
@@ -29,6 +30,40 @@ def check_k(k: object, name: str = "k") -> None:
     """Raise ParameterError unless k is a valid number of hits."""
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
         raise ParameterError(f"{name} is a whole number from 1 to {MAX_K}, got {k!r}")
+
+
+def check_list(
+    values: Any, kind: Any, name: str, of: str, hints: Mapping[Any, str] | None = None
+) -> list[Any]:
+    """Return the values of an argument as a list; raise ParameterError if one is of another kind.
+
+    Parameters
+    ----------
+    values : iterable
+    kind : type or union
+    name, of : str
+        Names of the argument and of the kind, for messages.
+    hints : mapping, optional
+        From types that callers pass by mistake to what they should do.
+
+    Examples
+    --------
+    >>> check_list("petrel", str, "ids", "str")
+    Traceback (most recent call last):
+    hebbgraph.errors.ParameterError: ids is a list of str, got 'petrel'; put it in a list
+    """
+    if isinstance(values, kind):
+        one = repr(values)[:80] if isinstance(values, str) else f"one {type(values).__name__}"
+        raise ParameterError(f"{name} is a list of {of}, got {one}; put it in a list")
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ParameterError(f"{name} is a list of {of}, got {values!r:.80}")
+    checked = list(values)
+    for value in checked:
+        if not isinstance(value, kind):
+            hint = (hints or {}).get(type(value))
+            reason = f"; {hint}" if hint else ""
+            raise ParameterError(f"{name} is a list of {of}, got {value!r:.80} in it{reason}")
+    return checked
 
 
 def check_names(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hebbgraph.citations import Exchange, Recalled, Reply, Source
@@ -28,6 +29,7 @@ _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_
 
 def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
     """Convert a complete trace."""
+    given = trace.request.get(ANSWER_ID)
     return Exchange(
         recalls=list(trace.recalls.values()),
         replies=[
@@ -44,7 +46,7 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
         trusted=trusted,
         conversation=trace.thread,
         ids=[
-            *_given_id(trace),
+            *([str(given)] if given is not None and str(given).strip() else []),
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
             *_message_ids(trace),
         ],
@@ -56,30 +58,23 @@ def reply_to(prompt: Prompt, answer: Any) -> Reply:
     """Make a reply of an answer: a str, a message, a dict or a pydantic model."""
     text, blocks = _prompt_text(prompt)
     if isinstance(answer, BaseMessage):
-        return Reply(prompt=text, blocks=blocks, text=_message_text(answer))
+        return Reply(prompt=text, blocks=blocks, text=str(answer.text))
     return Reply(prompt=text, blocks=blocks, structured=[answer])
 
 
 def _reply(prompt: Prompt, answer: Generation, tools: set[str]) -> Reply:
-    text, blocks = _prompt_text(prompt)
-    if not isinstance(answer, ChatGeneration):
+    message = answer.message if isinstance(answer, ChatGeneration) else None
+    if message is None:
+        text, blocks = _prompt_text(prompt)
         return Reply(prompt=text, blocks=blocks, text=answer.text)
-    message = answer.message
+    reply = reply_to(prompt, message)
     if not isinstance(message, AIMessage):
-        return Reply(prompt=text, blocks=blocks, text=_message_text(message))
-    return Reply(
-        prompt=text,
-        blocks=blocks,
-        text=_message_text(message),
-        structured=list(_structured(message, tools)),
-        annotations=list(annotations_of(message)),
-    )
-
-
-def _given_id(trace: Trace) -> list[str]:
-    """Return the id that the caller gave to the answer, if any."""
-    id_ = trace.request.get(ANSWER_ID)
-    return [str(id_)] if id_ is not None and str(id_).strip() else []
+        return reply
+    # The call of a tool that ran is no answer.
+    structured = [call["args"] for call in message.tool_calls if call["name"] not in tools]
+    if parsed := message.additional_kwargs.get("parsed"):
+        structured.append(parsed)
+    return replace(reply, structured=structured, annotations=list(annotations_of(message)))
 
 
 def _message_ids(trace: Trace) -> Iterator[str]:
@@ -125,13 +120,6 @@ def _chunk_in(document: Document, recalls: Sequence[Recalled]) -> str:
     return ""
 
 
-def _structured(message: AIMessage, tools: set[str]) -> Iterator[Any]:
-    # The call of a tool that ran is no answer.
-    yield from (call["args"] for call in message.tool_calls if call["name"] not in tools)
-    if parsed := message.additional_kwargs.get("parsed"):
-        yield parsed
-
-
 def annotations_of(message: AIMessage) -> Iterator[Any]:
     """Yield the native citations of a message."""
     if isinstance(message.content, str):
@@ -143,37 +131,25 @@ def annotations_of(message: AIMessage) -> Iterator[Any]:
             yield from block["value"].get("citations") or ()
 
 
-def _message_text(message: BaseMessage) -> str:
-    """Return the text of a message, without reasoning and tool calls."""
-    return str(message.text)
-
-
 def _prompt_text(prompt: Prompt) -> tuple[str, list[str]]:
     """Return all text in a prompt, and the texts of native document blocks."""
     if isinstance(prompt, str):
         return prompt, []
     texts: list[str] = []
-    blocks: list[str] = []
+    documents: list[str] = []
     for message in prompt:
-        if isinstance(message.content, str):
-            texts.append(message.content)
-            continue
-        for block in message.content:
-            if isinstance(block, str):
-                texts.append(block)
-            elif isinstance(block.get("content"), list) and not _is_document(block):
-                for inner in block["content"]:  # of a tool result
-                    _sort_in(inner, texts, blocks)
-            else:
-                _sort_in(block, texts, blocks)
-    return "\n\n".join(texts), blocks
-
-
-def _sort_in(block: Any, texts: list[str], blocks: list[str]) -> None:
-    if _is_document(block):
-        blocks.append("\n".join(_strings(block)))
-    else:
-        texts.extend(_strings(block))
+        content = message.content
+        for block in [content] if isinstance(content, str) else content:
+            # The content of a tool's result may be blocks.
+            inner = block.get("content") if isinstance(block, dict) else None
+            if not isinstance(inner, list) or _is_document(block):
+                inner = [block]
+            for part in inner:
+                if _is_document(part):
+                    documents.append("\n".join(_strings(part)))
+                else:
+                    texts.extend(_strings(part))
+    return "\n\n".join(texts), documents
 
 
 def _is_document(block: Any) -> bool:
@@ -202,7 +178,7 @@ def _output_texts(value: Any, depth: int, budget: list[int]) -> Iterator[str]:
         yield value
     elif isinstance(value, BaseMessage):
         if isinstance(value, AIMessage):
-            yield _message_text(value)
+            yield str(value.text)  # without reasoning and tool calls
     elif isinstance(value, Mapping):
         for part in value.values():
             yield from _output_texts(part, depth + 1, budget)

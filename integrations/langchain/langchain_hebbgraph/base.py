@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from hebbgraph import HebbgraphError, HebbianIndex, Hit, IndexPool, ParameterError, Recall
@@ -47,7 +47,6 @@ from langchain_hebbgraph.options import (
     SearchType,
     check_query,
     check_search,
-    check_search_type,
     diversity_of,
 )
 from langchain_hebbgraph.request import (
@@ -57,10 +56,15 @@ from langchain_hebbgraph.request import (
     current_namespace,
     current_request,
 )
-from langchain_hebbgraph.wrapped import Seeds, WrappedStore, vectors_of
-from langchain_hebbgraph.writing import differs, updated_fields
+from langchain_hebbgraph.wrapped import (
+    Seeds,
+    WrappedStore,
+    differs,
+    updated_fields,
+    vectors_of,
+)
 
-__all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
+__all__ = ["RecallingRetriever", "announce", "turns_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -68,27 +72,18 @@ logger = logging.getLogger(__name__)
 _IGNORED = frozenset({"verbose", "run_id"})
 
 
-@runtime_checkable
-class RecallListener(Protocol):
-    """A callback handler that hears of every recall, such as :class:`CitationLearner`."""
-
-    def on_hebbian_recall(
-        self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
-    ) -> None:
-        """Take note of a recall; its id is ``str(run_id)``."""
-        ...
-
-
 def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
-    """Report a recall to the callback handlers of a run; left out, of the current run."""
+    """Report a recall to the callback handlers of a run; left out, of the current run.
+
+    Those that hear of recalls have a method ``on_hebbian_recall``, as a :class:`CitationLearner`
+    has; the id of the recall is ``str(run_id)``.
+    """
     if manager is None:
         config = var_child_runnable_config.get()
         manager = config.get("callbacks") if config else None
     for handler in getattr(manager, "handlers", ()):
-        if isinstance(handler, RecallListener):
-            handler.on_hebbian_recall(
-                index, recall, run_id=UUID(recall.id), parent_run_id=manager.parent_run_id
-            )
+        if hear := getattr(handler, "on_hebbian_recall", None):
+            hear(index, recall, run_id=UUID(recall.id), parent_run_id=manager.parent_run_id)
 
 
 class RecallingRetriever(Closing, Explaining, RequestRetriever):
@@ -183,8 +178,7 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
         check_names(names, AT_CALL, of="a call of the retriever", instead=HINTS)
         passed = {name: value for name, value in options.items() if value is not None}
         passed = configured(CONFIGURABLE) | passed
-        check_search(passed)
-        check_search_type(passed, passed.get("search_type", self.search_type))
+        check_search(passed, self.search_type)
         return {name: getattr(self, name) for name in FIELDS_AT_CALL} | passed
 
     def _question(self, query: str, run_id: UUID, arguments: dict[str, Any]) -> Question:
@@ -308,11 +302,10 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
                 "a retriever is pickled if its index is a directory, with no store or pool "
                 f"beneath; this one searches {self.index!r}"
             )
-        fields = {name: getattr(self, name) for name in self.model_fields_set - {"index"}}
-        opening = {**self.lc_attributes, "embedding": self.index.parts.embedder}
-        if opening["embedding"] is None:
-            del opening["embedding"]
-        return _reopened, (type(self), {**opening, **fields})
+        arguments = {name: getattr(self, name) for name in self.model_fields_set - {"index"}}
+        if (embedder := self.index.parts.embedder) is not None:
+            arguments["embedding"] = embedder
+        return partial(type(self), **{**self.lc_attributes, **arguments}), ()
 
     @property
     def _has_location(self) -> bool:
@@ -362,10 +355,6 @@ def _document(
     elif hit.stale is not None:
         document.metadata[TRAIL] = hit.stale_mark
     return document
-
-
-def _reopened(kind: type[RecallingRetriever], arguments: dict[str, Any]) -> RecallingRetriever:
-    return kind(**arguments)
 
 
 def turns_of(history: Sequence[Any]) -> Sequence[Any]:

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from hebbgraph import Chunk, FilterError, ParameterError
+from hebbgraph.arguments import check_list
 from hebbgraph.citations import Source
 from hebbgraph.filters import parse_filter
 from hebbgraph.ingest import clean_chunk
@@ -47,6 +48,7 @@ __all__ = [
     "to_chunk",
     "to_document",
     "to_source",
+    "with_ids",
 ]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
@@ -60,41 +62,41 @@ Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 
 def check_documents(documents: Iterable[Document]) -> list[Document]:
     """Return documents as a list; raise ParameterError for anything else."""
-    if isinstance(documents, Document):
-        raise ParameterError("documents is a list of Document, got one Document; put it in a list")
-    if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise ParameterError(f"documents is a list of Document, got {documents!r:.80}")
-    checked = list(documents)
-    for item in checked:
-        if not isinstance(item, Document):
-            hint = "; texts go to from_texts or add_texts" if isinstance(item, str) else ""
-            raise ParameterError(f"documents is a list of Document, got {item!r:.80} in it{hint}")
-    return checked
+    hints = {str: "texts go to from_texts or add_texts"}
+    return check_list(documents, Document, "documents", "Document", hints)
 
 
 def documents_of_texts(
     texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
 ) -> list[Document]:
     """Make documents of texts; raise ParameterError if the arguments do not fit."""
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise ParameterError(f"texts is a list of str, got {texts!r:.80}; put it in a list")
-    if metadatas is not None and (
-        isinstance(metadatas, Mapping | str) or not isinstance(metadatas, Iterable)
-    ):
-        raise ParameterError(f"metadatas is a list of dict, one a text; got {metadatas!r:.80}")
-    texts = list(texts)
-    for text in texts:
-        if not isinstance(text, str):
-            hint = "; documents go to from_documents" if isinstance(text, Document) else ""
-            raise ParameterError(f"texts is a list of str, got {text!r:.80} in it{hint}")
-    metadatas = [{}] * len(texts) if metadatas is None else list(metadatas)
+    texts = check_list(texts, str, "texts", "str", {Document: "documents go to from_documents"})
+    if metadatas is None:
+        return [Document(text) for text in texts]
+    metadatas = check_list(metadatas, Mapping | None, "metadatas", "dict")
     if len(metadatas) != len(texts):
         raise ParameterError(
             f"as many metadatas as texts are needed, got {len(metadatas)} for {len(texts)}"
         )
+    pairs = zip(texts, metadatas, strict=True)
+    return [Document(text, metadata=dict(metadata or {})) for text, metadata in pairs]
+
+
+def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:
+    """Return copies with ids: those given, their own, or ids made of the content."""
+    documents = check_documents(documents)
+    if ids is not None:
+        ids = check_list(ids, str | None, "ids", "str")
+        if len(ids) != len(documents):
+            raise ParameterError(
+                f"as many ids as documents are needed, got {len(ids)} for {len(documents)}"
+            )
+    ids = ids or [document.id for document in documents]
+    if "" in ids:
+        raise ParameterError("an id is not empty; leave it out (None) where there is none")
     return [
-        Document(text, metadata=metadata or {})
-        for text, metadata in zip(texts, metadatas, strict=True)
+        document.model_copy(update={"id": id_ or stable_id(document)})
+        for document, id_ in zip(documents, ids, strict=True)
     ]
 
 
@@ -115,20 +117,18 @@ def stable_id(document: Document) -> str:
 
 def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
     """Return the fields of a document's chunk, for ``HebbianIndex.add`` to clean and check."""
-    metadata = plain(
-        document.metadata, other=lambda value: value
-    )  # the index refuses the rest, by id
+    # The index refuses other values, by id.
+    metadata = plain(document.metadata, other=lambda value: value)
     metadata.pop(TRAIL, None)
     tags = metadata.get(TAGS)
+    tags = tags if isinstance(tags, list) else ()
     return {
         "id": id or stable_id(document),
         "text": document.page_content,
         "title": _title(metadata),
         "metadata": metadata,
         "document_id": _document_id(metadata),
-        "tags": [tag for tag in tags if isinstance(tag, str) and tag.strip()]
-        if isinstance(tags, list)
-        else (),
+        "tags": [tag for tag in tags if isinstance(tag, str) and tag.strip()],
         "addresses": _addresses(metadata),
         "references": readable_links(metadata.get(REFERENCES), MAX_REFERENCES),
     }

@@ -74,14 +74,15 @@ class LangSmithFeedback:
         cited nothing, are ignored. Pulling again changes nothing.
         """
         ids = list(run_ids)
-        latest: dict[Any, Any] = {}
-        for at in range(0, len(ids), _PAGE):
-            page = ids[at : at + _PAGE]
-            for feedback in self.client.list_feedback(run_ids=page, feedback_key=[self.key]):
-                if isinstance(feedback.score, int | float):
-                    other = latest.get(feedback.run_id)
-                    if other is None or feedback.created_at >= other.created_at:
-                        latest[feedback.run_id] = feedback
+        scored = [
+            feedback
+            for at in range(0, len(ids), _PAGE)
+            for feedback in self.client.list_feedback(
+                run_ids=ids[at : at + _PAGE], feedback_key=[self.key]
+            )
+            if isinstance(feedback.score, int | float)
+        ]
+        latest = {one.run_id: one for one in sorted(scored, key=lambda one: one.created_at)}
         count = 0
         for run_id, feedback in latest.items():
             with contextlib.suppress(NotFoundError, FeedbackError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -120,13 +121,12 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         trace = Trace(uuid.uuid4(), dict(metadata or {}), is_session=True)
         with self._lock:
             self._keep(trace)
-        token = sessions.enter(self, trace)
         try:
-            yield trace.root
+            with sessions.session(self, trace):
+                yield trace.root
         finally:
-            sessions.leave(token)
             with self._lock:
-                trace.finish()
+                trace.ended = time.monotonic()
                 self._settle(trace)
 
     def _session(self) -> Trace | None:

@@ -32,14 +32,13 @@ __all__ = [
     "HINTS_OVER_STORES",
     "RECALL_OPTIONS",
     "Fields",
-    "IndexOptions",
     "NewOptions",
+    "OpeningOptions",
     "RetrieverOptions",
     "SearchOptions",
     "SearchType",
     "check_query",
     "check_search",
-    "check_search_type",
     "checked",
     "diversity_of",
     "open_index",
@@ -82,25 +81,14 @@ class SearchOptions(CommonSearchOptions):
 
     Parameters
     ----------
-    strategy : str or Strategy
-        ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
+    strategy, seed_vectors, filter_by, per_colony, steps, min_score
+        As for :class:`~hebbgraph.adapters.search_options.CommonSearchOptions`. A request is its
+        ``configurable``, its metadata and the context of a LangGraph runtime, as one dict:
+        ``filter_by=lambda request: {"owner": request["user_id"]}``. ``{}`` lets everything pass.
     seed_k : int
         How many seeds to ask a wrapped vector store for; a wrapped retriever decides by itself.
     seed_kwargs : mapping
         Passed to the wrapped store's search, such as its own form of a filter.
-    seed_vectors : callable or "embed", optional
-        From ids to the wrapped store's vectors, which rank chunks that its search did not return.
-        Not needed for FAISS, Chroma and the store in memory. ``"embed"`` embeds some 300 texts a
-        question with the store's model, and keeps their vectors in memory.
-    filter_by : callable, optional
-        An access rule: from a request (its ``configurable``, its metadata and the context of a
-        LangGraph runtime, as one dict) to the filter for it, such as
-        ``filter_by=lambda request: {"owner": request["user_id"]}``. It applies in chains, tools
-        and middleware alike. An error in it ends the request, and so does a key that the request
-        lacks. ``{}`` lets everything pass, None is an error.
-    per_colony, steps, min_score
-        As for ``HebbianIndex.recall``: the most hits of one colony, rank steps of your own, the
-        least score of a hit.
     grow : bool
         Whether to add documents that the wrapped store finds and the index lacks, or has in an
         older version.
@@ -142,27 +130,25 @@ class RetrieverOptions(TypedDict, total=False):
     metadata: dict[str, Any] | None
 
 
-class Fields(RetrieverOptions, total=False):
-    """Arguments of ``HebbianRetriever()``."""
-
-    index: HebbianIndex
-    location: str | Path
-    embedding: Embedder | None
-    open_options: dict[str, Any] | None
-
-
-class IndexOptions(TypedDict, total=False):
-    """Arguments that open an index."""
+class OpeningOptions(RetrieverOptions, total=False):
+    """Arguments that open an index and make a retriever over it, beside ``embedding``."""
 
     location: str | Path
     embedder: Embedder | None
-    embedding: Embedder | None
     embeddings: Embedder | None
     open_options: dict[str, Any] | None
 
 
-class NewOptions(RetrieverOptions, IndexOptions, total=False):
-    """Arguments that open an index and make a retriever over it."""
+class NewOptions(OpeningOptions, total=False):
+    """All arguments that open an index and make a retriever over it."""
+
+    embedding: Embedder | None
+
+
+class Fields(NewOptions, total=False):
+    """Arguments of ``HebbianRetriever()``."""
+
+    index: HebbianIndex
 
 
 def checked(
@@ -186,7 +172,6 @@ def checked(
     fields |= nested
     fields["options"] = SearchOptions.taken_from(fields, stacklevel=3)
     check_search(fields)
-    check_search_type(fields, fields.get("search_type", "similarity"))
     return fields
 
 
@@ -198,21 +183,20 @@ def check_query(query: Any) -> None:
             f"a query is a str, got a dict with {', '.join(map(repr, names))!s:.200}; in a chain, "
             f"take the question from it: itemgetter({(names or ['question'])[0]!r:.80}) | retriever"
         )
-    if isinstance(query, BaseMessage):
-        raise ParameterError(
-            f"a query is a str, got {type(query).__name__}; pass its text, message.text"
-        )
     if not isinstance(query, str):
-        raise ParameterError(f"a query is a str, got {type(query).__name__}")
+        hint = "; pass its text, message.text" if isinstance(query, BaseMessage) else ""
+        raise ParameterError(f"a query is a str, got {type(query).__name__}{hint}")
 
 
-def check_search(options: Mapping[str, Any]) -> None:
-    """Raise ParameterError or FilterError for values that every search would refuse."""
+def check_search(options: Mapping[str, Any], search_type: str = "similarity") -> None:
+    """Raise ParameterError or FilterError for values that a search would refuse or ignore.
+
+    ``search_type`` is that of options that name none.
+    """
     for name in ("k", "fetch_k"):
         if options.get(name) is not None:
             check_k(options[name], name)
-    if "strategy" in options:
-        check_strategy(options["strategy"])
+    check_strategy(options.get("strategy", "spreading"))
     check_filter(options.get("filter"))
     if options.get("as_of") is not None:
         check_moment("as_of", options["as_of"])
@@ -220,25 +204,20 @@ def check_search(options: Mapping[str, Any]) -> None:
         raise ParameterError(
             f"score_key is a name for the score in metadata, got {options['score_key']!r:.80}"
         )
-    if "search_type" in options and options["search_type"] not in get_args(SearchType):
-        known = ", ".join(get_args(SearchType))
-        raise ParameterError(f"search_type is one of {known}; got {options['search_type']!r}")
     for name in ("score_threshold", "lambda_mult"):
         value = options.get(name)
-        if value is None:
-            continue
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (value is None or (is_number and 0 <= value <= 1)):
             raise ParameterError(f"{name} is a number from 0 to 1, got {value!r}")
-    if options.get("search_type") == "similarity_score_threshold" and (
-        options.get("score_threshold") is None
-    ):
+    search_type = options.get("search_type", search_type)
+    if search_type not in get_args(SearchType):
+        known = ", ".join(get_args(SearchType))
+        raise ParameterError(f"search_type is one of {known}; got {search_type!r}")
+    needs_threshold = options.get("search_type") == "similarity_score_threshold"
+    if needs_threshold and options.get("score_threshold") is None:
         raise ParameterError(
             "a search by score threshold needs the threshold: score_threshold=0.3, for example"
         )
-
-
-def check_search_type(options: Mapping[str, Any], search_type: str) -> None:
-    """Raise ParameterError for options that this type of search would ignore."""
     for name in ("lambda_mult", "fetch_k"):
         if options.get(name) is not None and search_type != "mmr":
             raise ParameterError(f'{name} goes with search_type="mmr"; other searches ignore it')
@@ -268,10 +247,17 @@ def retriever_in(runnable: Any, user: str) -> BaseRetriever:
     raise ParameterError(f"{user} needs a retriever, got {type(inner).__name__}{hint}")
 
 
-def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:
-    """Open an index, with an embedder if there is one."""
+def open_index(
+    location: str | Path,
+    embedder: Any,
+    options: dict[str, Any] | None,
+    namespace: str | None = None,
+) -> HebbianIndex:
+    """Open an index, with an embedder and a namespace if there are."""
     options = dict(options or {})
     check_names(options, signature(HebbianIndex.open).parameters, of="open_options")
     if embedder is not None:
         options["embedder"] = embedder
+    if namespace is not None and (other := options.setdefault("namespace", namespace)) != namespace:
+        raise ParameterError(f"namespace is {namespace!r}, and in open_options {other!r}")
     return HebbianIndex.open(location, **options)

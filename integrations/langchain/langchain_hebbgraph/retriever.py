@@ -22,24 +22,23 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import ValidationError
 
 from langchain_hebbgraph.base import RecallingRetriever
-from langchain_hebbgraph.conversion import check_documents, documents_of_texts
+from langchain_hebbgraph.conversion import check_documents, documents_of_texts, with_ids
 from langchain_hebbgraph.options import (
     HINTS_OVER_STORES,
     Fields,
-    IndexOptions,
     NewOptions,
+    OpeningOptions,
     RetrieverOptions,
     checked,
     open_index,
 )
 from langchain_hebbgraph.texts import texts_of
-from langchain_hebbgraph.wrapped import vectors_of
-from langchain_hebbgraph.writing import sync, with_ids, write
+from langchain_hebbgraph.wrapped import sync, vectors_of, write
 
 __all__ = ["HebbianRetriever"]
 
-#: Arguments of the constructor that open an index.
-_OPENING = ("location", "embedding", "open_options")
+#: Arguments that open an index.
+_OPENING = ("location", "embedder", "embedding", "embeddings", "open_options")
 #: The namespace of a retriever over a pool whose requests must name one.
 _NO_NAMESPACE = ""
 
@@ -81,8 +80,9 @@ class HebbianRetriever(RecallingRetriever):
             :class:`~langchain_hebbgraph.options.SearchOptions`.
 
         ``invoke`` also takes all of them but ``index`` and ``options``, and ``search_type``,
-        ``score_threshold``, ``lambda_mult``, ``fetch_k``, ``strategy`` and ``namespace``. Fields
-        can be made configurable (``configurable_fields``).
+        ``score_threshold``, ``lambda_mult``, ``fetch_k``, ``strategy`` and ``namespace``; a
+        request's ``configurable`` sets all of these but ``history``, ``strategy`` and
+        ``namespace``.
 
     Instantiate:
         .. code-block:: python
@@ -118,8 +118,15 @@ class HebbianRetriever(RecallingRetriever):
         fields = checked(options, known=(*type(self).model_fields, *_OPENING))
         if index is not None and fields.setdefault("index", index) is not index:
             raise ParameterError("the index is given twice; give it once")
-        if opened := _opened(fields):
-            fields["index"] = opened
+        opening = [name for name in _OPENING if name in fields]
+        is_opening = "location" in opening
+        if is_opening and "index" in fields:
+            raise ParameterError("location and index are one argument; give it once")
+        if is_opening:
+            fields["index"] = _opened(fields)
+            warn_if_new(fields["index"])
+        elif opening:
+            raise ParameterError(f"{opening[0]} goes with location, or with from_documents")
         try:
             super().__init__(**fields)
         except ValidationError as error:
@@ -131,7 +138,7 @@ class HebbianRetriever(RecallingRetriever):
                     "from_documents and from_texts make one of documents"
                 ) from error
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
-        self._owns_index = opened is not None
+        self._owns_index = is_opening
         source = self.options.seed_source
         if self.options.seed_vectors is not None:
             vectors_of(source, self.options.seed_vectors, self.index)  # fails early
@@ -177,11 +184,7 @@ class HebbianRetriever(RecallingRetriever):
         embedding: Embedder | None = None,
         *,
         ids: Sequence[str] | None = None,
-        location: str | Path = ":memory:",
-        embedder: Embedder | None = None,
-        embeddings: Embedder | None = None,
-        open_options: dict[str, Any] | None = None,
-        **options: Unpack[RetrieverOptions],
+        **options: Unpack[OpeningOptions],
     ) -> Self:
         """Add documents to an index, new or not, and search it.
 
@@ -206,12 +209,10 @@ class HebbianRetriever(RecallingRetriever):
             Fields of the retriever: ``k``, ``filter``, ``search_type``, ..., also as
             ``search_kwargs={"k": 3}``, as for a vector store's ``as_retriever``.
         """
-        known = (*cls.model_fields, "ids", *IndexOptions.__annotations__)
-        fields = checked(options, known=known)
+        fields = checked(options, known=(*cls.model_fields, "ids", *_OPENING))
         documents = with_ids(documents, ids)
-        embedder = one_of(embedder=embedder, embedding=embedding, embeddings=embeddings)
-        open_options = _with_namespace(open_options, fields)
-        retriever = cls(index=open_index(location, embedder, open_options), **fields)
+        index = _opened(fields, embedding=embedding)
+        retriever = cls(index=index, **fields)
         retriever._owns_index = True
         with retriever._closed_on_error():
             write(retriever.index, documents)
@@ -274,7 +275,7 @@ class HebbianRetriever(RecallingRetriever):
         if index is None:
             if not keep_text:
                 open_options = _without_text(vectorstore, open_options or {})
-            index = open_index(location, None, _with_namespace(open_options, fields))
+            index = open_index(location, None, open_options, fields["options"].namespace)
         fields["options"] = replace(fields["options"], seed_source=vectorstore)
         retriever = cls(index=index, **fields)
         retriever._owns_index = owns_index
@@ -366,12 +367,11 @@ class HebbianRetriever(RecallingRetriever):
             wrapped=self._wrapped,
         )
 
+    # -- async twins --------------------------------------------------------------------
+
     aadd = in_thread(add)
-
     aadd_documents = in_thread(add_documents)
-
     adelete = in_thread(delete)
-
     arefresh = in_thread(refresh)
 
 
@@ -387,28 +387,13 @@ def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -
     return {"texts": texts_of(store), **options, "settings": settings}
 
 
-def _opened(fields: dict[str, Any]) -> HebbianIndex | None:
-    """Open an index at the ``location`` among a constructor's arguments, if there is one."""
-    passed = {name: fields.pop(name) for name in _OPENING if name in fields}
-    if "location" not in passed:
-        if passed:
-            raise ParameterError(f"{next(iter(passed))} goes with location, or with from_documents")
-        return None
-    if "index" in fields:
-        raise ParameterError("location and index are one argument; give it once")
-    options = _with_namespace(passed.get("open_options"), fields)
-    index = open_index(passed["location"], passed.get("embedding"), options)
-    warn_if_new(index)
-    return index
-
-
-def _with_namespace(
-    options: dict[str, Any] | None, fields: dict[str, Any]
-) -> dict[str, Any] | None:
-    """Add the ``namespace`` of a retriever's options to those that open an index."""
-    namespace = fields["options"].namespace
-    if namespace is None:
-        return options
-    if (other := (options or {}).get("namespace", namespace)) != namespace:
-        raise ParameterError(f"namespace is {namespace!r}, and in open_options {other!r}")
-    return {**(options or {}), "namespace": namespace}
+def _opened(fields: dict[str, Any], **passed: Any) -> HebbianIndex:
+    """Open the index that some of these arguments describe, and take those out."""
+    passed |= {name: fields.pop(name) for name in _OPENING if name in fields}
+    models = {name: passed.get(name) for name in ("embedder", "embedding", "embeddings")}
+    return open_index(
+        passed.get("location", ":memory:"),
+        one_of(**models),
+        passed.get("open_options"),
+        fields["options"].namespace,
+    )

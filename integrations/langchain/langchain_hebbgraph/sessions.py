@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias, cast
 from uuid import UUID
 
@@ -11,7 +13,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from langchain_hebbgraph.tracing import Trace, TracingHandler
 
-__all__ = ["enter", "everywhere", "has_learner", "leave", "session_of", "watch"]
+__all__ = ["everywhere", "has_learner", "session", "session_of", "watch"]
 
 _Session: TypeAlias = tuple[BaseCallbackHandler, Trace]
 
@@ -77,11 +79,11 @@ def session_of(learner: BaseCallbackHandler) -> Trace | None:
     return session[1] if session is not None and session[0] is learner else None
 
 
-def enter(learner: BaseCallbackHandler, trace: Trace) -> Token[_Session | None]:
-    """Begin a session in this context; :func:`leave` takes the token."""
-    return _session.set((learner, trace))
-
-
-def leave(token: Token[_Session | None]) -> None:
-    """End a session."""
-    _session.reset(token)
+@contextmanager
+def session(learner: BaseCallbackHandler, trace: Trace) -> Iterator[None]:
+    """Trace everything in this context as one run."""
+    token = _session.set((learner, trace))
+    try:
+        yield
+    finally:
+        _session.reset(token)

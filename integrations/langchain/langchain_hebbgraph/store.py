@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import operator
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
@@ -32,7 +33,6 @@ try:
         InvalidNamespaceError,
         Item,
         ListNamespacesOp,
-        MatchCondition,
         Op,
         PutOp,
         Result,
@@ -41,6 +41,7 @@ try:
         TTLConfig,
         get_text_at_path,
     )
+    from langgraph.store.memory import InMemoryStore
 except ImportError as error:
     raise ImportError(
         "HebbianStore needs LangGraph: pip install langchain-hebbgraph[langgraph]"
@@ -173,28 +174,22 @@ class HebbianStore(Closing, BaseStore):
     def _recalled(
         self, op: SearchOp, matches: Callable[[Chunk], bool]
     ) -> list[tuple[Chunk, float | None]]:
-        where = _where(op.namespace_prefix)
-        index_filter = _index_filter(op.filter)
-        if index_filter is not None:
-            where = joined(where, index_filter or None)
-            k = op.offset + op.limit
-        else:  # the index cannot filter lists and nested values: rank all, then filter
-            k = max(op.offset + op.limit, len(self.index.ids(where)))
+        k = op.offset + op.limit
         if k < 1:
             return []
+        # The index cannot filter lists and nested values.
+        in_index = _index_filter(op.filter)
+        values = matches if in_index is None else in_index or None
+        where = joined(_where(op.namespace_prefix), values)
         recall = self.index.recall(str(op.query), k=k, where=where, id=str(uuid.uuid4()))
         announce(self.index, recall)
         return [(hit.chunk, hit.score) for hit in recall.hits if matches(hit.chunk)]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        paths = {
-            path
-            for path in {_path(chunk) for chunk in self._below(())}
-            if all(_fits(path, condition) for condition in op.match_conditions or ())
-        }
-        if op.max_depth is not None:
-            paths = {path[: op.max_depth] for path in paths}
-        return sorted(paths)[op.offset : op.offset + op.limit]
+        # LangGraph's own store in memory lists the same namespaces.
+        known = InMemoryStore()
+        known.batch([PutOp(path, "-", {}) for path in {*map(_path, self._below(()))}])
+        return cast("list[tuple[str, ...]]", known.batch([op])[0])
 
     def _below(self, prefix: Sequence[str]) -> Iterator[Chunk]:
         """Yield the items below a prefix that have not expired."""
@@ -372,18 +367,25 @@ def _at(value: Any, name: str) -> Any:
     return None
 
 
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Compare numbers with numbers and texts with texts; other pairs have no order."""
+
+    def compared(value: Any, operand: Any) -> bool:
+        kinds = (int | float, str)
+        is_pair = any(isinstance(value, kind) and isinstance(operand, kind) for kind in kinds)
+        return is_pair and compare(value, operand)
+
+    return compared
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": lambda value, operand: bool(value == operand),
-    "$ne": lambda value, operand: bool(value != operand),
-    "$gt": lambda value, operand: _comparable(value, operand) and bool(value > operand),
-    "$gte": lambda value, operand: _comparable(value, operand) and bool(value >= operand),
-    "$lt": lambda value, operand: _comparable(value, operand) and bool(value < operand),
-    "$lte": lambda value, operand: _comparable(value, operand) and bool(value <= operand),
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": _ordered(operator.gt),
+    "$gte": _ordered(operator.ge),
+    "$lt": _ordered(operator.lt),
+    "$lte": _ordered(operator.le),
 }
-
-
-def _comparable(value: Any, operand: Any) -> bool:
-    return any(isinstance(value, kind) and isinstance(operand, kind) for kind in (int | float, str))
 
 
 def _meets(value: Any, condition: Any) -> bool:
@@ -405,12 +407,3 @@ def _meets(value: Any, condition: Any) -> bool:
             and all(map(_meets, value, condition))
         )
     return bool(value == condition)
-
-
-def _fits(path: Sequence[str], condition: MatchCondition) -> bool:
-    """Return whether a namespace begins or ends as a condition says; ``*`` is any label."""
-    pattern = tuple(condition.path)
-    if len(path) < len(pattern):
-        return False
-    start = 0 if condition.match_type == "prefix" else len(path) - len(pattern)
-    return all(label in ("*", part) for part, label in zip(path[start:], pattern, strict=False))

@@ -7,7 +7,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -84,40 +85,26 @@ class Trace:
         """Whether the root and all model calls have ended."""
         return self.ended is not None and self.open_calls <= 0
 
-    def finish(self, output: Any = None) -> None:
-        """Note that the root ended."""
-        self.ended, self.output = time.monotonic(), output
-
-    def note_recall(self, run_id: UUID, recalled: Recalled) -> None:
-        """Add a recall of one of our indexes."""
-        self.recalls[run_id] = recalled
-        _bound(self.recalls)
-
-    def note_documents(self, run_id: UUID, documents: Sequence[Document]) -> None:
-        """Add the documents of another retriever, which have keys in the prompt as well."""
-        self.foreign[run_id] = documents
-        _bound(self.foreign)
-
-    def start_call(self, run_id: UUID, prompts: Sequence[Prompt]) -> None:
-        """Add a model call."""
-        self.calls[run_id] = Call(prompts)
-        self.open_calls += 1
-        _bound(self.calls)
+    def end(self, run_id: UUID, output: Any = None) -> None:
+        """Note that a run ended; the root's end is that of the trace."""
+        if run_id == self.root and not self.is_session:
+            self.ended, self.output = time.monotonic(), output
 
     def end_call(self, run_id: UUID, answers: Sequence[Sequence[Generation]] | None) -> None:
         """Add the answers of a model call; None if it failed."""
         call = self.calls.get(run_id)
         if call is None or call.ended:
             return
-        call.ended = True
         self.open_calls -= 1
         if answers is None:
             del self.calls[run_id]
         else:
-            call.answers = answers
+            call.answers, call.ended = answers, True
 
 
-def _bound(traced: dict[UUID, Any]) -> None:
+def _put(traced: dict[UUID, Any], run_id: UUID, value: Any) -> None:
+    """Add what a run did; only the latest are kept."""
+    traced[run_id] = value
     while len(traced) > _MAX_TRACED:
         del traced[next(iter(traced))]
 
@@ -176,7 +163,9 @@ class TracingHandler(BaseCallbackHandler, ABC):
     ) -> None:
         """Trace a model call: messages for a chat model, texts for a text model."""
         with self._lock:
-            self._started(run_id, parent_run_id, metadata).start_call(run_id, messages)
+            trace = self._started(run_id, parent_run_id, metadata)
+            trace.open_calls += 1
+            _put(trace.calls, run_id, Call(messages))
 
     on_llm_start = on_chat_model_start  # type: ignore[assignment]
 
@@ -189,7 +178,7 @@ class TracingHandler(BaseCallbackHandler, ABC):
             if trace is None:
                 trace = self._session()
             if trace is not None:
-                trace.note_recall(run_id, Recalled(index, recall))
+                _put(trace.recalls, run_id, Recalled(index, recall))
                 if run_id not in self._trace_of:
                     self._trace_of[run_id] = trace
                     trace.runs.append(run_id)
@@ -197,38 +186,37 @@ class TracingHandler(BaseCallbackHandler, ABC):
     def on_retriever_end(
         self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        """Trace the documents of a retriever."""
-        with self._lock:
-            if (trace := self._trace_of.get(run_id)) is not None:
-                if run_id not in trace.recalls:
-                    trace.note_documents(run_id, documents)
-                self._ended(run_id, trace, documents)
+        """Trace the documents of a retriever; those of others have keys in the prompt as well."""
+        with self._ending_run(run_id) as trace:
+            if run_id not in trace.recalls:
+                _put(trace.foreign, run_id, documents)
+            trace.end(run_id, documents)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Trace the end of a run."""
-        with self._lock:
-            if (trace := self._trace_of.get(run_id)) is not None:
-                self._ended(run_id, trace, outputs)
+        with self._ending_run(run_id) as trace:
+            trace.end(run_id, outputs)
 
     on_tool_end = on_chain_end  # type: ignore[assignment]
 
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_llm_end(self, response: LLMResult | None, *, run_id: UUID, **kwargs: Any) -> None:
         """Trace a model's answer."""
-        self._call_ended(run_id, response)
+        with self._ending_run(run_id) as trace:
+            trace.end_call(run_id, None if response is None else response.generations)
+            trace.end(run_id)  # a model may be called by itself
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Drop a failed call; of an abandoned stream, keep the text so far."""
-        self._call_ended(run_id, kwargs.get("response") if isinstance(error, _ABANDONED) else None)
+        is_abandoned = isinstance(error, _ABANDONED)
+        self.on_llm_end(kwargs.get("response") if is_abandoned else None, run_id=run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Trace a failure; if the root fails, its answer teaches nothing."""
-        with self._lock:
-            trace = self._trace_of.get(run_id)
-            if trace is not None and trace.root == run_id and not trace.is_session:
-                if not isinstance(error, _ABANDONED):
-                    trace.failed = True
-                    trace.open_calls = 0  # the calls below have ended with the same error
-                self._ended(run_id, trace, None)
+        with self._ending_run(run_id) as trace:
+            trace.end(run_id)
+            if run_id == trace.root and not isinstance(error, _ABANDONED):
+                trace.failed = True
+                trace.open_calls = 0  # the calls below have ended with the same error
 
     on_tool_error = on_chain_error
     on_retriever_error = on_chain_error
@@ -251,20 +239,14 @@ class TracingHandler(BaseCallbackHandler, ABC):
             self._trace_of[run_id] = trace
             return trace
 
-    def _call_ended(self, run_id: UUID, response: LLMResult | None) -> None:
+    @contextmanager
+    def _ending_run(self, run_id: UUID) -> Iterator[Trace]:
+        """Yield the trace of a run, or an empty one; pass it on afterwards if it is complete."""
         with self._lock:
             trace = self._trace_of.get(run_id)
-            if trace is None:
-                return
-            trace.end_call(run_id, None if response is None else response.generations)
-            if trace.root == run_id and not trace.is_session:  # a model called by itself
-                trace.finish()
-            self._settle(trace)
-
-    def _ended(self, run_id: UUID, trace: Trace, output: Any) -> None:
-        if trace.root == run_id and not trace.is_session:
-            trace.finish(output)
-            self._settle(trace)
+            yield Trace(run_id) if trace is None else trace
+            if trace is not None:
+                self._settle(trace)
 
     def _keep(self, trace: Trace) -> None:
         """Keep a new trace, and give up old ones that will not complete any more."""

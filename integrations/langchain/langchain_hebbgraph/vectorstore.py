@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from inspect import signature
 from pathlib import Path
@@ -34,16 +32,17 @@ from langchain_hebbgraph.conversion import (
     documents_of_texts,
     to_chunk,
     to_document,
+    with_ids,
 )
 from langchain_hebbgraph.options import (
     FETCH_K,
     RECALL_OPTIONS,
-    check_search_type,
+    check_search,
     diversity_of,
     open_index,
 )
 from langchain_hebbgraph.request import RequestRetriever, configured
-from langchain_hebbgraph.writing import with_ids, write
+from langchain_hebbgraph.wrapped import write
 
 __all__ = ["HebbianVectorStore"]
 
@@ -54,11 +53,6 @@ _IGNORED = frozenset({"batch_size"})
 
 #: The query of a search by vector alone.
 _NO_WORDS = "*"
-
-_run: ContextVar[CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun | None] = (
-    ContextVar("langchain_hebbgraph_run", default=None)
-)
-"""The run of the retriever that is searching."""
 
 
 class HebbianVectorStore(VectorStore):
@@ -201,13 +195,6 @@ class HebbianVectorStore(VectorStore):
         with given_vectors(vectors):
             return self.add_documents(documents)
 
-    # mypy takes the parameters of these twins from the base class, which is wider.
-    aadd_texts = in_thread(add_texts)  # type: ignore[arg-type]
-
-    aadd_documents = in_thread(add_documents)  # type: ignore[arg-type]
-
-    aadd_embeddings = in_thread(add_embeddings)
-
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
     ) -> bool | None:
@@ -218,13 +205,9 @@ class HebbianVectorStore(VectorStore):
         self.index.delete(ids, document_id=document_id)
         return True
 
-    adelete = in_thread(delete)  # type: ignore[arg-type]
-
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that exist, in the order of their ids."""
         return [to_document(chunk) for chunk in self.index.get(ids)]
-
-    aget_by_ids = in_thread(get_by_ids)  # type: ignore[arg-type]
 
     @classmethod
     def from_texts(
@@ -267,23 +250,17 @@ class HebbianVectorStore(VectorStore):
         """
         return [document for document, _ in self._search(query, k, filter, kwargs)]
 
-    asimilarity_search = in_thread(similarity_search)  # type: ignore[arg-type]
-
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> Scored:
         """Return documents with their scores; more is better."""
         return self._search(query, k, filter, kwargs)
 
-    asimilarity_search_with_score = in_thread(similarity_search_with_score)  # type: ignore[arg-type]
-
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents most active for an embedded query."""
         return [document for document, _ in self._search(_NO_WORDS, k, filter, kwargs, embedding)]
-
-    asimilarity_search_by_vector = in_thread(similarity_search_by_vector)  # type: ignore[arg-type]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: min(1.0, max(0.0, score))  # 0: nothing speaks for a document
@@ -304,8 +281,6 @@ class HebbianVectorStore(VectorStore):
         """
         mmr = (fetch_k, lambda_mult)
         return [document for document, _ in self._search(query, k, filter, kwargs, mmr=mmr)]
-
-    amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -337,8 +312,9 @@ class HebbianVectorStore(VectorStore):
         mmr: tuple[int, float] | None = None,
     ) -> Scored:
         """Ask the index, and report the recall to the run of the retriever, or of the chain."""
+        run = options.pop("run", None)  # of the retriever that searches
+        filters = filters if isinstance(filters, tuple) else (filters,)
         check_names(options, ("k", "filter", *RECALL_OPTIONS), of="a search")
-        run = _run.get()
         options = {
             "strategy": self.strategy,
             **options,
@@ -352,9 +328,7 @@ class HebbianVectorStore(VectorStore):
             index=self.index,
             text=query,
             k=k,
-            where=reduce(joined, map(chunk_filter, filters))
-            if isinstance(filters, tuple)
-            else chunk_filter(filters),
+            where=reduce(joined, map(chunk_filter, filters)),
             diversity=None if mmr is None else diversity_of(mmr[1]),
             n_candidates=0 if mmr is None else mmr[0],
             options=options,
@@ -371,10 +345,23 @@ class HebbianVectorStore(VectorStore):
             'it goes into search_kwargs, such as search_kwargs={"k": 3}',
         )
         check_names(kwargs, sorted(known), of="as_retriever", instead=instead)
-        search_type = kwargs.get("search_type", "similarity")
-        check_search_type(kwargs.get("search_kwargs") or {}, search_type)
+        search_type = {"search_type": kwargs.get("search_type", "similarity")}
+        check_search((kwargs.get("search_kwargs") or {}) | search_type)
         tags = kwargs.pop("tags", None) or [*self._get_retriever_tags()]
         return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
+
+    # -- async twins --------------------------------------------------------------------
+
+    # mypy takes their parameters from the base class, which is wider.
+    aadd_texts = in_thread(add_texts)  # type: ignore[arg-type]
+    aadd_documents = in_thread(add_documents)  # type: ignore[arg-type]
+    aadd_embeddings = in_thread(add_embeddings)
+    adelete = in_thread(delete)  # type: ignore[arg-type]
+    aget_by_ids = in_thread(get_by_ids)  # type: ignore[arg-type]
+    asimilarity_search = in_thread(similarity_search)  # type: ignore[arg-type]
+    asimilarity_search_with_score = in_thread(similarity_search_with_score)  # type: ignore[arg-type]
+    asimilarity_search_by_vector = in_thread(similarity_search_by_vector)  # type: ignore[arg-type]
+    amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
 
 class HebbianVectorStoreRetriever(RequestRetriever, VectorStoreRetriever):
@@ -384,27 +371,20 @@ class HebbianVectorStoreRetriever(RequestRetriever, VectorStoreRetriever):
     with that of ``search_kwargs``.
     """
 
-    @contextmanager
-    def _searching(self, run: Any, kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _options(self, run: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         in_config = configured(("k", "filter"))
         parts = (self.search_kwargs, in_config, kwargs)
         filters = tuple(part["filter"] for part in parts if part.get("filter"))
-        if len(filters) > 1:
-            kwargs = {**kwargs, "filter": filters}
-        token = _run.set(run)
-        try:
-            yield in_config | kwargs
-        finally:
-            _run.reset(token)
+        return in_config | kwargs | {"filter": filters or None, "run": run}
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        with self._searching(run_manager, kwargs) as kwargs:
-            return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self._options(run_manager, kwargs)
+        return super()._get_relevant_documents(query, run_manager=run_manager, **options)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        with self._searching(run_manager, kwargs) as kwargs:
-            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self._options(run_manager, kwargs)
+        return await super()._aget_relevant_documents(query, run_manager=run_manager, **options)

@@ -1,4 +1,4 @@
-"""The application's own store beneath a graph: searched for seeds, and read by id."""
+"""The store beneath a graph: searched for seeds, read by id, and written with the index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from inspect import isfunction, signature
 from typing import Any
 
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, ParameterError
 from hebbgraph.adapters.seed_vectors import (
     EmbeddedTexts,
     NumberedVectors,
@@ -18,14 +18,24 @@ from hebbgraph.adapters.seed_vectors import (
     included_vectors,
 )
 from hebbgraph.calling import Steps, twins
+from hebbgraph.ingest import Intake, OnError
 from hebbgraph.protocols import VectorSource
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from langchain_hebbgraph.conversion import stable_id
+from langchain_hebbgraph.conversion import fields_of, stable_id, to_chunk
 
-__all__ = ["Seeds", "WrappedStore", "has_get_by_ids", "vectors_of"]
+__all__ = [
+    "Seeds",
+    "WrappedStore",
+    "differs",
+    "has_get_by_ids",
+    "sync",
+    "updated_fields",
+    "vectors_of",
+    "write",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -213,3 +223,102 @@ def vectors_of(store: Any, seed_vectors: SeedVectors, index: HebbianIndex) -> Ve
     if isfunction(get) and "include" in signature(get).parameters:  # Chroma
         return included_vectors(partial(get, store))
     return None
+
+
+# -- writing -----------------------------------------------------------------------------
+
+
+def write(
+    index: HebbianIndex,
+    documents: Sequence[Document],
+    *,
+    refresh: bool = False,
+    delete_missing: bool = False,
+    wrapped: WrappedStore | None = None,
+    on_error: OnError = "raise",
+    strict: bool = False,
+) -> AddReport:
+    """Add documents; of several with one id, the last. Those without text and title are skipped.
+
+    Parameters
+    ----------
+    index : HebbianIndex
+    documents : sequence of Document
+        With ids.
+    refresh : bool
+        Whether to delete all else that the index has of their sources.
+    delete_missing : bool
+        Whether to delete all other documents, too.
+    wrapped : WrappedStore, optional
+        Changed in the same way.
+    on_error, strict
+        As for ``HebbianIndex.add``.
+    """
+    fields = [fields_of(document) for document in documents]
+    intake = Intake(on_error=on_error, strict=strict, skip_empty=True)
+    accepted = {chunk.id: (position, chunk) for position, chunk in intake.take(fields)}
+    chunks = [chunk for _, chunk in accepted.values()]
+    if wrapped is not None:
+        wrapped.add([documents[position] for position, _ in accepted.values()])
+    intake.tell()
+    if not refresh:
+        report = index.add(chunks)
+    else:
+        sources = {item["document_id"] for item in fields if item["document_id"]}
+        skipped = {fields[failed.position]["id"] for failed in intake.failed}
+        emptied = sorted(skipped - accepted.keys())
+        gone = set(emptied)
+        if wrapped is not None:
+            where = None if delete_missing else {"$document_id": {"$in": sorted(sources)}}
+            gone.update(id_ for id_ in index.ids(where) if id_ not in accepted)
+        report = index.refresh(chunks, document_ids=sources, delete_missing=delete_missing)
+        report += AddReport(deleted=index.delete(emptied))
+        if wrapped is not None:
+            wrapped.delete(sorted(gone))
+    return report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
+
+
+def sync(index: HebbianIndex, wrapped: WrappedStore) -> AddReport:
+    """Update an index's documents to what the store beneath has now.
+
+    Raises
+    ------
+    ParameterError
+        If the store cannot be asked by id.
+    """
+    if not wrapped.is_readable:
+        raise ParameterError(
+            f"{type(wrapped.source).__name__} cannot be asked for documents by id; "
+            "hand over those that it holds now: refresh(documents)"
+        )
+    ids = index.ids()
+    current = wrapped.read(ids)
+    can_compare = index.settings.keep_text
+    updated = [
+        updated_fields(chunk, current[chunk.id])
+        for chunk in index.get(current)
+        if not can_compare or differs(chunk, current[chunk.id])
+    ]
+    intake = Intake(skip_empty=True)
+    report = index.add([chunk for _, chunk in intake.take(updated)])
+    intake.tell()
+    emptied = {updated[failed.position]["id"] for failed in intake.failed}
+    deleted = [id_ for id_ in ids if id_ not in current or id_ in emptied]
+    return report.model_copy(update={"deleted": index.delete(deleted) if deleted else 0})
+
+
+def differs(chunk: Chunk, document: Document) -> bool:
+    """Return whether a store's document has another text than the chunk made of it."""
+    try:
+        return to_chunk(document, chunk.id).text != chunk.text
+    except InvalidChunkError:
+        return True
+
+
+def updated_fields(chunk: Chunk, document: Document) -> dict[str, Any]:
+    """Return a chunk's fields, updated by a store's document."""
+    fields = fields_of(document, chunk.id)
+    for name in ("title", "document_id", "tags", "addresses", "references"):
+        fields[name] = fields[name] or getattr(chunk, name)
+    fields["metadata"] = {**chunk.metadata, **fields["metadata"]}
+    return fields

@@ -26,11 +26,16 @@ class CommonSearchOptions:
     strategy : str or Strategy
         ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
     seed_vectors : callable or "embed", optional
-        Gives a store's vectors by id.
+        From ids to a wrapped store's vectors, which rank chunks that its search did not return.
+        Not needed for FAISS, Chroma and stores in memory. ``"embed"`` embeds some 300 texts a
+        question with the store's model, and keeps their vectors in memory.
     filter_by : callable, optional
-        Maps the fields of a request to the filter for it; see :meth:`rule_for`.
+        An access rule: from the fields of a request to the filter for it. It applies in chains,
+        engines, tools and agents alike, in addition to all other filters. An error in it ends the
+        request, and so does a field that the request lacks; returning None is an error.
     per_colony, steps, min_score
-        As for ``HebbianIndex.recall``.
+        As for ``HebbianIndex.recall``: the most hits of one colony, rank steps of your own, the
+        least score of a hit.
     """
 
     strategy: StrategyName | Strategy = "spreading"

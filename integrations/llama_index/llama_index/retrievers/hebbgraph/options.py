@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from inspect import signature
@@ -18,7 +18,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import ParameterError
 from hebbgraph.adapters.search_options import CommonSearchOptions
-from hebbgraph.arguments import check_k, check_names
+from hebbgraph.arguments import check_k, check_list, check_names
 from hebbgraph.moments import check_moment
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -159,15 +159,4 @@ def checked(
 def check_nodes(nodes: Sequence[BaseNode], name: str = "nodes") -> list[BaseNode]:
     """Return nodes as a list; raise ParameterError for anything else."""
     kind = "Document" if name == "documents" else "BaseNode"
-    if isinstance(nodes, BaseNode):
-        raise ParameterError(
-            f"{name} is a list of {kind}, got one {type(nodes).__name__}; put it in a list"
-        )
-    if isinstance(nodes, str) or not isinstance(nodes, Iterable):
-        raise ParameterError(f"{name} is a list of {kind}, got {nodes!r:.80}")
-    result = list(nodes)
-    for node in result:
-        if not isinstance(node, BaseNode):
-            hint = "; write Document(text=...)" if isinstance(node, str) else ""
-            raise ParameterError(f"{name} is a list of {kind}, got {node!r:.80} in it{hint}")
-    return result
+    return check_list(nodes, BaseNode, name, kind, {str: "write Document(text=...)"})
