@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hebbgraph.citations.credit import (
@@ -107,12 +107,9 @@ class Answer:
                 self.undo()
                 taught = [None] * len(lessons)
             self.lessons = lessons
-            missing = [
-                lesson if good else lesson.as_rejection()
-                for lesson, feedback in zip(lessons, taught, strict=True)
-                if feedback is None
-            ]
-            feedback, errors = teach(missing, on_feedback)
+            pairs = zip(lessons, taught, strict=True)
+            missing = [lesson for lesson, known in pairs if known is None]
+            feedback, errors = teach(missing, on_feedback, good=good)
             return [*filter(None, taught), *feedback], errors
 
     def undo(self) -> int:
@@ -191,14 +188,18 @@ class Answer:
 
 
 def teach(
-    lessons: Iterable[Lesson], on_feedback: Callable[[Feedback], None]
+    lessons: Iterable[Lesson],
+    on_feedback: Callable[[Feedback], None],
+    *,
+    good: bool = True,
+    kind: str = "cited",
 ) -> tuple[list[Feedback], list[Exception]]:
-    """Teach lessons; return the records and the errors. An error does not stop the others."""
+    """Teach lessons, or their opposites; return the records, and the errors, which stop none."""
     taught: list[Feedback] = []
     errors: list[Exception] = []
     for lesson in lessons:
         try:
-            taught.append(lesson.teach())
+            taught.append(lesson.teach(good=good, kind=kind))
         except Exception as error:
             errors.append(error)
         else:
@@ -238,7 +239,12 @@ def about_chunks(
     return Answer(
         names=tuple(names) if answer is None else answer.names,
         lessons=tuple(
-            lesson.by(actor, trusted=trusted).replacing(outdated)
+            replace(
+                lesson,
+                actor=actor,
+                trusted=trusted,
+                outdated={old: outdated[old] for old in lesson.cited if old in outdated},
+            )
             for lesson in share_credit(cited, [*shown, *cited], recalls)
         ),
         made=() if answer is None else tuple(recalls),

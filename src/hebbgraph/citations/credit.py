@@ -129,37 +129,24 @@ class Lesson:
         The chunks it is credited with, in the order of the answer.
     shown : tuple of str
         Its chunks in the prompt, in prompt order, without those credited to another recall.
-    rejected : tuple of str
-        Chunks that were wrong.
     actor : str, optional
     trusted : bool
         Whether the application vouches for the lesson.
-    kind : str
-        The implicit feedback behind it, or ``"cited"``.
     outdated : mapping of str to str
-        Maps rejected chunks to the chunks that supersede them.
+        If the opposite is taught: maps chunks to those that supersede them.
     """
 
     recalled: Recalled
     cited: tuple[str, ...]
     shown: tuple[str, ...]
-    rejected: tuple[str, ...] = ()
     actor: str | None = None
     trusted: bool = False
-    kind: str = "cited"
     outdated: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, credit: Credit, recalled: Recalled) -> Lesson:
         """Make the lesson that a record tells of."""
-        return cls(
-            recalled,
-            credit.cited,
-            credit.shown,
-            actor=credit.actor,
-            trusted=credit.trusted,
-            outdated=credit.outdated,
-        )
+        return cls(recalled, **credit.model_dump(exclude={"recall_id"}))
 
     @property
     def credit(self) -> Credit:
@@ -182,25 +169,17 @@ class Lesson:
         """Return a copy attributed to an actor."""
         return replace(self, actor=actor, trusted=trusted)
 
-    def as_rejection(self) -> Lesson:
-        """Return the opposite lesson: the cited chunks are wrong."""
-        return replace(self, cited=(), rejected=self.cited)
-
-    def replacing(self, outdated: Mapping[str, str]) -> Lesson:
-        """Return a copy that names the successors of its cited chunks."""
-        return replace(self, outdated={old: outdated[old] for old in self.cited if old in outdated})
-
-    def teach(self) -> Feedback:
-        """Teach the lesson to its index."""
-        successors = {"outdated": self.outdated} if self.rejected and self.outdated else {}
+    def teach(self, *, good: bool = True, kind: str = "cited") -> Feedback:
+        """Teach the lesson to its index, or its opposite: the cited chunks are wrong."""
+        successors = {"outdated": self.outdated} if self.outdated and not good else {}
         return self.recalled.index.reinforce(
             self.recalled.recall,
-            cited=self.cited,
-            rejected=self.rejected,
+            cited=self.cited if good else (),
+            rejected=() if good else self.cited,
             shown=self.shown,
             actor=self.actor,
             trusted=self.trusted,
-            kind=self.kind,
+            kind=kind,
             **successors,
         )
 

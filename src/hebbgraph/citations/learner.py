@@ -214,8 +214,8 @@ class FrameworkLearner(Closing):
                 self._teach_doubt(lesson, answer, before)
 
     def _teach_doubt(self, lesson: Lesson, *concerned: Answer) -> None:
-        doubt = replace(lesson.as_rejection(), trusted=False, kind="asked again")
-        feedback, errors = teach([doubt], self._call_on_lesson)
+        doubts = [lesson.by(lesson.actor)]
+        feedback, errors = teach(doubts, self._call_on_lesson, good=False, kind="asked again")
         for error in errors:  # the answer at hand teaches all the same
             logger.warning("that a question was asked again teaches nothing: %s", error)
         for answer in concerned:

@@ -69,5 +69,5 @@ def test_a_lesson_teaches_its_index() -> None:
         given = lesson.by("ida").teach()
         assert (given.cited, given.actor) == (("a",), "ida")
         assert [one.chunk_id for one in given.shown if one.chunk_id != "a"] == ["b"]
-        against = lesson.as_rejection().teach()
+        against = lesson.teach(good=False)
         assert (against.cited, against.rejected) == ((), ("a",))
