@@ -16,7 +16,6 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 import hebbgraph
 from hebbgraph import HebbianIndex, Recall
 from llama_index.retrievers.hebbgraph import HebbianRetriever
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 # Older versions download what lies in their own wheel.
 _BUNDLED = Path(llama_index.core.__file__ or "").parent / "_static" / "nltk_cache"
@@ -100,7 +99,7 @@ def index(nodes: list[TextNode]) -> Iterator[RecordingIndex]:
     settings = hebbgraph.Settings(learning=learning)  # keeps rankings as they are
     with RecordingIndex.open(":memory:", settings=settings) as opened:
         opened.keep_recalls()
-        write_nodes(opened, nodes)
+        HebbianRetriever(opened).add(nodes)
         yield opened
 
 

@@ -12,7 +12,6 @@ from test_learner import engine_of
 
 from hebbgraph import HebbianIndex
 from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 langchain_hebbgraph = pytest.importorskip("langchain_hebbgraph")
 
@@ -22,7 +21,7 @@ LATER = "Petrel, Tessel Bay, Ostrand: and the linnet?"
 
 def test_taught_here_better_there(tmp_path: Path, nodes: list[TextNode]) -> None:
     with HebbianIndex.open(tmp_path / "index") as index:
-        write_nodes(index, nodes)
+        HebbianRetriever(index).add(nodes)
         there = langchain_hebbgraph.HebbianRetriever(index=index, k=12)
         before = [chunk.id for chunk in there.invoke(LATER)].index("linnet")
         retriever = HebbianRetriever(index, similarity_top_k=12)
@@ -36,7 +35,7 @@ def test_taught_there_better_here(tmp_path: Path, nodes: list[TextNode]) -> None
     from langchain_core.runnables import RunnablePassthrough
 
     with HebbianIndex.open(tmp_path / "index") as index:
-        write_nodes(index, nodes)
+        HebbianRetriever(index).add(nodes)
         retriever = HebbianRetriever(index, similarity_top_k=12)
         before = [node.node_id for node in retriever.retrieve(LATER)].index("linnet")
 

@@ -20,7 +20,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from hebbgraph import HebbianIndex, RerankSettings, Settings
 from llama_index.retrievers.hebbgraph import HebbianRetriever, RecallBundle
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 NODES = [
     TextNode(id_="port-summer", text="Mooring in Tessel Bay: in summer the port asks nine crowns."),
@@ -95,7 +94,7 @@ def test_models_are_awaited_on_the_caller_s_loop() -> None:
 
     async def use() -> None:
         with HebbianIndex.open(":memory:", embedder=LlamaIndexEmbedder(Native())) as index:
-            write_nodes(index, NODES)
+            HebbianRetriever(index).add(NODES)
             await index.arecall(FOLLOW_UP, history=[MOORING])
         assert loops
         assert set(loops) == {asyncio.get_running_loop()}
@@ -119,7 +118,7 @@ async def test_a_reranker_in_the_index_and_one_of_llama_index() -> None:
     question = f"{LIFT} {MOORING}"
     settings = Settings(rerank=RerankSettings(weight=1.0))
     with HebbianIndex.open(":memory:", reranker=by_length, settings=settings) as index:
-        write_nodes(index, NODES)
+        HebbianRetriever(index).add(NODES)
         retriever = HebbianRetriever.from_index(index, similarity_top_k=3)
         found = [node.node_id for node in retriever.retrieve(question)]
         lengths = [len(node.text) for node in retriever.retrieve(question)]

@@ -15,7 +15,6 @@ from test_learner import ORGAN, engine_of
 
 from hebbgraph import HebbianIndex, Recall
 from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 #: Its words name no chunk that answers it.
 RIDDLE = "Which vessel's maker came from above a loft?"
@@ -24,7 +23,7 @@ RIDDLE = "Which vessel's maker came from above a loft?"
 @pytest.fixture
 def real(tmp_path: Path, nodes: list[TextNode]) -> Iterator[HebbianIndex]:
     with HebbianIndex.open(tmp_path / "index") as opened:
-        write_nodes(opened, nodes)
+        HebbianRetriever(opened).add(nodes)
         yield opened
 
 
@@ -68,7 +67,7 @@ def real_hits(recall: Recall) -> list[Any]:
 def test_what_was_taught_outlives_the_process(tmp_path: Path, nodes: list[TextNode]) -> None:
     question = "What of the Petrel and Tessel Bay and Ostrand and the linnet?"
     with HebbianIndex.open(tmp_path / "index") as index:
-        write_nodes(index, nodes)
+        HebbianRetriever(index).add(nodes)
         retriever = HebbianRetriever(index, similarity_top_k=12)
         with CitationLearner(index):
             engine_of(retriever, llm=cites("linnet")).query(question)

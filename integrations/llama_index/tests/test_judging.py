@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from hebbgraph import HebbianIndex
 from llama_index.retrievers.hebbgraph import CitationFormatter, CitationLearner, HebbianRetriever
 from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 
 class Support(BaseModel):
@@ -73,7 +72,7 @@ async def test_a_structured_model_judges_what_an_answer_cites(
 def test_a_model_judges_what_a_recall_found(nodes: list[TextNode]) -> None:
     model: Any = RuleLLM(rule=number_of_dove)
     with HebbianIndex.open(":memory:", judge=model) as index:
-        write_nodes(index, nodes)
+        HebbianRetriever(index).add(nodes)
         retriever = HebbianRetriever(index, similarity_top_k=3)
         assert retriever.retrieve(QUESTION)[0].node.node_id == "dove"
         assert index.recall(QUESTION).notes == ()

@@ -50,7 +50,6 @@ from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_QA_TEMPLATE,
     CITATION_REFINE_TEMPLATE,
 )
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 ORGAN = "Who made the organ of Tessel Bay?"
 MARKET = "What happens on Thursdays in Harrow Quay?"
@@ -689,7 +688,7 @@ def test_only_our_own_index(
     index: RecordingIndex, retriever: HebbianRetriever, nodes: list[TextNode]
 ) -> None:
     with RecordingIndex.open(":memory:") as other:
-        write_nodes(other, nodes)
+        HebbianRetriever(other).add(nodes)
         with CitationLearner(index), CitationLearner(other):
             engine_of(HebbianRetriever(other, similarity_top_k=4)).query(QUESTION)
         assert index.lessons == []

@@ -16,9 +16,8 @@ from llama_index.core.schema import (
 )
 
 from hebbgraph import Chunk, HebbianIndex
-from llama_index.retrievers.hebbgraph import HebbianRetriever
+from llama_index.retrievers.hebbgraph import HebbianRetriever, HebbianVectorStore
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 RELATED = {
     NodeRelationship.SOURCE: RelatedNodeInfo(
@@ -54,7 +53,7 @@ NODES: list[BaseNode] = [
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.node_id)
 def test_round_trip_through_an_index(node: BaseNode) -> None:
     with HebbianIndex.open(":memory:") as index:
-        write_nodes(index, [node])
+        HebbianVectorStore(index).add([node])
         (back,) = (chunk_to_node(chunk) for chunk in index.get([node.node_id]))
     assert type(back) is type(node)
     assert back.hash == node.hash
@@ -71,7 +70,7 @@ def test_round_trip_keeps_no_hidden_key() -> None:
 def test_what_json_has_no_word_for_is_kept_as_text() -> None:
     node = TextNode(text="x", metadata={"day": date(2024, 5, 1), "nan": float("nan"), "s": {1}})
     with HebbianIndex.open(":memory:") as index:
-        write_nodes(index, [node])
+        HebbianRetriever(index).add([node])
         (back,) = (chunk_to_node(chunk) for chunk in index.get([node.node_id]))
     assert back.metadata == {"day": "2024-05-01", "s": [1]}  # NaN is a value that is missing
 
@@ -115,7 +114,7 @@ def test_metadata_that_is_embedded_is_searched() -> None:
     assert chunk.text == "Two sets."
     node.excluded_embed_metadata_keys = list(node.metadata)
     with HebbianIndex.open(":memory:") as index:  # which would search the summary by itself
-        write_nodes(index, [node])
+        HebbianRetriever(index).add([node])
         assert index.recall("Who brings what?").nothing_known
 
 

@@ -30,7 +30,6 @@ from llama_index.core.schema import (
 from hebbgraph import Chunk, HebbianIndex
 from llama_index.retrievers.hebbgraph import HebbianNodeParser, HebbianRetriever, TagExtractor
 from llama_index.retrievers.hebbgraph.tags import DEFAULT_TAG_PROMPT
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 TEXT = """\
 # Petrel
@@ -202,7 +201,7 @@ def test_cache_keys_know_the_tagger(nodes: list[TextNode]) -> None:
 
 def test_tags_reach_the_graph(nodes: list[TextNode]) -> None:
     with HebbianIndex.open(":memory:") as index:
-        write_nodes(index, TagExtractor(tagger=shouting)(nodes))
+        HebbianRetriever(index).add(TagExtractor(tagger=shouting)(nodes))
         tags = index.inspect.to_networkx("tags")
     assert tags.nodes["shared tag"]["df"] == len(nodes)
 

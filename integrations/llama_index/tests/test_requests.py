@@ -60,7 +60,6 @@ from llama_index.retrievers.hebbgraph import (
 )
 from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 
 @pytest.fixture
@@ -359,7 +358,7 @@ async def test_a_replaced_text_is_credited_by_its_node(
     for node in nodes:
         node.metadata["window"] = f"Of {node.metadata['title']} it is told so. {node.text} So far."
         node.excluded_llm_metadata_keys = ["letters", "window"]
-    write_nodes(index, nodes)
+    HebbianRetriever(index).add(nodes)
     retriever = HebbianRetriever(index, similarity_top_k=4)
     engine = engine_of(retriever, MetadataReplacementPostProcessor(target_metadata_key="window"))
     if asynchronous:
@@ -375,7 +374,7 @@ def test_a_summary_is_credited_by_its_node(
 ) -> None:
     for node in nodes:
         node.metadata["gist"] = f"In short: {node.metadata['title']} was born, that is all of it."
-    write_nodes(index, nodes)
+    HebbianRetriever(index).add(nodes)
     engine = RetrieverQueryEngine.from_args(
         HebbianRetriever(index, node_ids=["moss", "petrel"]),
         llm=RuleLLM(rule=lambda prompt: f"So it is [{_key(prompt, 'Ida Moss was born, that')}]."),
@@ -479,7 +478,7 @@ def test_a_key_begins_a_source_with_its_metadata(
     for node in nodes:
         node.excluded_llm_metadata_keys = []
         node.metadata["kind"] = "note"
-    write_nodes(index, nodes)
+    HebbianRetriever(index).add(nodes)
     retriever = HebbianRetriever(index, similarity_top_k=4)
     found = CitationFormatter().postprocess_nodes(retriever.retrieve(QUESTION))
     for one in found:

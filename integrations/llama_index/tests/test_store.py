@@ -31,7 +31,6 @@ from llama_index.retrievers.hebbgraph import (
 )
 from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
-from llama_index.retrievers.hebbgraph.writing import write_nodes
 
 
 def same_graph(one: HebbianIndex, other: HebbianIndex) -> bool:
@@ -46,7 +45,7 @@ def same_graph(one: HebbianIndex, other: HebbianIndex) -> bool:
 def assert_exact(store: HebbianVectorStore) -> None:
     """The graph equals one built at once from what the store holds."""
     with HebbianIndex.open(":memory:") as fresh:
-        write_nodes(fresh, store.get_nodes())
+        HebbianVectorStore(fresh).add(store.get_nodes())
         for kind in ("tags", "incidence"):
             grown, built = store.index.inspect.to_networkx(kind), fresh.inspect.to_networkx(kind)
             assert dict(grown.nodes(data=True)) == dict(built.nodes(data=True))
