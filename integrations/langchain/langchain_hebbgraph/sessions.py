@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -14,8 +14,6 @@ from langchain_core.tracers.context import register_configure_hook
 from langchain_hebbgraph.tracing import Trace, TracingHandler
 
 __all__ = ["everywhere", "has_learner", "session", "session_of", "watch"]
-
-_Session: TypeAlias = tuple[BaseCallbackHandler, Trace]
 
 
 class _Global:
@@ -26,14 +24,6 @@ class _Global:
 
     def get(self) -> BaseCallbackHandler | None:
         return self.handler
-
-
-class _SessionLearner:
-    """The learner of the current session, in place of the ContextVar that LangChain expects."""
-
-    def get(self) -> BaseCallbackHandler | None:
-        session = _session.get()
-        return None if session is None else session[0]
 
 
 class _Watch(TracingHandler):
@@ -56,9 +46,12 @@ class _Watch(TracingHandler):
 _watch = _Watch()
 _watcher = _Global()
 everywhere = _Global()
-_session: ContextVar[_Session | None] = ContextVar("langchain_hebbgraph_session", default=None)
+_learner: ContextVar[BaseCallbackHandler | None] = ContextVar(
+    "langchain_hebbgraph_learner", default=None
+)
+_trace: ContextVar[Trace | None] = ContextVar("langchain_hebbgraph_trace", default=None)
 
-for _hook in (_watcher, everywhere, _SessionLearner()):
+for _hook in (_watcher, everywhere, _learner):
     register_configure_hook(cast("ContextVar[Any]", _hook), inheritable=True)
 
 
@@ -70,20 +63,20 @@ def watch() -> _Watch:
 
 def has_learner() -> bool:
     """Return whether a learner listens to this code without being in ``callbacks``."""
-    return everywhere.handler is not None or _session.get() is not None
+    return everywhere.handler is not None or _learner.get() is not None
 
 
 def session_of(learner: BaseCallbackHandler) -> Trace | None:
     """Return the trace of the current session, if it is this learner's."""
-    session = _session.get()
-    return session[1] if session is not None and session[0] is learner else None
+    return _trace.get() if _learner.get() is learner else None
 
 
 @contextmanager
 def session(learner: BaseCallbackHandler, trace: Trace) -> Iterator[None]:
     """Trace everything in this context as one run."""
-    token = _session.set((learner, trace))
+    tokens = _learner.set(learner), _trace.set(trace)
     try:
         yield
     finally:
-        _session.reset(token)
+        _learner.reset(tokens[0])
+        _trace.reset(tokens[1])

@@ -55,26 +55,17 @@ class SearchOptions(CommonSearchOptions):
 
     Parameters
     ----------
-    strategy : str or Strategy
-        ``"spreading"``, a strategy of hebbgraph-papers, or your own object.
-    filter_by : callable, optional
-        An access rule: maps the instrument tags of a request to its ``MetadataFilters``. It holds
-        in engines, tools and agents, in addition to all other filters. An exception in it ends the
-        request, as does a missing tag. ``MetadataFilters(filters=[])`` lets everything pass;
-        returning None or an ``OR`` without alternatives is an error.
-    per_colony, steps, min_score
-        As for ``HebbianIndex.recall``: the most hits of one colony, your own rank steps, the
-        lowest score.
+    strategy, seed_vectors, filter_by, per_colony, steps, min_score
+        As for :class:`~hebbgraph.adapters.search_options.CommonSearchOptions`. The fields of a
+        request are its instrument tags, its filter is a ``MetadataFilters``:
+        ``MetadataFilters(filters=[])`` lets everything pass, and an ``OR`` without alternatives
+        is an error.
     source : BaseRetriever, optional
         Another retriever over the same nodes, which replaces hebbgraph's search for seeds. Give it
         the same filters and a top k of about 100. Nodes that the index does not hold keep the rank
         that the source gave them; with filters here, they are left out.
     seed_top_k : int
         How many seeds ``from_vector_store_index`` asks the vector index for.
-    seed_vectors : callable or "embed", optional
-        Maps node ids to vectors, which weigh nodes that the vector index did not return. Not
-        needed for ``SimpleVectorStore``, FAISS and Chroma. ``"embed"`` embeds about 300 texts per
-        question with the index's model and keeps the vectors in memory.
     """
 
     source: BaseRetriever | None = field(default=None, repr=False)
