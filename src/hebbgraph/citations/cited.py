@@ -181,7 +181,7 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
         for match in _matches(_PARENTHESES, text):
             names = tuple(_names_between(match.group(1), rendered))
             before = text[max(0, match.start() - 8) : match.start()]
-            if any(rendered.find(name) for name in names) and not _BEFORE_ITEM.search(before):
+            if any(map(rendered.chunk_ids, names)) and not _BEFORE_ITEM.search(before):
                 spans.append(match.span())
                 yield (*match.span(), names)
     if "label" in rendered.forms:
@@ -191,13 +191,13 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
     if any(len(name) >= LONG_ID for name in rendered.names):
         for match in _matches(_LONG_NAME, text):
             name = match.group().rstrip(".:/#?")
-            if rendered.find(name) is not None and not overlaps(match):
+            if rendered.chunk_ids(name) and not overlaps(match):
                 yield (*match.span(), (name,))
 
 
 def _names_between(inside: str, rendered: Rendered) -> Iterator[str]:
     """Yield the names between two brackets: all of it if that is a name, else its parts."""
-    if rendered.find(inside.strip()) is not None:
+    if rendered.chunk_ids(inside.strip()):
         yield inside.strip()
         return
     names = list(split_names(inside, rendered.names))
@@ -409,7 +409,7 @@ def _annotated_id(annotation: Mapping[str, Any], rendered: Rendered) -> str | No
     quoted = rendered.containing(quote) if isinstance(quote, str) else []
     for name in ("source", "url", "id", "document_id", "source_id"):
         value = fields.get(name)
-        if isinstance(value, str) and value in rendered.id_set:
+        if isinstance(value, str) and value in rendered.ids:
             return value if not quoted or value in quoted else None
     for name in ("document_index", "search_result_index"):
         at = fields.get(name)

@@ -83,14 +83,9 @@ class Rendered:
         return tuple(dict.fromkeys(source.id for source in self.sources if source.id))
 
     @cached_property
-    def id_set(self) -> frozenset[str]:
-        """The chunks shown, as a set."""
-        return frozenset(self.ids)
-
-    @cached_property
     def names(self) -> frozenset[str]:
         """All keys and ids."""
-        return self.id_set.union(self.keys)
+        return frozenset((*self.ids, *self.keys))
 
     @cached_property
     def _valid(self) -> dict[str, str]:
@@ -127,22 +122,17 @@ class Rendered:
     def _squashed(self) -> list[tuple[str, str]]:
         return [(source.id, _squash(source.text)) for source in self.sources if source.id]
 
-    def find(self, name: str) -> str | None:
-        """Return the chunk that a key or an id stands for, or None."""
-        if (id_ := self._valid.get(name) or self._valid.get(name.lower())) is not None:
-            return id_
-        if name in self.keys or name.isdecimal():
-            return None
-        if name in self.id_set:
-            return None if name in self._planted_ids else name
-        return self.titles.get(" ".join(name.lower().split()))
-
     def chunk_ids(self, name: str) -> tuple[str, ...]:
-        """Return all chunks that a key or an id stands for; a parent document has several."""
-        first = self.find(name)
-        if first is None:
+        """Return the chunks that a key, an id or a title stands for; of a parent document, several.
+
+        Empty if there are none, or if a shown text contains the name as a marker.
+        """
+        if (id_ := self._valid.get(name) or self._valid.get(name.lower())) is not None:
+            return (id_, *(self.shared.get(name) or self.shared.get(name.lower()) or ()))
+        if name in self.keys or name.isdecimal() or name in self._planted_ids:
             return ()
-        return (first, *(self.shared.get(name) or self.shared.get(name.lower()) or ()))
+        id_ = name if name in self.ids else self.titles.get(" ".join(name.lower().split()))
+        return () if id_ is None else (id_,)
 
     def text_of(self, id: str) -> str:
         """Return the shown text of a chunk."""
