@@ -76,7 +76,7 @@ def test_its_path_can_be_followed_in_the_trace(make_index: Callable[..., Hebbian
             assert (at[one], at[other]) in edges
 
 
-def test_a_chunk_without_a_title_is_named_by_its_text_on_a_path() -> None:
+def test_a_hit_without_a_title_is_named_by_its_text_on_its_path() -> None:
     texts = ["Ida Moss sketched the Tessel Beacon.", "The Tessel Beacon was lit by Corin Vale."]
     with HebbianIndex.open(":memory:") as index:
         index.add(texts)

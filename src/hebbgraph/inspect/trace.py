@@ -18,7 +18,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots
 from hebbgraph.recall.recaller import Recaller
 from hebbgraph.recall.strategies import Ranking
-from hebbgraph.records import Recall, label_of
+from hebbgraph.records import Recall
 from hebbgraph.records.explanations import Trace, TraceCut, TraceEvent, TraceHit, TraceNode
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
@@ -247,6 +247,6 @@ def _names(truth: Truth, graph: TagGraph, nodes: Iterable[_Node]) -> dict[_Node,
             value = display(graph.phrases.keys[node.number])
         elif node.kind == "chunk" and rows[node.number] in outlines:  # else deleted meanwhile
             chunk = outlines[rows[node.number]].chunk
-            value, title = chunk.id, label_of(chunk)
+            value, title = chunk.id, chunk.title
         names[node] = TraceNode(kind=node.kind, value=value, title=title)
     return names

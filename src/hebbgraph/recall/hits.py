@@ -13,7 +13,7 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.strategies import Ranking, Request
-from hebbgraph.records import Chunk, Hit, PathStep, Recall, label_of
+from hebbgraph.records import Chunk, Hit, PathStep, Recall
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
 
@@ -179,6 +179,6 @@ def path_steps(
         if node.kind == "tag":
             value, title = display(graph.phrases.keys[node.id]), ""
         else:
-            value, title = chunks[node.id].id, label_of(chunks[node.id])
+            value, title = chunks[node.id].id, chunks[node.id].title
         steps.append(PathStep(kind=node.kind, value=value, title=title, weight=node.weight))
     return tuple(steps)

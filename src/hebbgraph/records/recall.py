@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from hebbgraph.records.chunk import Chunk, Record, text_hash
+from hebbgraph.records.chunk import Chunk, Record, label_of, text_hash
 
 __all__ = ["Cue", "Hit", "PathStep", "Recall", "Stale", "Turn"]
 
@@ -36,8 +36,7 @@ class PathStep(Record):
 
     ``kind`` is ``query``, ``tag``, ``chunk`` or ``episode``; ``value`` is the tag's
     phrase, the chunk's id or the episode's id (empty for the query); ``title`` is the
-    chunk's title, or the beginning of its text; ``weight`` is the activation that arrived over
-    this step.
+    chunk's title; ``weight`` is the activation that arrived over this step.
     """
 
     kind: Literal["query", "tag", "chunk", "episode"]
@@ -102,6 +101,8 @@ class Hit(Record):
     def path_text(self) -> str:
         """The path on one line: tags in quotation marks, chunks by title or id.
 
+        A hit without a title is named by the beginning of its text.
+
         Examples
         --------
         >>> steps = [("query", "", ""), ("tag", "ida moss", ""), ("chunk", "c-7", "Tessel Bay")]
@@ -110,9 +111,12 @@ class Hit(Record):
         'question → «ida moss» → Tessel Bay'
         """
         labels = {"query": "question", "episode": "an earlier question"}
+        own = {self.chunk.id: label_of(self.chunk)}
         return " → ".join(
             labels.get(step.kind)
-            or (f"«{step.value}»" if step.kind == "tag" else step.title or step.value)
+            or (f"«{step.value}»" if step.kind == "tag" else step.title)
+            or own.get(step.value)
+            or step.value
             for step in self.path
         )
 

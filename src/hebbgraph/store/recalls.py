@@ -25,7 +25,7 @@ import numpy as np
 
 from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
-from hebbgraph.records import Chunk, Hit, PathStep, Recall, label_of, text_hash
+from hebbgraph.records import Chunk, Hit, PathStep, Recall, text_hash
 from hebbgraph.store.chunks import ChunkReader, Outline, pages
 from hebbgraph.store.database import Connection, Database, marks, retried
 from hebbgraph.store.packing import packed, unpacked
@@ -352,4 +352,4 @@ def _titled(step: PathStep, outlines: dict[str, Outline]) -> PathStep:
     if step.kind != "chunk":
         return step
     outline = outlines.get(step.value)
-    return step.model_copy(update={"title": "" if outline is None else label_of(outline.chunk)})
+    return step.model_copy(update={"title": "" if outline is None else outline.chunk.title})
