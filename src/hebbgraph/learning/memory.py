@@ -149,12 +149,11 @@ class Memory:
         return not self._seq or self._log.id_at(self._seq) == self._last_id
 
     def fold(self, feedback: Feedback) -> None:
-        """Learn from one more feedback."""
-        with self.lock.held():
-            if self.corrections:
-                feedback = corrected_feedback(feedback, self.corrections)
-            actor = self.actors.setdefault(actor_key(feedback), len(self.actors))
-            self.lessons.add(feedback, actor, *search_agreement(feedback))
+        """Learn from one more feedback; the caller holds the lock, or shares this with nobody."""
+        if self.corrections:
+            feedback = corrected_feedback(feedback, self.corrections)
+        actor = self.actors.setdefault(actor_key(feedback), len(self.actors))
+        self.lessons.add(feedback, actor, *search_agreement(feedback))
 
     def with_log_as(self, changes: Mapping[str, Feedback | None]) -> Memory:
         """Return the memory that would follow if some feedback were other, or (None) gone."""
