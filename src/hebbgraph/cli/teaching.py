@@ -86,12 +86,7 @@ def cite(
 ) -> None:
     """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir, settings=settings) as index:
-        recall = index.find_recall(recall_id)
-        if recall is None:
-            raise NotFoundError(
-                f"no recall {recall_id!r:.200} is kept in the namespace {namespace!r}; ask again "
-                "with `hebbgraph query`, which prints the id of its recall at the end"
-            )
+        recall = _kept_recall(index, recall_id)
         record = index.reinforce(
             recall_id,
             find_chunks(index, recall, chunk_ids or []),
@@ -104,6 +99,16 @@ def cite(
             kind=kind,
         )
     _print_feedback(record, as_json)
+
+
+def _kept_recall(index: HebbianIndex, recall_id: str) -> Recall:
+    recall = index.find_recall(recall_id)
+    if recall is None:
+        raise NotFoundError(
+            f"no recall {recall_id!r:.200} is kept in the namespace {index.namespace!r}; ask again "
+            "with `hebbgraph query`, which prints the id of its recall at the end"
+        )
+    return recall
 
 
 def _print_feedback(record: Feedback, as_json: bool) -> None:
