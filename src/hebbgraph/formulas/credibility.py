@@ -32,11 +32,10 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray, sum_by, unique_inv
 
 __all__ = ["Credibility", "Votes", "allowances", "beliefs", "judge", "records"]
 
-#: Bounds of a record, in log-odds; lessons that say as much as 24 full ones halve older ones.
-SATURATION, _HALF_LIFE = 8.0, 24.0
-#: Readers agree with search by this much where it serves. A lack of agreement among all others
-#: excuses an actor, once they have given about 200 lessons, of which 50 count from each.
-_USUAL_AGREEMENT, _ENOUGH_LESSONS, _COUNTED_LESSONS = 0.2, 200.0, 50
+#: A record is at least this, in log-odds.
+SATURATION = 8.0
+#: Honest readers who deny what search finds do so where it is unsure: on average by less than this.
+_USUAL = 0.4
 #: Log-odds that an unknown actor cites what is right.
 PRIOR = 3.0
 #: An actor with fewer than about 8 lessons is judged as if there were 16 more, like the average
@@ -126,7 +125,7 @@ def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Cred
     new[votes.lesson[claims.first_vote]] = True
     by, agrees = actor[new], votes.agrees[new]
 
-    record = records(by, agrees + _excuses(by, agrees, n_actors)[by], n_actors)
+    record = records(by, agrees, n_actors)
     vouched_by_lesson = np.where(new, _vouching(votes, claims, n_actors), 0.0)
     vouched = sum_by(actor, vouched_by_lesson, n_actors)
     pardoned = record / (1.0 + _PARDON * np.where(record < 0, vouched, 0.0))
@@ -161,35 +160,20 @@ def _vouching(votes: Votes, claims: _Claims, n_actors: int) -> FloatArray:
     return vouching
 
 
-def _excuses(actor: IntArray, agrees: FloatArray, n_actors: int) -> FloatArray:
-    """Return what each lesson of an actor is excused: the agreement that all others lack.
-
-    Where search is poor, everybody corrects it, and nobody is blamed for that.
-    """
-    n = np.bincount(actor, minlength=n_actors)
-    counted = np.minimum(n, _COUNTED_LESSONS)  # a flood of lies must not excuse other liars
-    counted[0] = n[0]
-    total = sum_by(actor, agrees, n_actors) * counted / np.maximum(n, 1)
-    n_others, of_others = counted.sum() - counted, total.sum() - total
-    lacking = np.maximum(_USUAL_AGREEMENT * n_others - of_others, 0.0)
-    excuses: FloatArray = lacking / (n_others + _ENOUGH_LESSONS)
-    return excuses
-
-
 def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.float64]:
-    """Return the record of each actor: how far the lessons agree with search, the last ones most.
+    """Return the record of each actor, at most 0: how surely search stands against what it denies.
 
-    A lesson fades by how much later ones say, so lessons that say next to nothing hide nothing.
+    Agreeing with search earns nothing, as anybody can ask what is easy, and neither does denying
+    it where it is unsure: that only makes up for having denied it before where it was sure.
 
-    >>> records(np.array([1, 1, 2]), np.array([0.5, 0.5, -20.0]), 3).round(2).tolist()
-    [0.0, 0.99, -8.0]
+    >>> records(np.array([1, 1, 1, 2, 2]), np.array([-0.1, 0.5, -0.1, -1.4, -0.1]), 3).round(2)
+    array([ 0. ,  0. , -0.7])
     """
-    order = np.argsort(actor, kind="stable")
-    actor, agrees = actor[order], agrees[order]
-    age = np.minimum(np.abs(agrees), 1.0).cumsum()
-    last = actor.searchsorted(actor, side="right") - 1
-    faded = agrees * 0.5 ** ((age[last] - age) / _HALF_LIFE)
-    return np.clip(sum_by(actor, faded, n_actors), -SATURATION, SATURATION)
+    record = [0.0] * n_actors
+    denies = agrees < 0
+    for who, step in zip(actor[denies].tolist(), (agrees[denies] + _USUAL).tolist(), strict=True):
+        record[who] = max(min(record[who] + step, 0.0), -SATURATION)
+    return np.array(record)
 
 
 def beliefs(record: FloatArray, n_lessons: FloatArray) -> NDArray[np.float64]:
