@@ -22,6 +22,7 @@ __all__ = [
     "RaggedArray",
     "all_of",
     "concatenated_ranges",
+    "equal_later",
     "evenly_chosen",
     "flatnonzero",
     "is_in",
@@ -295,6 +296,22 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
         return np.zeros(n)
     summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
     return summed
+
+
+def equal_later(*columns: IntArray) -> NDArray[np.int64]:
+    """Return how many rows after each row are equal to it.
+
+    >>> equal_later(np.array([7, 5, 7, 7])).tolist()
+    [2, 0, 1, 0]
+    """
+    order = np.lexsort(columns)
+    n = len(order)
+    is_last = np.ones(n, np.bool_)
+    is_last[:-1] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
+    last = np.flatnonzero(is_last)
+    later = np.empty(n, np.int64)
+    later[order] = last[last.searchsorted(np.arange(n))] - np.arange(n)
+    return later
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:

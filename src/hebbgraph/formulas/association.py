@@ -104,14 +104,15 @@ def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
 def lead(scores: FloatArray, belief: FloatArray, plain: FloatArray) -> NDArray[np.float64]:
     """Put ahead what was cited for the very question, as far as that is believed.
 
-    ``plain`` are scores without learning, ``scores`` those with what other questions taught.
+    What was rejected for it loses the share of its score that is believed. ``plain`` are scores
+    without learning, ``scores`` those with what other questions taught.
 
-    >>> lead(np.array([1.0, 0.2]), np.array([0.0, 0.9]), np.array([1.0, 0.2])).round(3).tolist()
-    [1.0, 1.37]
+    >>> lead(np.array([1.0, 0.2]), np.array([-0.5, 0.9]), np.array([1.0, 0.2])).round(3).tolist()
+    [0.5, 1.37]
     """
     first = (1.0 + _LEAD) * max(float(scores.max(initial=0.0)), 1.0)
     ahead: NDArray[np.float64] = np.maximum(scores, plain + belief * (first - plain))
-    return np.where(belief > 0, ahead, scores)
+    return np.where(belief > 0, ahead, np.minimum(scores, scores * (1.0 + belief)))
 
 
 def squeeze(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:

@@ -28,14 +28,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, sum_by, unique_inverse
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, equal_later, sum_by, unique_inverse
 
-__all__ = ["Credibility", "Votes", "allowances", "beliefs", "judge", "records"]
+__all__ = [
+    "Credibility",
+    "Votes",
+    "allowances",
+    "beliefs",
+    "contradicted",
+    "judge",
+    "records",
+    "settle",
+]
 
 #: A record is at least this, in log-odds.
-SATURATION = 8.0
+SATURATION = 12.0
 #: Honest readers who deny what search finds do so where it is unsure: on average by less than this.
-_USUAL = 0.4
+_USUAL = 0.3
 #: Log-odds that an unknown actor cites what is right.
 PRIOR = 3.0
 #: An actor with fewer than about 8 lessons is judged as if there were 16 more, like the average
@@ -75,14 +84,16 @@ class Votes(NamedTuple):
 
 
 class Credibility(NamedTuple):
-    """How far actors and lessons are believed; all values lie in [0, 1].
+    """How far actors and lessons are believed; values lie in [0, 1] unless stated.
 
     Parameters
     ----------
     weights : ndarray of float, shape (n_actors,)
         What a lesson of the actor weighs: belief within the actor's allowance.
-    shares : ndarray of float, shape (n_lessons,)
-        The share of the lesson's side; 1 if nobody disputes it.
+    strength : ndarray of float, same shape, not negative
+        The support of the actor's side in a dispute.
+    shares : ndarray of float, shape (n_lessons,), in [0, 1]
+        The share of the lesson's side; 1 if nobody disputes it, 0 if its actor took it back.
     overrules : ndarray of float, shape (n_actors,)
         The share of the actor's weight that puts a chunk first for the very question. As many
         lessons may contradict search as a quarter of ``at_least``, or as others vouch for.
@@ -92,6 +103,7 @@ class Credibility(NamedTuple):
     """
 
     weights: NDArray[np.float64]
+    strength: NDArray[np.float64]
     shares: NDArray[np.float64]
     overrules: NDArray[np.float64]
     spared: NDArray[np.float64]
@@ -143,7 +155,28 @@ def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Cred
     overrules = allowances(n_against, vouched / 2, at_least=at_least / 4, share=0.0)
     is_spared = claims.first_corrections(at_least / 4) & (shares > _UNDISPUTED)
     spared = np.where(is_spared, (_SPARED * allowed)[actor], 0.0)
-    return Credibility(believed * allowed, shares, overrules, spared)
+    return Credibility(believed * allowed, strength, shares, overrules, spared)
+
+
+def contradicted(cites: BoolArray, *claim: IntArray) -> BoolArray:
+    """Return which votes a later one takes back: the same claim with the other sign.
+
+    ``claim`` are columns that say whose vote it is, and of what; votes are in order of time.
+
+    >>> contradicted(np.array([True, False, True]), np.array([4, 4, 5])).tolist()
+    [True, False, False]
+    """
+    return equal_later(*claim) > equal_later(*claim, cites)
+
+
+def settle(votes: Votes, strength: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the share of each lesson's side, and how far each vote sinks what it rejects.
+
+    A rejection sinks a chunk by its share beside search and those who cite the chunk: one name
+    alone by a fifth, several names or the trusted one wholly. Citations sink nothing.
+    """
+    claims = _Claims(votes, len(strength))
+    return claims.shares(strength), claims.sinks(strength)
 
 
 def _vouching(votes: Votes, claims: _Claims, n_actors: int) -> FloatArray:
@@ -167,12 +200,12 @@ def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.fl
     it where it is unsure: that only makes up for having denied it before where it was sure.
 
     >>> records(np.array([1, 1, 1, 2, 2]), np.array([-0.1, 0.5, -0.1, -1.4, -0.1]), 3).round(2)
-    array([ 0. ,  0. , -0.7])
+    array([ 0. , -0.1, -1.1])
     """
     record = [0.0] * n_actors
     denies = agrees < 0
-    for who, step in zip(actor[denies].tolist(), (agrees[denies] + _USUAL).tolist(), strict=True):
-        record[who] = max(min(record[who] + step, 0.0), -SATURATION)
+    for who, step in zip(actor[denies].tolist(), agrees[denies].tolist(), strict=True):
+        record[who] = max(min(record[who] + _USUAL, 0.0) + step, -SATURATION)
     return np.array(record)
 
 
@@ -289,6 +322,12 @@ class _Claims:
         """Return the support of each claim, from the strength of each actor."""
         return sum_by(self._claim, self._contributions(strength), len(self._need))
 
+    def _power(self, strength: FloatArray) -> NDArray[np.float64]:
+        power: NDArray[np.float64] = (
+            self.support(strength) * np.where(self._cites, 1.0, _REJECTION)
+        ) ** 4
+        return power
+
     def _contributions(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return what each endorsement adds to the support of its claim.
 
@@ -311,8 +350,7 @@ class _Claims:
         one chunk cited now, and another later, may both be right.
         """
         lesson, of_vote, n = self.votes.lesson, self.of_vote, len(self.votes.actor)
-        support = self.support(strength)
-        power = (support * np.where(self._cites, 1.0, _REJECTION)) ** 4
+        support, power = self.support(strength), self._power(strength)
         cited, rejected = np.where(self._cites, power, 0.0), np.where(self._cites, 0.0, power)
         own, own_cited = sum_by(lesson, power[of_vote], n), sum_by(lesson, cited[of_vote], n)
 
@@ -327,7 +365,15 @@ class _Claims:
         by_actor[lesson] = _total(self._need_of_actor, added)[self.endorsement]
         by_actor -= sum_by(lesson, added[self.endorsement], n)
         against = against + np.maximum(rivals - own_cited - by_actor, 0.0)
-        return np.where(own > 0, own / np.maximum(own + against, 1e-12), 1.0)
+        total = own + against
+        return np.divide(own, total, out=np.zeros(n), where=total > 0)
+
+    def sinks(self, strength: FloatArray) -> NDArray[np.float64]:
+        """Return the share of each rejecting vote's claim; 0 for citing votes."""
+        power = self._power(strength)
+        cited = _total(self._pair, np.where(self._cites, power, 0.0))
+        sinks = np.where(self._cites, 0.0, power / (power + cited + _SEARCH))
+        return np.asarray(sinks[self.of_vote], np.float64)
 
     def first_corrections(self, at_most: float) -> BoolArray:
         """Return which lessons only cite, and are among their actor's first against search.

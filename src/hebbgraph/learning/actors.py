@@ -9,7 +9,7 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
-from hebbgraph.formulas.credibility import Credibility, Votes, judge
+from hebbgraph.formulas.credibility import Credibility, Votes, contradicted, judge
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.records import Feedback, ShownChunk
 from hebbgraph.settings import LearningSettings
@@ -101,12 +101,16 @@ def credibility_of(
     lesson = explicit.searchsorted(lessons.link_lesson[links])
     rejects = lessons.rejects
     chunk = np.where(rejects >= 0, rejects, np.arange(len(lessons.nodes)))
+    chunk, cites = chunk[lessons.link_node[links]], lessons.link_credit[links] > 0
+    need = unique_inverse(lessons.question[explicit])[1]
+    actor = lessons.actor[explicit].astype(np.int64)
+    holds = ~contradicted(cites, need[lesson], chunk, actor[lesson])
     votes = Votes(
-        unique_inverse(lessons.question[explicit])[1][lesson],
-        chunk[lessons.link_node[links]],
-        lesson,
-        lessons.link_credit[links] > 0,
-        lessons.actor[explicit].astype(np.int64),
+        need[lesson][holds],
+        chunk[holds],
+        lesson[holds],
+        cites[holds],
+        actor,
         lessons.agrees[explicit].astype(np.float64),
         lessons.openness[explicit].astype(np.float64),
     )

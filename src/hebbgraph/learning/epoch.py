@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.formulas.trust import Trust
@@ -71,13 +70,13 @@ class Epoch:
         if len(lessons.kinds) > 1:
             if self.implicit is None:
                 explicit = np.where(lessons.kind == CITED, belief, 0.0)
-                amount = self._decayed(explicit, repeats)
+                amount = self._decayed(explicit, repeats).amount
                 self.implicit = ImplicitWeights.of(lessons, until, amount, self._settings)
             belief *= self.implicit.factors(lessons)
-        self._weights = Weights(self._decayed(belief, repeats), repeats)
+        self._weights = self._decayed(belief, repeats)
         return self._weights
 
-    def _decayed(self, belief: FloatArray, repeats: IntArray) -> NDArray[np.float64]:
+    def _decayed(self, belief: FloatArray, repeats: IntArray) -> Weights:
         retention = 0.5 ** (1.0 / self._settings.half_life_events)
         return decayed(self.until, belief, repeats, self.credibility.shares, retention)
 

@@ -31,7 +31,7 @@ from hebbgraph.learning.lessons import CITED, Event, Lessons
 from hebbgraph.learning.recollection import Recollection
 from hebbgraph.learning.slots import Slots
 from hebbgraph.learning.snapshot import VERSION, load_snapshot, restored_lessons, snapshot_lock
-from hebbgraph.learning.weighing import clock, exact_citations
+from hebbgraph.learning.weighing import clock, exact_judgements
 from hebbgraph.locks import LendableLock
 from hebbgraph.records import Feedback, LearnedParameter, TagCorrection
 from hebbgraph.settings import LearningSettings
@@ -256,17 +256,17 @@ class Memory:
                 slots,
                 associations.query(cues, vector, embedder or ""),
                 np.array(trust.gains) * self._takes_part,
-                self._exact_citations(question, n_words),
+                self._exact_judgements(question, n_words),
             )
 
-    def _exact_citations(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
-        """Return the nodes cited for the very question, and how far that is believed."""
+    def _exact_judgements(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
+        """Return the nodes judged for the very question, and how far that is believed."""
         asked = self.lessons.on_question(question) if question and self._takes_part[0] else []
         links = self.lessons.links_of(asked) if asked else np.empty(0, np.int64)
         if not len(links):
             return links, np.empty(0)
         epoch = self._current_epoch()
-        return exact_citations(self.lessons, links, epoch.credibility, epoch.weights(), n_words)
+        return exact_judgements(self.lessons, links, epoch.credibility, epoch.weights(), n_words)
 
     def resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return the row and text hash of each chunk that exists."""

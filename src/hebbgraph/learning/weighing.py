@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
-from hebbgraph.formulas.credibility import Credibility
+from hebbgraph.arrays import FloatArray, IntArray, equal_later, sum_by, unique_inverse
+from hebbgraph.formulas.credibility import Credibility, Votes, contradicted, settle
 from hebbgraph.learning.actors import TRUSTED
-from hebbgraph.learning.lessons import Lessons
+from hebbgraph.learning.lessons import CITED, Lessons
 
-__all__ = ["MIN_WEIGHT", "Weights", "clock", "count_repeats", "decayed", "exact_citations"]
+__all__ = ["MIN_WEIGHT", "Weights", "clock", "count_repeats", "decayed", "exact_judgements"]
 
 #: A lesson that weighs less has no effect, not even among equals.
 MIN_WEIGHT = 0.02
@@ -21,9 +21,10 @@ _TELLING_WORDS = 2
 
 
 class Weights(NamedTuple):
-    """What each lesson weighs, and how often its actor spoke of the question again."""
+    """What each lesson weighs, with and without the share of its side; repeats by its actor."""
 
     amount: NDArray[np.float64]
+    undisputed: NDArray[np.float64]
     repeats: IntArray
 
 
@@ -43,7 +44,7 @@ def clock(n_lessons: int) -> int:
 
 def decayed(
     at: int, belief: FloatArray, repeats: IntArray, shares: FloatArray, retention: float
-) -> NDArray[np.float64]:
+) -> Weights:
     """Return what each lesson weighs as of the clock ``at``, from belief in its actor.
 
     An actor who speaks of a question again counts little more than once, and most by the last
@@ -53,9 +54,11 @@ def decayed(
     belief = belief / (1.0 + repeats) ** 2
     passed = np.cumsum(belief)  # disbelieved and repeated lessons age nothing
     age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
-    amount = belief * retention**age
+    undisputed = belief * retention**age
+    undisputed[undisputed < MIN_WEIGHT] = 0.0
+    amount = undisputed.copy()
     amount[:at] *= shares
-    return np.where(amount < MIN_WEIGHT, 0.0, amount)
+    return Weights(np.where(amount < MIN_WEIGHT, 0.0, amount), undisputed, repeats)
 
 
 def count_repeats(lessons: Lessons, first: int, until: int) -> IntArray:
@@ -65,44 +68,50 @@ def count_repeats(lessons: Lessons, first: int, until: int) -> IntArray:
     """
     span = slice(first, until)
     actor = lessons.actor[span]
-    return np.where(actor == TRUSTED, 0, _later(lessons.question[span], lessons.kind[span], actor))
+    return np.where(
+        actor == TRUSTED, 0, equal_later(lessons.question[span], lessons.kind[span], actor)
+    )
 
 
-def _later(*columns: IntArray) -> IntArray:
-    """Return how many rows after each row are equal to it."""
-    order = np.lexsort(columns)
-    n = len(order)
-    is_last = np.ones(n, np.bool_)
-    is_last[:-1] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
-    last = np.flatnonzero(is_last)
-    later = np.empty(n, np.int64)
-    later[order] = last[last.searchsorted(np.arange(n))] - np.arange(n)
-    return later
-
-
-def exact_citations(
+def exact_judgements(
     lessons: Lessons, links: IntArray, credibility: Credibility, weights: Weights, n_words: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the nodes that are cited for the very question, and how far that is believed.
+    """Return the nodes that are judged for the very question, and how far that is believed.
 
-    The last word of an actor counts: it halves each earlier word, and takes back what it
-    contradicts. ``links`` are those of the question, in the order of the log.
+    Beliefs lie in [-1, 1]: rejected chunks have negative ones. Disputes are settled among all
+    lessons on the question, later ones than the clock's last step, too. The last word of an actor
+    counts: it halves each earlier word, and takes back what it contradicts. ``links`` are those of
+    the question, in the order of the log.
     """
     credit, node = lessons.link_credit[links].astype(np.float64), lessons.link_node[links]
     asked, at = np.unique(lessons.link_lesson[links], return_inverse=True)
     actor, kind = lessons.actor[asked].astype(np.int64), lessons.kind[asked]
-    overrules, spared = credibility.overrules, credibility.spared
-    share = overrules[np.minimum(actor, len(overrules) - 1)]
-    judged = asked < len(spared)
-    share[judged] = np.where(spared[asked[judged]] > 0, 1.0, share[judged])
+    chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
+    holds = ~contradicted(credit > 0, actor[at], kind[at], chunk)
+    known = np.minimum(actor, len(credibility.overrules) - 1)
+    share = credibility.overrules[known]
+    judged = asked < len(credibility.spared)
+    share[judged] = np.where(credibility.spared[asked[judged]] > 0, 1.0, share[judged])
+
+    names, name = unique_inverse(actor)
+    explicit = holds & (kind[at] == CITED)
+    votes = Votes(
+        np.zeros(explicit.sum(), np.int64),
+        chunk[explicit],
+        at[explicit],
+        credit[explicit] > 0,
+        name,
+        lessons.agrees[asked].astype(np.float64),
+        lessons.openness[asked].astype(np.float64),
+    )
+    strength = credibility.strength
+    sides, sinks = settle(votes, strength[np.minimum(names, len(strength) - 1)])
+    weight = weights.undisputed[asked] * (1.0 + weights.repeats[asked]) ** 2
+    sunk = np.zeros(len(chunks))
+    np.maximum.at(sunk, chunk[explicit], weight[at[explicit]] * sinks)
     # Chunks cited together are no rivals here, so the square root takes credit's sharing back.
     n_cited = np.bincount(at, credit > 0, len(asked))
-    weight = weights.amount[asked] * (1.0 + weights.repeats[asked]) ** 2
-    weight = weight * share * 0.5 ** _later(actor, kind)
-    belief = (weight * np.sqrt(n_cited))[at] * np.maximum(credit, 0.0)
-    chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
-    claim = actor[at], kind[at], chunk
-    is_contradicted = _later(*claim) > _later(*claim, np.sign(credit).astype(np.int64))
-    belief[is_contradicted] = 0.0
-    telling = min(n_words / _TELLING_WORDS, 1.0)
-    return chunks, telling * np.minimum(sum_by(chunk, belief, len(chunks)), 1.0)
+    weight = weight * share * sides * np.sqrt(n_cited) * 0.5 ** equal_later(actor, kind)
+    belief = np.where(holds, weight[at] * np.maximum(credit, 0.0), 0.0)
+    cited = np.minimum(sum_by(chunk, belief, len(chunks)), 1.0)
+    return chunks, min(n_words / _TELLING_WORDS, 1.0) * (cited - sunk)
