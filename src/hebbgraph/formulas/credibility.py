@@ -4,13 +4,14 @@ No log says what is right, but agreement tells: independent people who read the 
 same even where search left the answer open, and only accomplices agree with a lie. This is truth
 discovery [1]_. :func:`judge` takes five steps:
 
-1. *Record*: how far an actor's citations agree with search (:mod:`hebbgraph.formulas.agreement`,
-   :func:`records`).
+1. *Record*: how surely search stands against what an actor says
+   (:mod:`hebbgraph.formulas.agreement`, :func:`records`). Agreeing with search earns nothing.
 2. *Vouching*: how often other actors cite the same where search left it open and few dispute it.
    Being vouched for makes up for disagreeing with search.
 3. *Belief*: a logistic function of the record. New names share a record (:func:`beliefs`).
 4. *Sides*: where lessons on one need contradict each other, each counts by the support of its
-   side, to the fourth power, as a share. The support of an actor is belief and vouching.
+   side, to the fourth power, as a share. The support of an actor is belief and vouching. Recalls
+   settle disputes on their very question anew (:func:`settle`).
 5. *Allowance*: no actor weighs without bound (:func:`allowances`).
 
 A *need* is a question by its words. A *claim* is that a chunk is right, or wrong, for a need.

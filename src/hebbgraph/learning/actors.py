@@ -66,7 +66,7 @@ def search_agreement(feedback: Feedback) -> tuple[float, float]:
         judged = _found(judged, feedback)
     positions = list({min(chunk.rank, len(evidence)) - 1: None for chunk in judged})
     agrees, openness = agreement(evidence, positions, telling=bool(feedback.cited))
-    return (agrees, openness) if feedback.cited else (-_REJECTS_ONLY * max(agrees, 0.0), 0.0)
+    return (agrees, openness) if feedback.cited else (-_REJECTS_ONLY * max(agrees, 0.0), 1.0)
 
 
 def _found(cited: Sequence[ShownChunk], feedback: Feedback) -> Sequence[ShownChunk]:

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.credibility import Votes, allowances, beliefs, judge
+from hebbgraph.formulas.credibility import (
+    Votes,
+    allowances,
+    beliefs,
+    contradicted,
+    judge,
+    records,
+    settle,
+)
 
 
 def test_a_new_name_is_judged_by_the_other_new_names():
@@ -79,6 +87,36 @@ def test_where_people_disagree_the_side_that_others_agree_with_elsewhere_counts(
     assert found[:16] == pytest.approx(1.0)  # nobody disputes these
     assert found[-4:-2] == pytest.approx(0.0, abs=0.1)
     assert found[-2:] == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_record_holds_what_search_is_sure_of_and_is_not_bought_back_by_what_is_easy():
+    lies, easy = [-1.4] * 5, [0.5] * 20
+    # By hand: .3 comes back with each denial, but never before the first one.
+    assert records(np.ones(5, int), np.array(lies), 2)[1] == pytest.approx(-1.4 - 4 * 1.1)
+    for said in (lies + easy, easy + lies, [x for lie in lies for x in (lie, *easy[:4])]):
+        assert records(np.ones(len(said), int), np.array(said), 2)[1] == pytest.approx(-5.8)
+    # Who denies search where it is unsure has nothing held against him, however long he does.
+    assert records(np.ones(900, int), np.full(900, -0.2), 2)[1] == pytest.approx(-0.2)
+
+
+def sinks(said, strength):
+    found = votes(said)
+    return settle(found, np.array(strength))[1].round(2).tolist()
+
+
+def test_one_rejection_sinks_a_fifth_and_several_or_the_trusted_one_sink_a_chunk():
+    assert sinks([(1, 9, [], [9])], [0, 1.0]) == [0.19]
+    assert sinks([(n, 9, [], [9]) for n in (1, 2, 3, 4)], [0, 1.0, 1.0, 1.0, 1.0])[0] == 0.82
+    assert sinks([(0, 9, [], [9])], [1000.0]) == [1.0]
+    # Those who cite the chunk hold it up.
+    assert sinks([(1, 9, [], [9]), (2, 9, [9], [])], [0, 1.0, 1.0]) == [0.11, 0.0]
+
+
+def test_the_latest_word_replaces_the_earlier_one_on_the_same_chunk():
+    said = [(1, 9, [9], []), (2, 9, [9], []), (1, 9, [], [9]), (1, 8, [9], [])]
+    found = votes(said)
+    claim = found.actor[found.lesson], found.need, found.chunk
+    assert contradicted(found.cites, *claim).tolist() == [True, False, False, False]
 
 
 def test_many_names_that_only_say_the_same_are_no_majority():

@@ -199,3 +199,39 @@ def test_a_corrected_slip_is_the_same_in_a_process_that_folds_it_at_once(tmp_pat
     with HebbianIndex.open(tmp_path / "copy" / "b") as index:
         at_once = [(hit.chunk.id, hit.score) for hit in index.recall(HEMP).hits]
     assert at_once == step_by_step
+
+
+def reject_the_first(index, **who):
+    recall = index.recall(HEMP)
+    index.reinforce(recall, [], rejected=["Skarney-0"], **who)
+    return {hit.chunk.id: hit.score for hit in index.recall(HEMP).hits}
+
+
+def test_a_thumb_down_alone_lowers_a_chunk_and_three_put_it_last(index):
+    before = {hit.chunk.id: hit.score for hit in index.recall(HEMP).hits}
+    one, two, three = (reject_the_first(index, actor=f"reader-{n}") for n in range(3))
+    assert before["Skarney-0"] > one["Skarney-0"] * 1.1 > two["Skarney-0"] * 1.1
+    assert next(iter(one)) == "Skarney-0"
+    assert list(three)[3] == "Skarney-0"  # behind the other works of the town
+    for n in range(3):
+        index.forget(actor=f"reader-{n}")
+    assert {hit.chunk.id: hit.score for hit in index.recall(HEMP).hits} == before
+
+
+def test_the_trusted_one_sinks_a_chunk_for_one_question_at_once(index):
+    asked = "What is made of hemp for boats in Skarney?"
+    assert first(index, asked) == "Skarney-0"
+    assert reject_the_first(index, trusted=True).get("Skarney-0", 0.0) < 0.01
+    assert first(index, asked) == "Skarney-0"  # that is another question
+
+
+def test_a_dispute_is_settled_before_the_clock_steps(index):
+    others(index, 100)  # the clock steps with every fourth lesson
+    for n in range(3):
+        index.reinforce(index.recall(HEMP), ["Skarney-3"], actor=f"newcomer-{n}")
+    assert first(index, HEMP) == "Skarney-3"
+    index.reinforce(index.recall(HEMP), ["Skarney-2"], rejected=["Skarney-3"], trusted=True)
+    assert index.parts.memory.lessons.actor.tolist().count(0) == 1
+    ranked = [hit.chunk.id for hit in index.recall(HEMP).hits]
+    assert ranked[0] == "Skarney-2"
+    assert ranked[-1] == "Skarney-3"
