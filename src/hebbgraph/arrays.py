@@ -298,7 +298,7 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     return summed
 
 
-def equal_later(*columns: IntArray) -> NDArray[np.int64]:
+def equal_later(*columns: IntArray | BoolArray) -> NDArray[np.int64]:
     """Return how many rows after each row are equal to it.
 
     >>> equal_later(np.array([7, 5, 7, 7])).tolist()

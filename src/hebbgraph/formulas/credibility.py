@@ -324,10 +324,8 @@ class _Claims:
         return sum_by(self._claim, self._contributions(strength), len(self._need))
 
     def _power(self, strength: FloatArray) -> NDArray[np.float64]:
-        power: NDArray[np.float64] = (
-            self.support(strength) * np.where(self._cites, 1.0, _REJECTION)
-        ) ** 4
-        return power
+        counts = np.where(self._cites, 1.0, _REJECTION)
+        return np.asarray((self.support(strength) * counts) ** 4, np.float64)
 
     def _contributions(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return what each endorsement adds to the support of its claim.
@@ -351,7 +349,8 @@ class _Claims:
         one chunk cited now, and another later, may both be right.
         """
         lesson, of_vote, n = self.votes.lesson, self.of_vote, len(self.votes.actor)
-        support, power = self.support(strength), self._power(strength)
+        support = self.support(strength)
+        power = self._power(strength)
         cited, rejected = np.where(self._cites, power, 0.0), np.where(self._cites, 0.0, power)
         own, own_cited = sum_by(lesson, power[of_vote], n), sum_by(lesson, cited[of_vote], n)
 
