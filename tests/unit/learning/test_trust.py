@@ -326,7 +326,7 @@ def test_what_nobody_believes_ages_nothing(corpus):
         for n in range(64):  # eve always cites what search finds worst
             recall = index.recall(QUESTIONS[1 + n % 3], k=8, id=f"{n}")
             index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
-        assert believed(index)["eve"] < 0.02
+        assert believed(index)["eve"] < 0.04
         # But for her first five words against search, that is, which count for anybody.
         assert taught() > 0.7 * once
         for n in range(10):
