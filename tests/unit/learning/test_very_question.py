@@ -233,4 +233,4 @@ def test_a_dispute_is_settled_before_the_clock_steps(index):
     index.reinforce(index.recall(HEMP), ["Skarney-2"], rejected=["Skarney-3"], trusted=True)
     ranked = [hit.chunk.id for hit in index.recall(HEMP).hits]
     assert ranked[0] == "Skarney-2"
-    assert ranked[-1] == "Skarney-3"
+    assert "Skarney-3" not in ranked[:4]  # behind the other works of the town
