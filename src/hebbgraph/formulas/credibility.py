@@ -201,7 +201,7 @@ def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.fl
     it where it is unsure: that only makes up for having denied it before where it was sure.
 
     >>> records(np.array([1, 1, 1, 2, 2]), np.array([-0.1, 0.5, -0.1, -1.4, -0.1]), 3).round(2)
-    array([ 0. , -0.1, -1.1])
+    array([ 0. , -0.1, -1.2])
     """
     record = [0.0] * n_actors
     denies = agrees < 0
