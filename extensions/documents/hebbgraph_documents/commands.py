@@ -62,6 +62,10 @@ _Encoding = Annotated[
     str | None,
     typer.Option(help="Encoding of text and HTML files that declare none. \\[default: UTF-8]"),
 ]
+_Prune = Annotated[
+    bool,
+    typer.Option(help="Delete documents whose files under PATHS are gone, or were moved there."),
+]
 
 
 def chunk_settings(max_tokens: int | None) -> ChunkSettings:
@@ -81,12 +85,7 @@ def index(
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
     name: _Name = None,
-    prune: Annotated[
-        bool,
-        typer.Option(
-            help="Delete documents whose files under PATHS are gone, or were moved there."
-        ),
-    ] = False,
+    prune: _Prune = False,
     base: Base = None,
     cache_dir: Cache = None,
     max_tokens: MaxTokens = None,

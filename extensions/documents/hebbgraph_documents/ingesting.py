@@ -162,7 +162,6 @@ def ingest(
     settings = settings or ChunkSettings()
     root = None if base is None else Path(base).resolve()
     discovery = paths if isinstance(paths, Discovery) else discover(paths, suffixes=suffixes)
-    failed = list(discovery.unreadable)
     files = identified(discovery, root)
     known = index.document_fingerprints()
     salt = fingerprint_salt(settings, encoding)
@@ -170,7 +169,7 @@ def ingest(
     read_chunks = partial(
         chunks_of_file, settings=settings, limits=limits, max_bytes=max_bytes, encoding=encoding
     )
-    indexed, skipped, chunk_count = [], [], 0
+    indexed, skipped, failed, chunk_count = [], [], list(discovery.unreadable), 0
     contents: set[str] = set()
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
@@ -191,8 +190,7 @@ def ingest(
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    absent = {id_: known[id_] in contents for id_ in known.keys() - dict(files).keys()}
-    gone = _gone(absent, root, discovery)
+    gone = _gone(known, known.keys() - dict(files).keys(), contents, root, discovery)
     for document_id in gone if prune else ():
         index.delete(document_id=document_id)
     return IngestReport(
@@ -346,17 +344,23 @@ def check_id(document_id: str, file: FoundFile) -> None:
         raise ConversionError(f"{shown_path(file.real)}: its name holds unprintable characters")
 
 
-def _gone(absent: Mapping[str, bool], root: Path | None, discovery: Discovery) -> tuple[str, ...]:
-    """Return the documents whose file no longer exists, and was at or below the given paths.
+def _gone(
+    known: Mapping[str, str],
+    absent: Collection[str],
+    contents: Collection[str],
+    root: Path | None,
+    discovery: Discovery,
+) -> tuple[str, ...]:
+    """Return the absent documents whose file no longer exists, and was at or below the given paths.
 
-    For documents that are mapped to True, a file there has their content.
+    Those whose fingerprint is among ``contents`` were moved there, wherever they were before.
     """
 
     def is_gone(document_id: str) -> bool:
         path = Path(document_id) if root is None else root / document_id
         if not path.is_absolute():
             return False  # indexed with a base, and none is given now
-        if absent[document_id]:
+        if known[document_id] in contents:
             return not os.path.lexists(path)
         if not any(path.is_relative_to(root_path) for root_path in discovery.roots):
             return False

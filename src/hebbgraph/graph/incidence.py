@@ -251,10 +251,10 @@ class Incidence:
             The new rows of ``changed``.
         """
         order = np.argsort(changed, kind="stable")
-        changed, rows = changed[order].astype(np.int64), rows.take(order)
+        replaced, rows = changed[order].astype(np.int64), rows.take(order)
         if not any(level.n_rows for level in self._levels):
-            return Incidence(_rows_at(changed, rows, n_chunks), n_tags)
-        cleared = np.concatenate((removed, changed))
+            return Incidence(_rows_at(replaced, rows, n_chunks), n_tags)
+        cleared = np.concatenate((removed, replaced))
         df = np.zeros(max(n_tags, len(self._df)), dtype=np.int32)
         df[: len(self._df)] = self._df
         np.subtract.at(df, self.tags_of(cleared)[1], 1)
@@ -267,9 +267,9 @@ class Incidence:
         result._df, result._level_of = df, level_of
         result._levels = list(self._levels)
         result._all_in_base = False  # postings() of a merge must look at all levels
-        if len(changed):
-            level_of[changed] = len(result._levels)
-            result._levels.append(_Level.of(changed, rows))
+        if len(replaced):
+            level_of[replaced] = len(result._levels)
+            result._levels.append(_Level.of(replaced, rows))
         while result._is_due_for_merging():
             result._merge()
         result._all_in_base = len(result._levels) == 1 and not (level_of != 0).any()
