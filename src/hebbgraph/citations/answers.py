@@ -147,10 +147,11 @@ class Answers:
         indexes += [index for answer in remembered.values() for index in answer.indexes.values()]
         answers: list[Answer] = []
         for kept in _kept_answers(indexes, name):
-            if namespace is None or any(index.namespace == namespace for index, _ in kept):
-                names = {record.names for _, record in kept}
-                known = next((answer for answer in latest if answer.names in names), None)
-                answers.append(Answer.restored(kept, known))
+            tenants = {index.namespace for index, _ in kept}  # two may choose the same name
+            if namespace in (None, *tenants):
+                names = kept[0][1].names
+                known = (a for a in latest if a.names == names and tenants <= a.namespaces)
+                answers.append(Answer.restored(kept, next(known, None)))
                 places = {id(index) for index, _ in kept}
                 remembered = {at: answer for at, answer in remembered.items() if not at <= places}
         answers += (answer for answer in remembered.values() if answer not in answers)

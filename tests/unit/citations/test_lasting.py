@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hebbgraph import HebbianIndex, NotFoundError, Recall
+from hebbgraph import HebbianIndex, IndexPool, NotFoundError, Recall
 from hebbgraph.citations import (
     Exchange,
     Journal,
@@ -85,6 +85,26 @@ def test_two_workers_judge_the_same_answer(place: Path) -> None:
         first.feedback("run", True)
         second.feedback("run", True)
         assert told(one) == [(("owl",), (), None)]
+
+
+def test_tenants_that_choose_one_name_judge_and_take_back_only_their_own_answers(
+    tmp_path: Path,
+) -> None:
+    with IndexPool(tmp_path) as pool:
+        learner = Learner(pool, actor="ida")
+        for namespace in ("a", "b"):
+            pool[namespace].add(OWLS)
+            exchange, _ = asked(pool[namespace], actor="ida")
+            exchange.ids = ["answer-1"]  # no id of a recall tells the two apart
+            learner.learn(exchange)
+
+        learner.feedback("answer-1", False, namespace="a")
+        assert told(pool["a"]) == [((), ("owl",), "ida")]
+        assert told(pool["b"]) == [(("owl",), (), "ida")]
+
+        assert learner.undo("answer-1", namespace="b") == 1
+        assert told(pool["a"]) == [((), ("owl",), "ida")]
+        assert told(pool["b"]) == []
 
 
 def test_an_approval_may_come_after_a_restart(place: Path) -> None:
