@@ -260,7 +260,7 @@ def _contradicting(actor: str) -> HebbianIndex:
 def test_whoever_is_disbelieved_hears_of_it() -> None:
     index = _contradicting("ida")
     [note] = index.maintenance.doctor().notes
-    assert note.startswith("lessons of 'ida': 5 count .01 each, as search disagrees and nobody")
+    assert note.startswith("lessons of 'ida': 5 count next to nothing each, as search disagrees")
     index.forget(actor="ida")
     assert index.maintenance.doctor().notes == ()
 
