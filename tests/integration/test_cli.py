@@ -510,7 +510,7 @@ def test_an_unknown_kind_of_feedback_is_refused(run: Run, indexed: Path) -> None
     cite = ("cite", asked["id"], asked["hits"][0]["chunk"]["id"], "--db", indexed, "--json")
     refused = run(*cite, "--kind", "foo")
     assert (refused.code, "none of cited, opened" in refused.err) == (2, True)
-    assert run(*cite, "--kind", "Asked again").json["kind"] == "asked again"
+    assert run(*cite, "--kind", "Asked-again").json["kind"] == "asked again"
 
 
 def test_links_and_moved_files_are_told(run: Run, indexed: Path, folder: Path) -> None:

@@ -23,7 +23,8 @@ _MAX_NAMED = 5
 _UNNAMED = (
     "answers teach without an actor: all unnamed feedback counts, together, as one actor's. "
     'Name the user of each request as user_id, in LangChain with metadata={"user_id": ...}, in '
-    'LlamaIndex within instrument_tags({"user_id": ...}); or pass actor=... to the learner'
+    'LlamaIndex within instrument_tags({"user_id": ...}); or pass actor=... to the learner, '
+    "or to an Exchange of your own"
 )
 
 

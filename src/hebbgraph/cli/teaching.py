@@ -23,7 +23,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
 from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.learning.feedback import KINDS
+from hebbgraph.learning.feedback import KINDS, kind_of
 from hebbgraph.learning.forgetting import near_actors
 from hebbgraph.records import Feedback, ForgetPreview, Recall
 
@@ -35,9 +35,9 @@ app.add_typer(feedback)
 
 
 def _known_kind(kind: str) -> str:
-    if kind.lower() not in KINDS:
+    if (known := kind_of(kind)) not in KINDS:
         raise typer.BadParameter(f"{kind!r:.80} is none of {', '.join(KINDS)}")
-    return kind
+    return known
 
 
 @app.command()

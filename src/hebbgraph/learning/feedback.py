@@ -27,6 +27,7 @@ __all__ = [
     "feedback_digest",
     "feedback_of",
     "hashed_terms",
+    "kind_of",
     "read_feedback",
 ]
 
@@ -80,7 +81,7 @@ def feedback_of(
         )
     if settings.require_actor and actor is None:
         raise FeedbackError("feedback must name its actor here: pass actor=...")
-    kind = _kind_of(kind)
+    kind = kind_of(kind)
     _check_giver(actor, trusted, kind)
     shown_chunks = _shown(recall, shown)
     named = _named(recall, judgements, shown_chunks, hashes)
@@ -119,7 +120,7 @@ def feedback_of(
     )
 
 
-def _kind_of(kind: str) -> str:
+def kind_of(kind: str) -> str:
     """Return a kind in small letters, with single spaces; refuse a misspelt common one."""
     name = re.sub(r"[\s_-]+", " ", kind.lower()).strip() if isinstance(kind, str) else ""
     if not (name and kind.isprintable() and len(kind) <= 64):
