@@ -518,8 +518,9 @@ def test_links_and_moved_files_are_told(run: Run, indexed: Path, folder: Path) -
     (moved / "loop").symlink_to(moved, target_is_directory=True)
     told = run("index", moved, "--db", indexed)
     assert "1 symbolic link skipped" in told.err
-    assert "3 documents of files that are gone" in told.err
-    assert "3 removed" in run("index", moved, "--db", indexed, "--prune").out
+    assert "3 documents with the content of files read now, such as" in told.err
+    assert "hebbgraph delete --document OLD" in told.err
+    assert "0 removed" in run("index", moved, "--db", indexed, "--prune").out
 
 
 def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path: Path) -> None:

@@ -62,10 +62,7 @@ _Encoding = Annotated[
     str | None,
     typer.Option(help="Encoding of text and HTML files that declare none. \\[default: UTF-8]"),
 ]
-_Prune = Annotated[
-    bool,
-    typer.Option(help="Delete documents whose files under PATHS are gone, or were moved there."),
-]
+_Prune = Annotated[bool, typer.Option(help="Delete documents whose files under PATHS are gone.")]
 
 
 def chunk_settings(max_tokens: int | None) -> ChunkSettings:
@@ -214,6 +211,12 @@ def _tell(report: IngestReport, as_json: bool) -> None:
         err.print(
             f"{counted(len(report.gone), 'document')} of files that are gone can still be found; "
             "to delete them, run this again with --prune"
+        )
+    if report.elsewhere:
+        err.print(
+            f"{counted(len(report.elsewhere), 'document')} with the content of files read now, "
+            f"such as {harmless(report.elsewhere[0])}, belong to files that are not on this "
+            "machine; if they were moved, delete these: hebbgraph delete --document OLD"
         )
     if report.links:
         err.print(f"{counted(report.links, 'symbolic link')} skipped; name what they lead to")

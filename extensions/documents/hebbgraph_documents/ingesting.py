@@ -67,8 +67,9 @@ class IngestReport(BaseModel):
     indexed, skipped, removed : tuple of str
         Document ids: added or updated, unchanged, deleted by ``prune``.
     gone : tuple of str
-        Documents whose file is gone, and that are at or below the paths or have been moved there:
-        a file below the paths has their bytes. ``prune`` would delete them.
+        Documents at or below the paths whose file is gone. ``prune`` would delete them.
+    elsewhere : tuple of str
+        Documents outside the paths with the bytes of a file that was read, and no file here.
     failed : tuple of (path, reason)
         Their chunks from an earlier run stay in the index.
     chunks : int
@@ -88,6 +89,7 @@ class IngestReport(BaseModel):
     skipped: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     chunks: int = 0
     untagged: tuple[tuple[str, str], ...] = ()
@@ -122,8 +124,7 @@ def ingest(
         A HebbianIndex, or another object with the same three methods.
     prune : bool
         Also delete documents at or below ``paths`` whose file is gone, unless the given path
-        itself does not exist (an unmounted drive) or the folder cannot be listed; and those of
-        files that were moved here.
+        itself does not exist or is empty (an unmounted drive), or the folder cannot be listed.
     base : path, optional
         Makes document ids relative to it, so folder and index can move together; by default,
         they are absolute paths. Use one base for a namespace.
@@ -169,8 +170,8 @@ def ingest(
     read_chunks = partial(
         chunks_of_file, settings=settings, limits=limits, max_bytes=max_bytes, encoding=encoding
     )
-    indexed, skipped, failed, chunk_count = [], [], list(discovery.unreadable), 0
-    contents: set[str] = set()
+    indexed: dict[str, int] = {}
+    skipped, failed, contents = [], list(discovery.unreadable), set()
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
         try:
@@ -184,13 +185,12 @@ def ingest(
                 chunks = read_chunks(data, document_id, file)
                 del data  # up to max_bytes, while the index tags and embeds
                 untagged += _put(index, document_id, print_, chunks)
-                indexed.append(document_id)
-                chunk_count += len(chunks)
+                indexed[document_id] = len(chunks)
         except (ConversionError, MissingExtraError) as error:
             failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
-    gone = _gone(known, known.keys() - dict(files).keys(), contents, root, discovery)
+    gone, elsewhere = _gone(known, known.keys() - dict(files).keys(), contents, root, discovery)
     for document_id in gone if prune else ():
         index.delete(document_id=document_id)
     return IngestReport(
@@ -198,8 +198,9 @@ def ingest(
         skipped=tuple(skipped),
         removed=gone if prune else (),
         gone=() if prune else gone,
+        elsewhere=elsewhere,
         failed=tuple(failed),
-        chunks=chunk_count,
+        chunks=sum(indexed.values()),
         untagged=tuple(untagged),
         unsupported=discovery.unsupported,
         links=discovery.links,
@@ -350,30 +351,25 @@ def _gone(
     contents: Collection[str],
     root: Path | None,
     discovery: Discovery,
-) -> tuple[str, ...]:
-    """Return the absent documents whose file no longer exists, and was at or below the given paths.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the absent documents whose file is gone, at or below the given paths and elsewhere.
 
-    Those whose fingerprint is among ``contents`` were moved there, wherever they were before.
+    Of the latter, only those whose fingerprint is among ``contents``.
     """
-
-    def is_gone(document_id: str) -> bool:
+    gone: dict[bool, list[str]] = {True: [], False: []}
+    for document_id in sorted(absent):
         path = Path(document_id) if root is None else root / document_id
-        if not path.is_absolute():
-            return False  # indexed with a base, and none is given now
-        if known[document_id] in contents:
-            return not os.path.lexists(path)
-        if not any(path.is_relative_to(root_path) for root_path in discovery.roots):
-            return False
-        if any(path.is_relative_to(folder) for folder in discovery.unlisted):
-            return False
+        is_below = any(path.is_relative_to(root_path) for root_path in discovery.roots)
+        # Relative paths, if no base is given now, were indexed with one.
+        if not is_below and not (path.is_absolute() and known[document_id] in contents):
+            continue
         try:
-            return not stat.S_ISREG(os.lstat(path).st_mode)
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except (OSError, ValueError):
-            return False
-
-    return tuple(filter(is_gone, sorted(absent)))
+            is_file = stat.S_ISREG(os.lstat(path).st_mode)
+        except (OSError, ValueError) as error:
+            is_file = not isinstance(error, FileNotFoundError | NotADirectoryError)
+        if not is_file:
+            gone[is_below].append(document_id)
+    return tuple(gone[True]), tuple(gone[False])
 
 
 def failure(error: Exception, file: FoundFile) -> tuple[str, str]:

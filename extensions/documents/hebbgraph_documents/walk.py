@@ -33,15 +33,14 @@ class Discovery:
     files : list of FoundFile
         In the order of the paths given, then by name; each real file once.
     roots : list of Path
-        The given paths that exist, resolved.
+        The given paths that can be read, resolved.
     unsupported : dict
         Suffix (``""`` for none) to number of files skipped.
     links : int
         Number of symbolic links skipped.
     unreadable : list of (path, reason)
-        Given paths that do not exist, and folders that cannot be listed.
-    unlisted : list of Path
-        Those folders, resolved; their files are not known to be gone.
+        Given paths that do not exist or are empty (a drive may not be mounted), and folders
+        that cannot be listed.
     """
 
     files: list[FoundFile] = field(default_factory=list)
@@ -49,7 +48,6 @@ class Discovery:
     unsupported: dict[str, int] = field(default_factory=dict)
     links: int = 0
     unreadable: list[tuple[str, str]] = field(default_factory=list)
-    unlisted: list[Path] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[FoundFile]:
         return iter(self.files)
@@ -101,6 +99,8 @@ def discover(
         try:
             real = path.resolve(strict=True)
             is_folder = stat.S_ISDIR(real.stat().st_mode)
+            if is_folder and not os.listdir(real):
+                raise ValueError("is empty; is a drive missing?")
         except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
             discovery.unreadable.append((shown_path(path), _reason(error)))
             continue
@@ -154,7 +154,6 @@ def _below(root: FoundFile, wanted: frozenset[str], discovery: Discovery) -> lis
                 entries = list(listing)
         except OSError as error:
             discovery.unreadable.append((shown_path(folder.path), _reason(error)))
-            discovery.unlisted.append(folder.real)
             continue
         for entry in entries:
             if entry.name.startswith("."):

@@ -30,6 +30,7 @@ REFUSED = {
     "bomb.docx": "unpacks to 3,000,000,000 bytes, more than 1,000,000,000",
     "comments.html": "holds no text",
     "device.txt": "is not a regular file",
+    "folder.pdf": "is empty",
     "empty.txt": "is empty",
     "locked.pdf": "needs a password",
     "loop.md": r"(?i)too many levels of symbolic links|symlink loop",

@@ -140,17 +140,28 @@ def test_prune_removes_what_is_gone_below_the_paths_only(folder, shelf, tmp_path
     assert ingest([other], shelf, prune=True).removed == ()
 
 
-def test_a_folder_that_was_moved_leaves_documents_that_prune_removes(folder, shelf, tmp_path):
+def test_nothing_outside_the_paths_is_deleted_whatever_its_bytes(folder, shelf, tmp_path):
     before = ingest([folder], shelf).indexed
-    moved = folder.rename(tmp_path / "moved")
-    (moved / "deep/sleep.txt").unlink()  # whether this one was moved, nobody knows
-    report = ingest([moved], shelf)
-    assert (len(report.indexed), report.gone) == (1, before[:1])
+    moved = folder.rename(tmp_path / "moved")  # or the first one is another machine's
+    (moved / "deep/sleep.txt").unlink()
+    report = ingest([moved], shelf, prune=True)
+    assert (len(report.indexed), report.removed, report.gone) == (1, (), ())
+    assert report.elsewhere == before[:1]  # of the other nobody knows whether it was moved
     copied = tmp_path / "copied"
     copied.mkdir()
     (copied / "brain.md").write_bytes((moved / "brain.md").read_bytes())
-    assert ingest([copied], shelf, prune=True).removed == before[:1]  # the other is still there
-    assert len(shelf.fingerprints) == 3
+    assert ingest([copied], shelf, prune=True).elsewhere == before[:1]  # the other is still there
+    assert len(shelf.fingerprints) == 4
+
+
+def test_prune_keeps_what_an_empty_folder_held(folder, shelf, tmp_path):
+    ingest([folder], shelf)
+    folder.rename(tmp_path / "drive")
+    folder.mkdir()  # where a drive was mounted, an empty folder remains
+    report = ingest([folder], shelf, prune=True)
+    assert report.removed == ()
+    assert report.failed == ((folder.as_posix(), "is empty; is a drive missing?"),)
+    assert len(shelf.fingerprints) == 2
 
 
 def test_prune_keeps_files_that_are_there_but_not_asked_for(folder, shelf):
@@ -176,7 +187,6 @@ def test_prune_keeps_what_lies_in_a_folder_that_cannot_be_listed(folder, shelf):
 
 def test_prune_keeps_what_could_not_be_listed(folder, shelf, monkeypatch):
     ingest([folder], shelf)
-    (folder / "deep/sleep.txt").unlink()
     scandir = os.scandir
 
     def refuse(path):

@@ -37,8 +37,11 @@ def test_what_is_named_is_taken_and_nothing_twice(tmp_path):
 
 def test_missing_paths_are_told(tmp_path):
     found = discover([tmp_path / "gone", tmp_path])
-    assert found.unreadable == [((tmp_path / "gone").as_posix(), "no such file or directory")]
-    assert found.roots == [tmp_path.resolve()]
+    assert found.unreadable == [
+        ((tmp_path / "gone").as_posix(), "no such file or directory"),
+        (tmp_path.as_posix(), "is empty; is a drive missing?"),
+    ]
+    assert found.roots == []
 
 
 @links
