@@ -242,3 +242,15 @@ def test_an_index_is_named_as_in_langchain(nodes: list[TextNode], tmp_path: Path
     assert there.index.is_closed
     with pytest.raises(ParameterError, match=r"or location=\.\.\."):
         HebbianRetriever()
+
+
+def test_a_new_index_at_a_location_is_told(
+    nodes: list[TextNode], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    HebbianRetriever.from_nodes(nodes, location=tmp_path / "birds").close()
+    HebbianRetriever(location=tmp_path / "birds").close()
+    HebbianRetriever(location=":memory:").close()
+    assert "check the location" not in caplog.text
+    HebbianRetriever(location=tmp_path / "brids").close()
+    (told,) = [one for one in caplog.messages if "check the location" in one]
+    assert "brids" in told

@@ -18,6 +18,7 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
 
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph.adapters.tenants import warn_if_new
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.ingest import OnError
@@ -118,9 +119,8 @@ class HebbianRetriever(Closing, RecallingRetriever):
         if location is not None:
             if index is not None:
                 raise ParameterError("location and index are one argument; give it once")
-            model = arguments.get("embed_model")
-            embedder = None if model is None else LlamaIndexEmbedder(model)
-            index = HebbianIndex.open(location, namespace=namespace, embedder=embedder, edges=edges)
+            index = _opened(location, namespace, edges, arguments.get("embed_model"))
+            warn_if_new(index)
         elif not isinstance(index, HebbianIndex):
             raise ParameterError(
                 f"index is a HebbianIndex, got {index!r:.80}; open one with HebbianIndex.open(...) "
@@ -213,8 +213,9 @@ class HebbianRetriever(Closing, RecallingRetriever):
         )
         nodes = check_nodes(nodes)
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]
-        where: dict[str, Any] = {"location": location, "namespace": namespace, "edges": edges}
-        retriever = cls(objects=objects or None, **where, **arguments)
+        index = _opened(location, namespace, edges, embed_model)
+        retriever = cls(index, objects=objects or None, **arguments)
+        retriever._owns_index = True
         with retriever._closed_on_error():
             retriever._write(nodes, show_progress=show_progress)
         return retriever
@@ -402,3 +403,13 @@ class HebbianRetriever(Closing, RecallingRetriever):
         if self._owns_index and self._index is not None:
             finish_learning(CLOSING_SECONDS)
             self._index.close()
+
+
+def _opened(
+    location: str | Path,
+    namespace: str,
+    edges: Sequence[str] | None,
+    model: BaseEmbedding | None,
+) -> HebbianIndex:
+    embedder = None if model is None else LlamaIndexEmbedder(model)
+    return HebbianIndex.open(location, namespace=namespace, embedder=embedder, edges=edges)
