@@ -170,6 +170,7 @@ class Answer:
                 for index, record in kept
                 for recall in record.recalls
             }
+            ids = set(recalls)  # not those of indexes, as one may be open twice
             recalls |= {recalled.recall.id: recalled for recalled in answer.recalls}
             answer._rows |= {id(index): record.number for index, record in kept}
             answer.made = answer.made or tuple(recalls.values())
@@ -179,10 +180,7 @@ class Answer:
                 for credit in record.credits
                 if credit.recall_id in recalls
             ]
-            places = {id(index) for index, _ in kept}
-            lessons += [
-                lesson for lesson in answer.lessons if id(lesson.recalled.index) not in places
-            ]
+            lessons += [lesson for lesson in answer.lessons if lesson.recalled.recall.id not in ids]
             answer.lessons = tuple(lessons)
         return answer
 

@@ -209,8 +209,10 @@ class FrameworkLearner(Closing):
         if (before := self._answers.before(answer)) is None:
             return
         queries = {recalled.recall.query for recalled in answer.made}
+        doubted = {feedback.recall_id for _, feedback in answer.doubts}  # by the same request
         for lesson in before.lessons:
-            if any(is_reworded(lesson.recalled.recall.query, query) for query in queries):
+            recall = lesson.recalled.recall
+            if recall.id not in doubted and any(is_reworded(recall.query, q) for q in queries):
                 self._teach_doubt(lesson, answer, before)
 
     def _teach_doubt(self, lesson: Lesson, *concerned: Answer) -> None:

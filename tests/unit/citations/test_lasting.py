@@ -87,6 +87,18 @@ def test_two_workers_judge_the_same_answer(place: Path) -> None:
         assert told(one) == [(("owl",), (), None)]
 
 
+def test_an_index_that_is_open_twice_has_each_lesson_once(place: Path) -> None:
+    with HebbianIndex.open(place) as index, HebbianIndex.open(place) as other:
+        for home in (index, other):  # one of them is looked at first
+            learner = Learner(home)
+            exchange, recall = asked(index)
+            learner.learn(exchange)
+            assert [len(learner.feedback(recall.id, good)) for good in (False, True)] == [1, 1]
+            kept = index.find_answer(recall.id)
+            assert kept is not None
+            assert len(kept.credits) == 1
+
+
 def test_tenants_that_choose_one_name_judge_and_take_back_only_their_own_answers(
     tmp_path: Path,
 ) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.citations import Exchange, Learner, Recalled, Reply
+from hebbgraph.records import Feedback
 
 FIRST, AGAIN, OTHER = "When do owls hunt?", "At what time do owls hunt?", "Where do eels live?"
 
@@ -55,6 +57,16 @@ def test_what_is_doubted(
         learner.learn(_turn(index, question, thread))
     assert _doubts(index) == doubts
     assert index.recall(FIRST).hits[0].chunk.id == "owl"  # it harms nothing by itself
+
+
+def test_two_answers_to_one_request_doubt_once(index: HebbianIndex) -> None:
+    heard: list[Feedback] = []
+    learner, again = Learner(implicit=True, on_lesson=heard.append), _turn(index, AGAIN)
+    learner.learn(_turn(index, FIRST))
+    again.ids = ["run"]
+    learner.learn(again)
+    learner.learn(replace(again, replies=[replace(again.replies[0], text="In water [2].")]))
+    assert [feedback.kind for feedback in heard].count("asked again") == 1
 
 
 @pytest.mark.parametrize("undone", ["run-0", "run-1"])
