@@ -178,7 +178,7 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
         check_names(names, AT_CALL, of="a call of the retriever", instead=HINTS)
         passed = {name: value for name, value in options.items() if value is not None}
         passed = configured(CONFIGURABLE) | passed
-        check_search(passed, self.search_type)
+        check_search({"score_threshold": self.score_threshold} | passed, self.search_type)
         return {name: getattr(self, name) for name in FIELDS_AT_CALL} | passed
 
     def _question(self, query: str, run_id: UUID, arguments: dict[str, Any]) -> Question:

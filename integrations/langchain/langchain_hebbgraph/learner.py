@@ -111,7 +111,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         """Treat the calls within as one run.
 
         A retriever and a model that are called one after the other, without a chain, are
-        otherwise unrelated runs.
+        otherwise unrelated runs. If the block raises, it teaches nothing.
 
         Yields
         ------
@@ -124,6 +124,9 @@ class CitationLearner(FrameworkLearner, TracingHandler):
         try:
             with sessions.session(self, trace):
                 yield trace.root
+        except BaseException as error:
+            trace.fail(error)
+            raise
         finally:
             with self._lock:
                 trace.ended = time.monotonic()

@@ -67,8 +67,10 @@ def has_learner() -> bool:
 
 
 def session_of(learner: BaseCallbackHandler) -> Trace | None:
-    """Return the trace of the current session, if it is this learner's."""
-    return _trace.get() if _learner.get() is learner else None
+    """Return the trace of the current session, if it is this learner's and has not ended."""
+    trace = _trace.get() if _learner.get() is learner else None
+    # A task that was started within a session may outlive it.
+    return None if trace is None or trace.ended is not None else trace
 
 
 @contextmanager

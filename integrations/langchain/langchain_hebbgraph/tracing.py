@@ -90,6 +90,12 @@ class Trace:
         if run_id == self.root and not self.is_session:
             self.ended, self.output = time.monotonic(), output
 
+    def fail(self, error: BaseException) -> None:
+        """Note that the root failed: its answer teaches nothing, unless it was abandoned."""
+        if not isinstance(error, _ABANDONED):
+            self.failed = True
+            self.open_calls = 0  # the calls below have ended with the same error
+
     def end_call(self, run_id: UUID, answers: Sequence[Sequence[Generation]] | None) -> None:
         """Add the answers of a model call; None if it failed."""
         call = self.calls.get(run_id)
@@ -214,9 +220,8 @@ class TracingHandler(BaseCallbackHandler, ABC):
         """Trace a failure; if the root fails, its answer teaches nothing."""
         with self._ending_run(run_id) as trace:
             trace.end(run_id)
-            if run_id == trace.root and not isinstance(error, _ABANDONED):
-                trace.failed = True
-                trace.open_calls = 0  # the calls below have ended with the same error
+            if run_id == trace.root:
+                trace.fail(error)
 
     on_tool_error = on_chain_error
     on_retriever_error = on_chain_error

@@ -678,6 +678,42 @@ async def test_a_session(
     assert learner.feedback(session, True)
 
 
+async def test_a_task_that_outlives_a_session_is_no_part_of_it(
+    index: RecordingIndex, retriever: HebbianRetriever, learner: CitationLearner, chat: Chat
+) -> None:
+    llm, is_over = chat(citing("petrel")), asyncio.Event()
+
+    async def continued() -> None:
+        await is_over.wait()
+        await (retriever | format_documents | llm).ainvoke(PETREL)
+
+    with learner.session({"user_id": "ann"}):
+        task = asyncio.create_task(continued())
+        documents = await retriever.ainvoke(PETREL)
+        await llm.ainvoke(f"{format_documents(documents)}\n\n{PETREL}")
+    is_over.set()
+    await task
+    learner.flush()
+    assert [(lesson.cited, lesson.actor) for lesson in index.lessons] == [
+        (["petrel"], "ann"),
+        (["petrel"], None),
+    ]
+
+
+def test_a_session_that_fails_teaches_nothing(
+    index: RecordingIndex, retriever: HebbianRetriever, learner: CitationLearner, chat: Chat
+) -> None:
+    def ask() -> None:
+        with learner.session():
+            chat(citing("petrel")).invoke(format_documents(retriever.invoke(PETREL)))
+            raise OSError("no network")
+
+    with pytest.raises(OSError, match="no network"):
+        ask()
+    learner.flush()
+    assert (index.lessons, learner.counts) == ([], {"failed": 1})
+
+
 def test_two_calls_that_nothing_links_teach_nothing(
     index: RecordingIndex, retriever: HebbianRetriever, learner: CitationLearner, chat: Chat
 ) -> None:

@@ -97,6 +97,9 @@ def test_what_nothing_would_read_is_refused_and_old_spellings_say_so(
     with pytest.raises(ParameterError, match='lambda_mult goes with search_type="mmr"'):
         HebbianRetriever.from_index(index, lambda_mult=0.3)
     assert retriever.invoke(QUERY, search_type="mmr", fetch_k=50)
+    by_threshold = HebbianRetriever.from_index(index, score_threshold=0.2)
+    found = by_threshold.invoke(QUERY)
+    assert by_threshold.invoke(QUERY, search_type="similarity_score_threshold") == found
     with pytest.warns(DeprecationWarning, match=r"options=SearchOptions\(strategy=...\)"):
         old = HebbianRetriever.from_index(index, strategy="spreading")
     assert old.options == SearchOptions(strategy="spreading")
