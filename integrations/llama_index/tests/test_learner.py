@@ -37,6 +37,7 @@ from llama_index.core.tools import QueryEngineTool
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError
+from hebbgraph.citations import Reason
 from llama_index.retrievers.hebbgraph import (
     CitationFormatter,
     CitationLearner,
@@ -639,6 +640,20 @@ def test_no_engine_at_all(
         ask()
     assert index.cited() == [(QUESTION, ["moss"])] * 2
     assert [lesson["actor"] for lesson in index.lessons] == ["ida", "otto"]
+
+
+def test_a_request_that_fails_teaches_nothing(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    def ask() -> None:
+        with learner.request():
+            found = CitationFormatter().postprocess_nodes(retriever.retrieve(QUESTION))
+            RuleLLM().complete("\n\n".join([*(node.text for node in found), QUESTION]))
+            raise OSError("no network")
+
+    with pytest.raises(OSError, match="no network"):
+        ask()
+    assert (index.lessons, learner.lessons[-1].reason) == ([], Reason.FAILED)
 
 
 def test_synthesis_apart_from_retrieval(

@@ -12,6 +12,7 @@ from fakes import RuleLLM
 from llama_index.core import Document
 from llama_index.core.instrumentation.dispatcher import instrument_tags
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import TextNode
 
 from hebbgraph import HebbianIndex, IndexPool, NotFoundError, ParameterError
@@ -135,6 +136,28 @@ def test_a_thumb_is_about_the_answer_of_its_tenant(pool: IndexPool) -> None:
         assert learned(pool) == {"anna": [LESSON], "bert": [REJECTION]}
         (outcome,) = learner.outcomes("9", namespace="anna")
         assert (outcome.actor, len(learner.outcomes("9"))) == ("anna", 2)
+
+
+def test_an_answer_outside_of_all_requests_is_no_tenants(
+    pool: IndexPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    for tenant in BERTH:
+        HebbianRetriever.from_index(pool[tenant]).add([TextNode(text="Boats rest.", id_="same")])
+    retriever = HebbianRetriever.from_pool(pool)
+    found = {}
+    with CitationLearner():
+        for tenant in BERTH:
+            with asking(tenant):
+                nodes = retriever.retrieve("Do boats rest?")
+                found[tenant] = CitationFormatter().postprocess_nodes(nodes)
+        llm = RuleLLM(rule=lambda prompt: "They do [1][2].")
+        synthesizer = get_response_synthesizer(llm=llm)
+        synthesizer.synthesize("Do boats rest?", found["anna"])
+        assert learned(pool) == {"anna": [], "bert": []}
+        assert "several tenants were given these nodes" in caplog.text
+        with asking("anna"):
+            synthesizer.synthesize("Do boats rest?", found["anna"])
+    assert [len(lessons) for lessons in learned(pool).values()] == [1, 0]
 
 
 @pytest.mark.parametrize("home", ["pool", "retriever", "default"])

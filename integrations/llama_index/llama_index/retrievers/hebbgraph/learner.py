@@ -150,7 +150,8 @@ class CitationLearner(FrameworkLearner):
     def request(self, **tags: Any) -> Iterator[None]:
         """Treat everything within the block as one request, also across ``await``.
 
-        The model's last reply in it is the answer to what was retrieved in it.
+        The model's last reply in it is the answer to what was retrieved in it. If the block
+        raises, that reply teaches nothing.
 
         Parameters
         ----------
@@ -164,11 +165,15 @@ class CitationLearner(FrameworkLearner):
         if (span := self._spans.find(id_)) is not None:
             span.request.is_explicit = True
         token = active_span_id.set(id_)
+        close: Any = self._spans.span_exit
         try:
             yield
+        except Exception:  # not GeneratorExit: an abandoned stream has answered
+            close = self._spans.span_drop
+            raise
         finally:
             active_span_id.reset(token)
-            self._spans.span_exit(id_, bound)
+            close(id_, bound)
 
     # -- events -------------------------------------------------------------------------
 
@@ -285,10 +290,12 @@ class CitationLearner(FrameworkLearner):
         """Return the latest recall of this question that returned some of these nodes."""
         question = query.query_str if isinstance(query, QueryBundle) else str(query or "")
         ids = {result.node_id for result in nodes}
-        for recall in self._latest_of(requested_namespace()):
-            if recall.recall.query.strip() == question.strip() and ids & recall.ids:
-                return [recall]
-        return []
+        alike = [
+            recall
+            for recall in self._latest_of(requested_namespace())
+            if recall.recall.query.strip() == question.strip() and ids & recall.ids
+        ]
+        return [_first(alike)] if alike else []
 
     def _latest_of(self, namespace: str | None) -> list[SeenRecall]:
         """Return the latest recalls of a namespace, or of all, the last one first."""
