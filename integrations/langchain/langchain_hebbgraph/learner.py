@@ -51,7 +51,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     Chunks that a reranker or a token limit kept from the model were not shown. An answer that
     cites nothing teaches nothing. Runs with the same ``thread_id``, in ``configurable`` or
     ``metadata``, are turns of one conversation: an answer may cite what an earlier turn has
-    found.
+    found. Of a model that is called by itself, LangChain passes on the ``metadata`` only.
 
     While a chain runs, the learner only collects references. It reads and learns in a background
     thread once the run has ended. It never raises into a chain: errors are logged.

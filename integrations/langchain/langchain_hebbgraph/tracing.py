@@ -54,7 +54,7 @@ class Trace:
 
     root: UUID
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    context: Mapping[str, Any] = field(default_factory=dict)  # of a run below the root
+    context: Mapping[str, Any] = field(default_factory=dict)  # of the first runs
     started: float = field(default_factory=time.monotonic)
     recalls: dict[UUID, Recalled] = field(default_factory=dict)
     earlier: Sequence[Recalled] = ()  # of the same conversation
@@ -238,8 +238,9 @@ class TracingHandler(BaseCallbackHandler, ABC):
             if trace is None:
                 trace = Trace(run_id, metadata or {})
                 self._keep(trace)
-            elif not trace.context:
-                trace.context = current_request()
+            # Of a root, only a retriever of ours knows its configuration; others hand it on.
+            if len(trace.runs) < 2 or not trace.context:
+                trace.context = {**trace.context, **current_request()}
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace

@@ -700,6 +700,22 @@ async def test_a_task_that_outlives_a_session_is_no_part_of_it(
     ]
 
 
+@pytest.mark.parametrize("is_store", [False, True])
+def test_a_retriever_by_itself_is_a_turn_of_its_thread(
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+    learner: CitationLearner,
+    chat: Chat,
+    is_store: bool,
+) -> None:
+    request: Any = {**config(learner), "configurable": {"thread_id": "t", "user_id": "ann"}}
+    searching = HebbianVectorStore(index=index).as_retriever() if is_store else retriever
+    prompt = format_documents(searching.invoke(PETREL, request))
+    (RunnableLambda(str) | chat(citing("petrel"))).invoke(prompt, request)
+    learner.flush()
+    assert [(lesson.cited, lesson.actor) for lesson in index.lessons] == [(["petrel"], "ann")]
+
+
 def test_a_session_that_fails_teaches_nothing(
     index: RecordingIndex, retriever: HebbianRetriever, learner: CitationLearner, chat: Chat
 ) -> None:
