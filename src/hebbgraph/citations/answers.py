@@ -106,17 +106,15 @@ class Answers:
 
     def before(self, answer: Answer) -> Answer | None:
         """Return the latest answer of the same conversation that recalled anything."""
-        return next(
-            (
-                earlier
-                for earlier in self._newest_first()
-                if earlier is not answer
-                and earlier.made
-                and earlier.conversation == answer.conversation
-                and earlier.namespaces == answer.namespaces
-            ),
-            None,
+        others = (
+            other
+            for other in self._newest_first()
+            if other is not answer
+            and other.made
+            and other.conversation == answer.conversation
+            and other.namespaces == answer.namespaces
         )
+        return next(others, None)
 
     def _newest_first(self) -> list[Answer]:
         with self._lock:

@@ -120,6 +120,8 @@ class Worker:
             return True
         with _pool.changed:
             last = self._put
+            if _pool.ready:  # perhaps no thread could be started
+                _pool.start_thread()
             return _pool.changed.wait_for(lambda: self._done >= last, timeout)
 
 

@@ -88,6 +88,21 @@ def test_a_job_put_while_the_thread_is_being_made(monkeypatch: pytest.MonkeyPatc
     assert jobs.done == [1, 2]
 
 
+def test_a_flush_starts_the_thread_that_could_not_be_started(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    jobs, worker = Jobs(), Worker()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        jobs.put(worker, 1)
+    assert "so answers wait: can't start new thread" in caplog.text
+    assert worker.flush(20)
+    assert jobs.done == [1]
+
+
 def test_many_workers_share_a_few_threads_that_end_when_idle() -> None:
     before = set(threads())
     jobs, workers = Jobs(open=False), [Worker() for _ in range(50)]
