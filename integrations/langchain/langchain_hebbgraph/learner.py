@@ -79,6 +79,8 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     True
     """
 
+    _naming_hint = 'name the user of each request with metadata={"user_id": ...}'
+
     def __init__(
         self, index: Any = None, *, background: bool = True, **options: Unpack[LearnerOptions]
     ) -> None:

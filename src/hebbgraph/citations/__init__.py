@@ -65,7 +65,6 @@ from hebbgraph.citations.options import (
     LearnerOptions,
     Trusted,
     actor_by,
-    check_trusted,
     user_id,
 )
 from hebbgraph.citations.outcomes import Journal, Outcome, Reason
@@ -97,7 +96,6 @@ __all__ = [
     "TeachableIndex",
     "Trusted",
     "actor_by",
-    "check_trusted",
     "finish_learning",
     "parse_annotations",
     "parse_citations",

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Never
+from typing import Any, ClassVar, Literal, Never
 
 from hebbgraph.arguments import agreed_namespace, check_names
 from hebbgraph.calling import Closing, in_thread
@@ -23,7 +23,6 @@ from hebbgraph.citations.options import (
     Trusted,
     actor_by,
     check_options,
-    check_trusted,
     check_verdict,
     home_of,
 )
@@ -73,6 +72,9 @@ class FrameworkLearner(Closing):
         learned, or why nothing.
     """
 
+    #: How a request names its user, for a warning.
+    _naming_hint: ClassVar[str]
+
     def __init__(
         self,
         index: Any = None,
@@ -89,18 +91,19 @@ class FrameworkLearner(Closing):
     ) -> None:
         options = ("index", "background", *LearnerOptions.__annotations__)
         check_names(unknown, options, of=type(self).__name__)
-        check_options(learn_on, implicit, judge)
+        check_options(learn_on, implicit, judge, trusted)
         home, self._namespace = home_of(index)
         self.pool: Any = home if isinstance(home, TeachablePool) else None
         self.index: Any = None if self.pool is not None else home
         self.actor = actor_by(actor)
-        self.trusted = check_trusted(trusted)
+        self.trusted = trusted
         self.judge = judge
         self.implicit = implicit
         self.learn_on = learn_on
         self.on_lesson = on_lesson
         self._answers = Answers(remember, home)
-        self._journal = Journal(remember=remember, on_answer=on_answer, expects_actor=actor is None)
+        hint = self._naming_hint if actor is None else None
+        self._journal = Journal(remember=remember, on_answer=on_answer, naming_hint=hint)
         self._worker = Worker()
         self._reading = threading.RLock()
 
@@ -388,7 +391,8 @@ class FrameworkLearner(Closing):
 class Learner(FrameworkLearner):
     """Learns from answers of any framework; requests are submitted as exchanges.
 
-    Parameters are those of :class:`FrameworkLearner`; exchanges name their actors.
+    Parameters are those of :class:`FrameworkLearner`. ``actor`` is for exchanges that name none,
+    ``trusted`` for all; callables get an empty mapping, as there are no metadata.
 
     Examples
     --------
@@ -403,6 +407,7 @@ class Learner(FrameworkLearner):
     ((), 'nothing was cited')
     """
 
+    _naming_hint = "pass actor=... to each Exchange"
     submit = FrameworkLearner._submit
     learn = FrameworkLearner._learn_now
 
@@ -413,6 +418,13 @@ class Learner(FrameworkLearner):
         the recalls of the present turn, ``but``.
         """
         return self._answers.earlier(conversation, but)
+
+    def _read_answer(self, exchange: Exchange) -> tuple[Outcome, Answer]:
+        default = self._attributed({})
+        if exchange.actor is None:
+            exchange.actor = default["actor"]
+        exchange.trusted = exchange.trusted or default["trusted"]
+        return super()._read_answer(exchange)
 
     def uninstall(self) -> None:
         """Do nothing: it listens to nothing."""

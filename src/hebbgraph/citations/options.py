@@ -17,7 +17,6 @@ __all__ = [
     "Trusted",
     "actor_by",
     "check_options",
-    "check_trusted",
     "check_verdict",
     "home_of",
     "user_id",
@@ -82,18 +81,13 @@ def actor_by(actor: Actor | str | None) -> Actor:
     return actor
 
 
-def check_trusted(trusted: Trusted) -> Trusted:
-    """Return ``trusted``; raise ParameterError unless it is a bool or a callable."""
+def check_options(learn_on: object, implicit: object, judge: object, trusted: object) -> None:
+    """Raise ParameterError for an option of a learner that is none."""
     if not (isinstance(trusted, bool) or callable(trusted)):
         raise ParameterError(
             "trusted is True, False, or a callable that says so of a request's metadata; "
             f"got {trusted!r:.80}"
         )
-    return trusted
-
-
-def check_options(learn_on: object, implicit: object, judge: object) -> None:
-    """Raise ParameterError for an option of a learner that is none."""
     if not isinstance(implicit, bool):
         raise ParameterError(f"implicit is True or False, got {implicit!r:.80}")
     if learn_on not in ("citation", "approval"):

@@ -21,10 +21,8 @@ logger = logging.getLogger("hebbgraph.citations")
 #: Chunks named in the line about an answer.
 _MAX_NAMED = 5
 _UNNAMED = (
-    "answers teach without an actor: all unnamed feedback counts, together, as one actor's. "
-    'Name the user of each request as user_id, in LangChain with metadata={"user_id": ...}, in '
-    'LlamaIndex within instrument_tags({"user_id": ...}); or pass actor=... to the learner, '
-    "or to an Exchange of your own"
+    "answers teach without an actor: all unnamed feedback counts, together, as one actor's; %s, or "
+    "pass actor=... to the learner"
 )
 
 
@@ -150,8 +148,8 @@ class Journal:
         How many outcomes are kept.
     on_answer : callable, optional
         Called with each outcome. Its errors are logged.
-    expects_actor : bool
-        Whether to warn, once in the process, if an answer has no actor.
+    naming_hint : str, optional
+        How to name an actor. With it, the first answer in the process without one is a warning.
     """
 
     _has_warned: ClassVar[bool] = False
@@ -161,12 +159,12 @@ class Journal:
         *,
         remember: int,
         on_answer: Callable[[Outcome], object] | None,
-        expects_actor: bool,
+        naming_hint: str | None,
     ) -> None:
         self._latest: deque[Outcome] = deque(maxlen=remember)
         self._counts: Counter[str] = Counter()
         self._on_answer = on_answer
-        self._expects_actor = expects_actor
+        self._naming_hint = naming_hint
         self._lock = threading.Lock()
 
     @property
@@ -187,7 +185,7 @@ class Journal:
             is_first = not self._counts[outcome.code]
             self._counts[outcome.code] += 1
             self._latest.append(outcome)
-            lacks_actor = self._expects_actor and bool(outcome.feedback) and outcome.actor is None
+            lacks_actor = bool(self._naming_hint and outcome.feedback) and outcome.actor is None
             is_warning = lacks_actor and not Journal._has_warned
             Journal._has_warned |= is_warning
         if is_first and outcome.reason in _MISTAKES:
@@ -196,7 +194,7 @@ class Journal:
             level = logging.DEBUG if outcome.reason in _COMMON else logging.INFO
         logger.log(level, "%s", outcome)
         if is_warning:
-            logger.warning(_UNNAMED)
+            logger.warning(_UNNAMED, self._naming_hint)
         if self._on_answer is not None:
             try:
                 self._on_answer(outcome)

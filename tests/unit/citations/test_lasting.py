@@ -264,6 +264,7 @@ def test_a_likely_mistake_is_a_warning_once(
     assert "no chunk had a key in the prompt" in told[0]
     assert "put keys before the texts" in told[0]
     assert "without an actor" in told[1]
+    assert "pass actor=... to each Exchange, or" in told[1]  # no word of a framework
 
 
 def test_learning_goes_on_where_nothing_can_be_kept(

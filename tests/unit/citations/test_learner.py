@@ -70,6 +70,15 @@ def test_learning_now(index: Notes) -> None:
     assert (outcome.feedback, outcome.reason) == ((), Reason.NOTHING_CITED)
 
 
+def test_who_teaches_if_an_exchange_does_not_say(index: Notes) -> None:
+    learner = Learner(actor="otto", trusted=lambda metadata: True)
+    learner.learn(exchange(index))
+    learner.learn(exchange(index, actor="ida"))
+    Learner(actor=lambda metadata: "uma").learn(exchange(index))
+    given = [(given.actor, given.trusted) for given in index.given]
+    assert given == [("otto", True), ("ida", True), ("uma", False)]
+
+
 def test_an_answer_repeated_within_a_request_teaches_once(index: Notes) -> None:
     learner, taught = Learner(), set[str]()
     learner.learn(exchange(index, taught=taught))

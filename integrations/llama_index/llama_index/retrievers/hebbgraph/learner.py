@@ -109,6 +109,8 @@ class CitationLearner(FrameworkLearner):
     or, for the life of the process, ``CitationLearner().install()``.
     """
 
+    _naming_hint = 'name the user of each request within instrument_tags({"user_id": ...})'
+
     def __init__(
         self, index: Any = None, *, background: bool = False, **options: Unpack[LearnerOptions]
     ) -> None:
