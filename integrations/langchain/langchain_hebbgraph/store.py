@@ -20,6 +20,7 @@ from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.filters import joined
 from hebbgraph.ingest import is_blank
+from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import storable
 
@@ -177,10 +178,10 @@ class HebbianStore(Closing, BaseStore):
         k = op.offset + op.limit
         if k < 1:
             return []
-        # The index cannot filter lists and nested values.
-        in_index = _index_filter(op.filter)
-        values = matches if in_index is None else in_index or None
-        where = joined(_where(op.namespace_prefix), values)
+        values: Any = _index_filter(op.filter)
+        if values is None:  # the index cannot filter lists and nested values
+            k, values = MAX_K, matches  # all at once, or pages would not fit together
+        where = joined(_where(op.namespace_prefix), values or None)
         recall = self.index.recall(str(op.query), k=k, where=where, id=str(uuid.uuid4()))
         announce(self.index, recall)
         return [(hit.chunk, hit.score) for hit in recall.hits if matches(hit.chunk)]

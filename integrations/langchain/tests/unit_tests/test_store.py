@@ -86,6 +86,20 @@ def test_filters(store: HebbianStore) -> None:
             found({"n": {"$near": 3}})
 
 
+@pytest.mark.parametrize("condition", [{"n": 1}, {"at": {"port": "bay"}}, {"tags": ["a", "b"]}])
+def test_pages_fit_together(store: HebbianStore, condition: dict[str, Any]) -> None:
+    for number in range(24):
+        text = ["Her boat is the Petrel.", "Owls hunt at night.", "Boats rest."][number % 3]
+        value = {"text": text, "n": number % 2, "at": {"port": "bay"}, "tags": ["a", "b"]}
+        store.put(ANN if number % 5 else BOB, f"note {number}", value)
+    pages = [
+        keys(store.search((), query="Which boat?", filter=condition, limit=3, offset=offset))
+        for offset in range(0, 12, 3)
+    ]
+    whole = store.search((), query="Which boat?", filter=condition, limit=12)
+    assert [key for page in pages for key in page] == keys(whole)
+
+
 def test_namespaces_are_listed(store: HebbianStore) -> None:
     store.put(("teams", "red", "notes"), "x", {"text": "y"})
     assert store.list_namespaces() == [("teams", "red", "notes"), ANN, BOB]
