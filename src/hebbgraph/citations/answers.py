@@ -179,8 +179,7 @@ class Answers:
     def unknown(self, name: str, namespace: str | None) -> str:
         """Describe where a name was looked for in vain."""
         where = "" if namespace is None else f" in namespace {namespace!r}"
-        is_known = where or self.home is not None or self._indexes
-        hint = "" if is_known else "; hand the learner its index, which keeps more"
+        hint = "; hand the learner its index, which keeps more" if self.home is None else ""
         return (
             f"no answer of run {name!r} is remembered{where}, neither by this process "
             f"(the last {self._latest.maxlen}) nor by an index{hint}"

@@ -84,7 +84,7 @@ def cite(
     ] = "cited",
     as_json: AsJson = False,
 ) -> None:
-    """Record which chunks an answer cited, so that they rank higher."""
+    """Record which chunks an answer cited; replaces what the actor said of this recall before."""
     with opened(db, namespace, cache_dir=cache_dir, settings=settings) as index:
         recall = _kept_recall(index, recall_id)
         record = index.reinforce(

@@ -307,7 +307,8 @@ def _proposed(memory: Memory) -> Iterator[str]:
     pairs = sorted(proposed(memory).items(), key=lambda item: -item[1])
     for (old, new), n_actors in pairs[:_MAX_NOTES]:
         yield (
-            f"chunk {old!r} is outdated by {new!r}, as {n_actors} who are believed say: if so, "
+            f"chunk {old!r} is outdated by {new!r}, according to "
+            f"{counted(n_actors, 'believed actor')}: if so, "
             f"reinforce(..., outdated={{{old!r}: {new!r}}}, trusted=True)"
         )
 
