@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes import RuleLLM
-from llama_index.core import Document
+from llama_index.core import Document, MockEmbedding
 from llama_index.core.extractors import BaseExtractor
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
@@ -29,6 +29,7 @@ from llama_index.core.schema import (
 
 from hebbgraph import Chunk, HebbianIndex
 from llama_index.retrievers.hebbgraph import HebbianNodeParser, HebbianRetriever, TagExtractor
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.tags import DEFAULT_TAG_PROMPT
 
 TEXT = """\
@@ -113,6 +114,13 @@ async def test_async_twin_and_pickle(parser: HebbianNodeParser) -> None:
     assert [node.model_dump() for node in await sent.acall(documents())] == expected
     key = get_transformation_hash(documents(), parser)
     assert key == get_transformation_hash(documents(), copy.deepcopy(parser))
+
+
+def test_an_embedder_can_be_sent_to_a_process_of_a_build() -> None:
+    embedder = LlamaIndexEmbedder(MockEmbedding(embed_dim=2))
+    for sent in (pickle.loads(pickle.dumps(embedder)), copy.deepcopy(embedder)):
+        assert (sent.model_name, sent.dimension) == (embedder.model_name, 2)
+        assert sent.embed_documents(["owl"]) == [embedder.embed_query("Where?")]
 
 
 def test_an_edit_elsewhere_keeps_ids() -> None:

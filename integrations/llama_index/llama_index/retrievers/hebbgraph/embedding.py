@@ -45,6 +45,10 @@ class LlamaIndexEmbedder:
             kind = type(embed_model)
             self.model_name = f"{kind.__module__}.{kind.__qualname__}"
 
+    def __reduce__(self) -> tuple[type[LlamaIndexEmbedder], tuple[BaseEmbedding]]:
+        """Pickle the model; its methods cannot be pickled."""
+        return type(self), (self.embed_model,)
+
     @property
     def dimension(self) -> int | None:
         """Length of the model's vectors; None if the model does not tell and cannot embed now."""
