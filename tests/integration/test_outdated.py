@@ -69,7 +69,7 @@ def test_what_nobody_vouches_for_is_a_proposal(index: HebbianIndex) -> None:
     assert _stale(index) == {}
     assert index.recall(FARE).hits[0].chunk.id == "new"  # a lesson it is, of this question
     [note] = index.maintenance.doctor().notes
-    assert note.startswith("chunk 'old' is outdated by 'new', according to 2 believed actors")
+    assert note.startswith("2 believed actors called 'old' outdated by 'new': if so")
     index.reinforce(index.recall(FARE), outdated={"old": "new"}, trusted=True)
     assert index.maintenance.doctor().notes == ()
     assert _stale(index) == {"old": ("new",)}

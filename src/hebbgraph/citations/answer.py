@@ -37,7 +37,7 @@ class Answer:
     lessons : tuple of Lesson
     made : tuple of Recalled
         The recalls made for it, whether they taught or not.
-    conversation : str, optional
+    conversation, actor : str, optional
     request : object, optional
         An object that all answers to one request share.
     doubts : list
@@ -48,6 +48,7 @@ class Answer:
     lessons: tuple[Lesson, ...] = ()
     made: tuple[Recalled, ...] = ()
     conversation: str | None = None
+    actor: str | None = None
     request: object = None
     doubts: list[tuple[TeachableIndex, Feedback]] = field(default_factory=list)
     _rows: dict[int, int | None] = field(default_factory=dict)  # by the identity of the index
@@ -233,7 +234,8 @@ def about_chunks(
             "only what a recall found can be judged"
         )
     shown = [id_ for lesson in lessons for id_ in lesson.shown]
-    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (None, False)
+    asking = None if answer is None else answer.actor
+    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (asking, False)
     return Answer(
         names=tuple(names) if answer is None else answer.names,
         lessons=tuple(

@@ -147,8 +147,9 @@ class Answers:
         for kept in _kept_answers(indexes, name):
             tenants = {index.namespace for index, _ in kept}  # two may choose the same name
             if namespace in (None, *tenants):
-                names = kept[0][1].names
-                known = (a for a in latest if a.names == names and tenants <= a.namespaces)
+                names = kept[0][1].names  # none, if it cited nothing
+                alike = [a for a in latest if (a.names == names if names else name in a.names)]
+                known = (answer for answer in alike if tenants <= answer.namespaces)
                 answers.append(Answer.restored(kept, next(known, None)))
                 places = {id(index) for index, _ in kept}
                 remembered = {at: answer for at, answer in remembered.items() if not at <= places}

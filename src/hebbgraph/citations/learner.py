@@ -183,6 +183,7 @@ class FrameworkLearner(Closing):
             answer = self._answers.of_request(exchange.taught, exchange.ids)
             if answer is None:
                 answer = Answer(conversation=exchange.conversation, request=exchange.taught)
+            answer.actor = exchange.actor
             answer.extend(outcome.lessons, exchange.ids, exchange.recalls)
             if outcome.lessons:
                 exchange.taught.update(outcome.cited)
@@ -207,9 +208,8 @@ class FrameworkLearner(Closing):
 
     def _doubt(self, answer: Answer) -> None:
         """Doubt what the last answer cited, if the conversation asks again in other words."""
-        if not (self.implicit and answer.conversation is not None and answer.made):
-            return
-        if (before := self._answers.before(answer)) is None:
+        is_turn = self.implicit and answer.conversation is not None and bool(answer.made)
+        if not is_turn or (before := self._answers.before(answer)) is None:
             return
         queries = {recalled.recall.query for recalled in answer.made}
         doubted = {feedback.recall_id for _, feedback in answer.doubts}  # by the same request
@@ -421,8 +421,7 @@ class Learner(FrameworkLearner):
 
     def _read_answer(self, exchange: Exchange) -> tuple[Outcome, Answer]:
         default = self._attributed({})
-        if exchange.actor is None:
-            exchange.actor = default["actor"]
+        exchange.actor = default["actor"] if exchange.actor is None else exchange.actor
         exchange.trusted = exchange.trusted or default["trusted"]
         return super()._read_answer(exchange)
 

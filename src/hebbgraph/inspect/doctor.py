@@ -307,8 +307,7 @@ def _proposed(memory: Memory) -> Iterator[str]:
     pairs = sorted(proposed(memory).items(), key=lambda item: -item[1])
     for (old, new), n_actors in pairs[:_MAX_NOTES]:
         yield (
-            f"chunk {old!r} is outdated by {new!r}, according to "
-            f"{counted(n_actors, 'believed actor')}: if so, "
+            f"{counted(n_actors, 'believed actor')} called {old!r} outdated by {new!r}: if so, "
             f"reinforce(..., outdated={{{old!r}: {new!r}}}, trusted=True)"
         )
 

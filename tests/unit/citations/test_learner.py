@@ -79,6 +79,14 @@ def test_who_teaches_if_an_exchange_does_not_say(index: Notes) -> None:
     assert given == [("otto", True), ("ida", True), ("uma", False)]
 
 
+def test_a_verdict_names_the_chunks_of_an_answer_that_cited_nothing(index: Notes) -> None:
+    learner = Learner()
+    learner.learn(exchange(index, "No idea.", actor="ida"))
+    assert learner.feedback("run", True) == []
+    (given,) = learner.feedback("run", True, cited=["b"])
+    assert (given.cited, given.actor) == (("b",), "ida")  # the request's
+
+
 def test_an_answer_repeated_within_a_request_teaches_once(index: Notes) -> None:
     learner, taught = Learner(), set[str]()
     learner.learn(exchange(index, taught=taught))
