@@ -6,6 +6,7 @@ discovery [1]_. :func:`judge` takes five steps:
 
 1. *Record*: how surely search stands against what an actor says
    (:mod:`hebbgraph.formulas.agreement`, :func:`records`). Agreeing with search earns nothing.
+   Where believed actors deny search often, it is relied on less (:func:`reliances`).
 2. *Vouching*: how often other actors cite the same where search left it open and few dispute it.
    Being vouched for makes up for disagreeing with search.
 3. *Belief*: a logistic function of the record. New names share a record (:func:`beliefs`).
@@ -39,6 +40,7 @@ __all__ = [
     "contradicted",
     "judge",
     "records",
+    "reliances",
     "settle",
 ]
 
@@ -46,6 +48,11 @@ __all__ = [
 SATURATION = 12.0
 #: Honest readers who deny what search finds do so where it is unsure: on average by less than this.
 _USUAL = 0.3
+#: Search starts out as if others had confirmed and denied it by so much, in log-odds. Each of them
+#: counts by at most so many lessons.
+_ASSUMED, _COUNTED_LESSONS = 10.0, 50.0
+#: Belief needs reliance on search, which needs belief: so often both are computed in turn.
+_ROUNDS = 4
 #: Log-odds that an unknown actor cites what is right.
 PRIOR = 3.0
 #: An actor with fewer than about 8 lessons is judged as if there were 16 more, like the average
@@ -138,12 +145,15 @@ def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Cred
     new[votes.lesson[claims.first_vote]] = True
     by, agrees = actor[new], votes.agrees[new]
 
-    record = records(by, agrees, n_actors)
     vouched_by_lesson = np.where(new, _vouching(votes, claims, n_actors), 0.0)
     vouched = sum_by(actor, vouched_by_lesson, n_actors)
-    pardoned = record / (1.0 + _PARDON * np.where(record < 0, vouched, 0.0))
     n_lessons = np.bincount(actor, minlength=n_actors).astype(np.float64)
-    believed = beliefs(pardoned, n_lessons)
+    believed = np.ones(n_actors)
+    for _ in range(_ROUNDS):
+        heard = believed[actor] * claims.shares(believed) / claims.n_endorsements()
+        reliance = reliances(by, agrees, heard[new], n_actors)
+        record = records(by, agrees * reliance[by], n_actors)
+        believed = beliefs(record / (1.0 + _PARDON * vouched), n_lessons)
 
     strength = believed * (1.0 + vouched)
     strength[0] = _TRUSTED
@@ -208,6 +218,36 @@ def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.fl
     for who, step in zip(actor[denies].tolist(), agrees[denies].tolist(), strict=True):
         record[who] = max(min(record[who] + _USUAL, 0.0) + step, -SATURATION)
     return np.array(record)
+
+
+def reliances(
+    actor: IntArray, agrees: FloatArray, heard: FloatArray, n_actors: int
+) -> NDArray[np.float64]:
+    """Return how far search is relied on against each actor, in (0, 1].
+
+    Where search is poor, everybody denies it, and nobody is to blame. So what it says counts as
+    far as other actors confirm it more than they deny it. A flood counts by 50 lessons.
+
+    Parameters
+    ----------
+    actor : ndarray of int, shape (n_lessons,)
+    agrees : ndarray of float, same shape
+    heard : ndarray of float, same shape, not negative
+        What the word of each lesson counts.
+    n_actors : int
+
+    Examples
+    --------
+    >>> actor, agrees = np.repeat([1, 2], 100), np.tile([-0.4, 0.2], 100)
+    >>> reliances(actor, agrees, np.ones(200), 4).round(2).tolist()
+    [0.67, 0.75, 0.75, 0.67]
+    """
+    n = np.bincount(actor, minlength=n_actors)
+    counts = heard * np.minimum(_COUNTED_LESSONS / np.maximum(n, 1), 1.0)[actor]
+    confirmed = sum_by(actor, np.maximum(agrees, 0.0) * counts, n_actors)
+    denied = sum_by(actor, np.maximum(-agrees, 0.0) * counts, n_actors)
+    ratio = (_ASSUMED + confirmed.sum() - confirmed) / (_ASSUMED + denied.sum() - denied)
+    return np.asarray(np.minimum(ratio, 1.0), np.float64)
 
 
 def beliefs(record: FloatArray, n_lessons: FloatArray) -> NDArray[np.float64]:
@@ -318,6 +358,13 @@ class _Claims:
         self._claim = self.of_vote[self.first_vote]
         self._actor = votes.actor[votes.lesson[self.first_vote]]
         _, self._need_of_actor = unique_inverse(self._need[self._claim] * n_actors + self._actor)
+
+    def n_endorsements(self) -> NDArray[np.float64]:
+        """Return how many endorsements the need of each lesson has, at least 1."""
+        of_need = _total(self._need[self._claim], np.ones(len(self._claim)))
+        n = np.ones(len(self.votes.actor))
+        n[self.votes.lesson] = of_need[self.endorsement]
+        return n
 
     def support(self, strength: FloatArray) -> FloatArray:
         """Return the support of each claim, from the strength of each actor."""

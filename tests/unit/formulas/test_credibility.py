@@ -197,3 +197,32 @@ def test_a_name_that_floods_the_log_excuses_no_other_liar(flood: int) -> None:
     said = np.arange(n)
     votes = Votes(need, need, said, np.ones(n, bool), actor, agrees, np.full(n, 0.5))
     assert judge(votes, 14, at_least=20, share=0.1).weights[11] < 0.05
+
+
+def believed_among(agreements: list[list[float]], needs: list[list[int]]) -> list[float]:
+    """Return how far actors are believed who agree with search by so much, each on its needs."""
+    said = [
+        (1 + who, need, [1000 * who + need], []) for who, mine in enumerate(needs) for need in mine
+    ]
+    agrees = np.array([value for mine in agreements for value in mine])
+    n = 1 + len(agreements)
+    found = judge(votes(said, agrees=agrees, openness=0.0), n, at_least=1000, share=0.1)
+    return found.weights[1:].tolist()
+
+
+def test_nobody_is_to_blame_where_all_contradict_a_poor_search():
+    poor, rich = [-0.6] * 40 + [0.1] * 40, [-0.1] * 40 + [0.3] * 40
+    needs = [list(range(80 * who, 80 * who + 80)) for who in range(6)]
+    assert min(believed_among([poor] * 6, needs)) > 0.6
+    # Whoever does so alone among people who confirm search is not believed.
+    *others, alone = believed_among([rich] * 5 + [poor], needs)
+    assert min(others) > 0.9
+    assert alone < 0.01
+
+
+def test_names_that_lie_about_the_same_questions_excuse_each_other_little():
+    lies, rich = [-1.5] * 20, [-0.1] * 20 + [0.3] * 20
+    needs = [list(range(40 * who, 40 * who + 40)) for who in range(5)] + [
+        list(range(1000, 1020))
+    ] * 8
+    assert max(believed_among([rich] * 5 + [lies] * 8, needs)[5:]) < 0.02

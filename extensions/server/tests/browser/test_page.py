@@ -455,7 +455,8 @@ def test_proposals_are_accepted_and_dismissed(window: Window, index: HebbianInde
     row = proposals.filter(has_text=f"{old} replaced by {new}, says ada, bert")
     row.get_by_role("button", name=f"Accept: {new} in place of {old}").click()
     proposals.nth(1).wait_for(state="detached")
-    stale = {hit.chunk.id: hit.stale for hit in index.recall(QUESTION).hits}
+    everything = index.recall(QUESTION, k=200)
+    stale = {hit.chunk.id: hit.stale for hit in everything.hits}
     assert stale[one] is not None
     assert stale[one].replaced_by == (two,)
     assert len(index.lessons()) == lessons + 1
