@@ -289,10 +289,11 @@ def _run(
 
     shown_db = masked(parse_url(db)) if is_url(db) else db
     with IndexPool(db, max_open=settings.open_namespaces, **options) as pool:
+        hint = "" if pool.namespaces() else "; it is new and empty"
         run(
             create_app(Indexes(pool, namespace), settings),
             settings,
             log_level=log_level,
             log_format=log_format.value,
-            on_start=lambda url: err.print(f"serving {escape(shown_db)} on {url}"),
+            on_start=lambda url: err.print(f"serving {escape(shown_db)} on {url}{hint}"),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from hebbgraph.errors import ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph_documents import ingest
@@ -42,7 +40,7 @@ async def read_folder(visit: Visit) -> Response:
             base=folder.base,
             on_progress=visit.tell,
         )
-        root = f"{folder.path.resolve()}{os.sep}"
+        root = f"{folder.path.resolve().as_posix()}/"
         return FolderReport(
             indexed=len(report.indexed),
             unchanged=len(report.skipped),

@@ -131,3 +131,18 @@ def test_an_event_is_one_line_whatever_it_holds() -> None:
     told = json.loads(line)
     assert told["event"] == "two\nlines of 'x\\ny'"
     assert told["exception"].endswith("ValueError: first\nsecond")
+
+
+def test_it_says_if_the_index_is_new(
+    location: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = "http://127.0.0.1:4321/"
+    monkeypatch.setattr(
+        "hebbgraph_server.running.run", lambda *_, on_start, **options: on_start(started)
+    )
+    for place, end in (
+        (location, started),
+        (tmp_path / "brids", f"{started}; it is new and empty"),
+    ):
+        done = CliRunner().invoke(app, ["serve", "--db", str(place)])
+        assert " ".join(done.output.split()).endswith(end)
