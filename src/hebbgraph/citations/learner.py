@@ -297,8 +297,8 @@ class FrameworkLearner(Closing):
     ) -> list[Feedback]:
         """Judge an answer: thumbs up or down. The last verdict holds.
 
-        Up teaches what the answer cited, if that was not taught yet. Down takes back what the
-        answer taught, and rejects what it cited.
+        Up teaches what was not taught yet. Down takes back what was, and rejects what is cited.
+        The same again changes nothing, whoever says it, unless it is ``trusted`` and was not.
 
         Parameters
         ----------

@@ -262,3 +262,11 @@ def test_the_latest_recalls_of_a_conversation_oldest_first(index: Notes) -> None
     assert learner.earlier("t") == recalls[2:10]
     assert learner.earlier("t", but=[recalls[9]]) == recalls[2:9]
     assert learner.earlier("v") == Learner().earlier("t") == []
+
+
+def test_the_same_verdict_by_somebody_else_changes_nothing_unless_trusted(index: Notes) -> None:
+    learner = Learner()
+    learner.learn(exchange(index, actor="ida"))
+    assert [given.actor for given in learner.feedback("run", True, actor="bo")] == ["ida"]
+    (given,) = learner.feedback("run", True, actor="bo", trusted=True)
+    assert (given.actor, given.trusted, len(index.lessons())) == ("bo", True, 1)
