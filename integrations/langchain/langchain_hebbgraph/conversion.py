@@ -153,21 +153,16 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
     return clean_chunk(fields_of(document, id))
 
 
-def to_document(
-    chunk: Chunk, *, score: float | None = None, score_key: str | None = None
-) -> Document:
+def to_document(chunk: Chunk) -> Document:
     """Make a document of a chunk: a copy that the caller may change.
 
-    Adds the title and the document id to the metadata if they are missing there, and the score
-    under ``score_key``.
+    Adds the title and the document id to the metadata if they are missing there.
     """
     metadata: dict[str, Any] = _copied(chunk.metadata)
     if chunk.title and TITLE not in metadata:
         metadata[TITLE] = chunk.title
     if chunk.document_id and SOURCE not in metadata:
         metadata[SOURCE] = chunk.document_id
-    if score_key is not None:
-        metadata[score_key] = score
     return Document(id=chunk.id, page_content=chunk.text, metadata=metadata)
 
 

@@ -40,12 +40,6 @@ def test_copies_go_out() -> None:
     assert chunk.metadata == {"deep": {"list": [1]}}
 
 
-def test_scores_only_on_request() -> None:
-    chunk = Chunk(text="x", id="x")
-    assert to_document(chunk, score=0.5).metadata == {}
-    assert to_document(chunk, score=0.5, score_key="score").metadata == {"score": 0.5}
-
-
 def test_title_and_source_of_chunks_from_elsewhere() -> None:
     chunk = Chunk(text="x", title="Petrel", document_id="ships.md")
     assert to_document(chunk).metadata == {"title": "Petrel", "source": "ships.md"}
