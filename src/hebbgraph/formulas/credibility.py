@@ -49,8 +49,9 @@ SATURATION = 12.0
 #: Honest readers who deny what search finds do so where it is unsure: on average by less than this.
 _USUAL = 0.3
 #: Search starts out as if others had confirmed and denied it by so much, in log-odds. Each of them
-#: counts by at most so many lessons.
-_ASSUMED, _COUNTED_LESSONS = 10.0, 50.0
+#: counts by at most so many lessons. Search is relied on at least by so much, so that names who lie
+#: together where nobody else asks do not excuse one another.
+_ASSUMED, _COUNTED_LESSONS, _LEAST = 10.0, 50.0, 0.4
 #: Belief needs reliance on search, which needs belief: so often both are computed in turn.
 _ROUNDS = 4
 #: Log-odds that an unknown actor cites what is right.
@@ -223,7 +224,7 @@ def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.fl
 def reliances(
     actor: IntArray, agrees: FloatArray, heard: FloatArray, n_actors: int
 ) -> NDArray[np.float64]:
-    """Return how far search is relied on against each actor, in (0, 1].
+    """Return how far search is relied on against each actor, in [0.4, 1].
 
     Where search is poor, everybody denies it, and nobody is to blame. So what it says counts as
     far as other actors confirm it more than they deny it. A flood counts by 50 lessons.
@@ -247,7 +248,7 @@ def reliances(
     confirmed = sum_by(actor, np.maximum(agrees, 0.0) * counts, n_actors)
     denied = sum_by(actor, np.maximum(-agrees, 0.0) * counts, n_actors)
     ratio = (_ASSUMED + confirmed.sum() - confirmed) / (_ASSUMED + denied.sum() - denied)
-    return np.asarray(np.minimum(ratio, 1.0), np.float64)
+    return np.asarray(np.clip(ratio, _LEAST, 1.0), np.float64)
 
 
 def beliefs(record: FloatArray, n_lessons: FloatArray) -> NDArray[np.float64]:
