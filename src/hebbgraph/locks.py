@@ -21,7 +21,7 @@ from filelock import lock_descriptor
 
 from hebbgraph.errors import IndexLockedError
 
-__all__ = ["OPEN_FILES_MOVE", "LendableLock", "LockedFile", "lock_file"]
+__all__ = ["OPEN_FILES_MOVE", "LendableLock", "LockedFile", "lock_file", "opening"]
 
 _PAUSE_SECONDS = 0.02
 #: Whether a file that is open can be renamed and removed; not on Windows.
@@ -34,9 +34,15 @@ class LockedFile(io.FileIO):
     def __init__(self, path: Path) -> None:
         super().__init__(path, "ab")
         _open.add(self)
+        _files[self.fileno()] = os.fstat(self.fileno())
 
 
 _open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
+#: The last file of each descriptor.
+_files: dict[int, os.stat_result] = {}
+#: Held while a file is opened, and during a fork (:mod:`hebbgraph.store.forks`): a child that
+#: inherits a file it does not know of keeps it locked.
+opening = threading.RLock()
 
 
 def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
@@ -67,11 +73,12 @@ def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
 
 
 def _opened(path: Path) -> LockedFile:
-    try:
-        return LockedFile(path)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return LockedFile(path)
+    with opening:
+        try:
+            return LockedFile(path)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return LockedFile(path)
 
 
 def _is_at(file: LockedFile, path: Path) -> bool:
@@ -88,6 +95,12 @@ def _after_fork() -> None:
     # Closing a copy keeps the parent's lock; keeping the copy open would prolong the lock.
     for file in list(_open):
         file.close()
+    # Files that were just being closed look closed here, and are open.
+    for descriptor, status in _files.items():
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), status):
+                os.close(descriptor)
+    _files.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -69,7 +69,8 @@ def check(name: str, path: Path) -> IngestReport:
         assert where == path.as_posix()
         assert "\n" not in reason
         assert len(reason) < 2_500
-        if name in REFUSED and not (path.suffix in {".docx", ".pdf"} and LIMITED.match(reason)):
+        is_parsed = path.suffix in {".docx", ".html", ".pdf"}
+        if name in REFUSED and not (is_parsed and LIMITED.match(reason)):
             assert re.search(REFUSED[name], reason)
         else:
             assert LIMITED.match(reason) or DAMAGED.match(reason), reason

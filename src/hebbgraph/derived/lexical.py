@@ -30,6 +30,7 @@ from hebbgraph.errors import StorageError
 from hebbgraph.formulas.length import B, LengthTrial, renormalized
 from hebbgraph.manifest import Manifest
 from hebbgraph.store.database import translated_os
+from hebbgraph.store.forks import connection_in_use
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
 __all__ = [
@@ -220,7 +221,8 @@ class LexicalIndex:
         heap_bytes : int
             The size of the buffer before a segment is written.
         """
-        with translated(self._directory, writing=True):
+        # A child that was forked meanwhile would keep Tantivy's lock as long as it lives.
+        with connection_in_use(), translated(self._directory, writing=True):
             self._update(commit, removed, added, rewrite=rewrite, heap_bytes=heap_bytes)
         self.commit = commit
 

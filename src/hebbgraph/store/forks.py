@@ -30,6 +30,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from hebbgraph.errors import StorageError
+from hebbgraph.locks import opening
 
 __all__ = ["ForkSafeConnection", "connection_in_use", "disconnect_before_forks", "identity"]
 
@@ -84,7 +85,10 @@ _acquired: list[Any] = []
 
 
 def connection_in_use() -> contextlib.AbstractContextManager[object]:
-    """Return the lock that this thread must hold while it uses a connection; forks wait for it."""
+    """Return the lock that this thread must hold while it uses a connection; forks wait for it.
+
+    Whatever else a child must not inherit is used under it, too.
+    """
     lock = getattr(_thread, "lock", None)
     if lock is None:
         lock = threading.RLock()
@@ -111,9 +115,11 @@ def _before_fork() -> None:
             holder.disconnect()
         except Exception as error:  # the fork goes on, and the child refuses open files
             logger.warning("a connection was not closed before a fork: %s", error)
+    opening.acquire()  # last: others open files while they use a connection
 
 
 def _after_fork_in_parent() -> None:
+    opening.release()
     while _acquired:
         _acquired.pop().release()
     _forking.release()
@@ -121,6 +127,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     global _forking
+    opening.release()
     _parents.extend(_holders)
     _parents.extend(_connections)
     _inherited.update(identity(connection._path) for connection in _connections)
