@@ -20,8 +20,9 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from hebbgraph.errors import IndexLockedError
+from hebbgraph.fork_gate import no_fork
 
-__all__ = ["OPEN_FILES_MOVE", "LendableLock", "LockedFile", "lock_file", "opening"]
+__all__ = ["OPEN_FILES_MOVE", "LendableLock", "LockedFile", "lock_file"]
 
 _PAUSE_SECONDS = 0.02
 #: Whether a file that is open can be renamed and removed; not on Windows.
@@ -40,9 +41,6 @@ class LockedFile(io.FileIO):
 _open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
 #: The last file of each descriptor.
 _files: dict[int, os.stat_result] = {}
-#: Held while a file is opened, and during a fork (:mod:`hebbgraph.store.forks`): a child that
-#: inherits a file it does not know of keeps it locked.
-opening = threading.RLock()
 
 
 def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
@@ -73,12 +71,13 @@ def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
 
 
 def _opened(path: Path) -> LockedFile:
-    with opening:
+    with no_fork():  # a child that inherits a file it does not know of keeps it locked
         try:
-            return LockedFile(path)
+            file = LockedFile(path)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-            return LockedFile(path)
+            file = LockedFile(path)
+    return file  # inside the block, an interruption just before could leave it locked
 
 
 def _is_at(file: LockedFile, path: Path) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import faulthandler
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -37,6 +39,12 @@ def _run(script: str, *arguments: object) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stderr
+
+
+def _hang_in_words() -> None:
+    """Make a child that hangs say where, and end; pytest's own watchdog stays in the parent."""
+    faulthandler.register(signal.SIGALRM, chain=True)
+    signal.alarm(120)
 
 
 def _texts(place: Path) -> set[str]:
@@ -133,7 +141,9 @@ def _add(place: Path, text: str) -> int:
 
 def test_forked_workers_open_their_own(index: HebbianIndex, tmp_path: Path) -> None:
     fork = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=fork) as workers:
+    with concurrent.futures.ProcessPoolExecutor(
+        2, mp_context=fork, initializer=_hang_in_words
+    ) as workers:
         texts = [f"Worker {n} wrote." for n in range(4)]
         assert list(workers.map(_add, [tmp_path / "index"] * 4, texts)) == [1] * 4
         index.add(["The parent wrote meanwhile."])
@@ -153,6 +163,7 @@ def test_a_database_in_use_during_the_fork_is_refused_to_the_child(
         child = os.fork()
         if not child:
             status = 1
+            _hang_in_words()
             try:
                 with pytest.raises(StorageError, match="forked while the process before it"):
                     HebbianIndex.open(tmp_path / "other")

@@ -9,6 +9,7 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -55,7 +56,7 @@ def _interrupted(
         if event == "opcode":
             before = last.get(id(frame), "")
             last[id(frame)] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            if any(name in before for name in ("CALL", "RESUME", "JUMP_BACKWARD")):
+            if before.startswith(("CALL", "RESUME", "JUMP_BACKWARD")):
                 count += 1
                 if count == at:
                     signal.raise_signal(signal.SIGINT)
@@ -76,6 +77,13 @@ def _interrupted(
     assert at > 20
 
 
+def _in_another_thread(work: Callable[[], object]) -> None:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive(), "this thread still holds a lock"
+
+
 @pytest.fixture(autouse=True)
 def _no_garbage_collection() -> Iterator[None]:
     gc.disable()
@@ -92,6 +100,7 @@ def test_an_interrupted_write_keeps_no_other_process_out(tmp_path: Path) -> None
                 connection.execute("UPDATE meta SET value = value")
 
         for _ in _interrupted(write):
+            _in_another_thread(write)
             path = tmp_path / "index" / DATABASE_NAME
             with contextlib.closing(sqlite3.connect(path, timeout=0)) as other:
                 other.execute("BEGIN IMMEDIATE")
@@ -107,9 +116,13 @@ def test_an_interrupted_step_keeps_no_other_process_out(tmp_path: Path) -> None:
         with mine.locked(), mine.locked():
             os.getpid()
 
-    for _ in _interrupted(step):
+    def another_step() -> None:
         with folder().locked():
             pass
+
+    for _ in _interrupted(step):
+        another_step()
+        _in_another_thread(another_step)
 
 
 def test_an_index_in_memory_outlives_interruptions() -> None:
@@ -123,6 +136,7 @@ def test_an_index_in_memory_outlives_interruptions() -> None:
 
         for _ in _interrupted(read):
             assert [chunk.id for chunk in index.get(["petrel"])] == ["petrel"]
+            _in_another_thread(read)
 
 
 def test_a_folder_kept_by_others_is_waited_for_as_long_as_the_settings_say(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import DamagedPartError, file_checksum, is_missing, make_way, remove
 from hebbgraph.derived.tantivy_errors import is_panic, translated
 from hebbgraph.errors import StorageError
+from hebbgraph.fork_gate import no_fork
 from hebbgraph.formulas.length import B, LengthTrial, renormalized
 from hebbgraph.manifest import Manifest
 from hebbgraph.store.database import translated_os
-from hebbgraph.store.forks import connection_in_use
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
 __all__ = [
@@ -222,7 +222,7 @@ class LexicalIndex:
             The size of the buffer before a segment is written.
         """
         # A child that was forked meanwhile would keep Tantivy's lock as long as it lives.
-        with connection_in_use(), translated(self._directory, writing=True):
+        with no_fork(), translated(self._directory, writing=True):
             self._update(commit, removed, added, rewrite=rewrite, heap_bytes=heap_bytes)
         self.commit = commit
 

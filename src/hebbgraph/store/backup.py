@@ -23,8 +23,9 @@ from hebbgraph.errors import (
     ParameterError,
     StorageError,
 )
+from hebbgraph.fork_gate import no_fork
 from hebbgraph.store.database import DATABASE_NAME, Database, translated_os
-from hebbgraph.store.forks import ForkSafeConnection, connection_in_use
+from hebbgraph.store.forks import ForkSafeConnection
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import new_database_id
 from hebbgraph.store.sqlite import translate_sqlite
@@ -111,7 +112,7 @@ def restore(backup: Path, directory: Path, *, force: bool = False) -> None:
             "directory, or force=True (on the command line, --force)"
         )
     with (
-        connection_in_use(),
+        no_fork(),
         _translated(str(backup)),
         closing(ForkSafeConnection(source_path)) as source,
     ):

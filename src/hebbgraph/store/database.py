@@ -24,10 +24,11 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.extras import load_plugin
+from hebbgraph.fork_gate import no_fork
 from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.driver import Connection, DatabaseDriver
-from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
+from hebbgraph.store.forks import disconnect_before_forks
 from hebbgraph.store.os_errors import is_forbidden, is_full, translate_os, translated_os
 from hebbgraph.store.places import Url, masked, parse_url
 from hebbgraph.store.sqlite import SqliteDriver
@@ -148,7 +149,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Run a transaction that reads one consistent state."""
         with (
-            connection_in_use(),
+            no_fork(),
             self._serialised(),
             self._translated(),
             self.driver.transaction(writing=False) as connection,
@@ -161,7 +162,7 @@ class Database:
 
         def query() -> list[Any]:
             self.driver.check_place()
-            with connection_in_use(), self._serialised():
+            with no_fork(), self._serialised():
                 try:  # a recall asks several times, and entering a generator would take longer
                     return self.driver.ask(sql, values)
                 except self._errors as error:
@@ -188,7 +189,7 @@ class Database:
         try:
             with (
                 Uninterrupted(),  # an interruption could leave the lock behind
-                connection_in_use(),
+                no_fork(),
                 self._serialised(),
                 self._translated(),
                 self.driver.transaction(writing=True) as connection,
@@ -332,7 +333,7 @@ class Database:
 
         With SQLite no byte of them remains, or IndexLockedError is raised.
         """
-        with connection_in_use(), self._serialised(), self._translated():
+        with no_fork(), self._serialised(), self._translated():
             self.driver.vacuum(sorted(schema.TABLES))
 
     def disconnect(self) -> None:
@@ -341,7 +342,7 @@ class Database:
 
     def dispose(self) -> None:
         """Close every connection; one to memory when no thread uses it."""
-        with connection_in_use(), self._serialised():
+        with no_fork(), self._serialised():
             self.driver.dispose()
 
 

@@ -5,10 +5,10 @@ memory, but not the locks. If the child opens the same file, SQLite takes no loc
 process that closes the file then takes itself for the last one, and removes the write-ahead log
 to which the child still writes [1]_.
 
-So a fork waits until no thread uses a connection, and closes them all; parent and child connect
-again when they need to. Connections that threads still use after :data:`_WAIT_SECONDS` stay open,
-and so do all if a program forks without telling Python, as uWSGI does. The child then refuses to
-open these files.
+So a fork waits until no thread uses a connection (:mod:`hebbgraph.fork_gate`), and closes them all;
+parent and child connect again when they need to. Connections that threads still use after
+:data:`_WAIT_SECONDS` stay open, and so do all if a program forks without telling Python, as uWSGI
+does. The child then refuses to open these files.
 
 References
 ----------
@@ -18,21 +18,18 @@ References
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sqlite3
-import threading
-import time
 import weakref
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
 
 from hebbgraph.errors import StorageError
-from hebbgraph.locks import opening
+from hebbgraph.fork_gate import clear_gate, no_fork, open_gate, shut_gate
 
-__all__ = ["ForkSafeConnection", "connection_in_use", "disconnect_before_forks", "identity"]
+__all__ = ["ForkSafeConnection", "disconnect_before_forks", "identity"]
 
 logger = logging.getLogger(__name__)
 
@@ -75,70 +72,30 @@ _inherited: set[tuple[int, int] | None] = set()
 #: Keeps a child from finalizing connections: they belong to the parent.
 _parents: list[object] = []
 
-_thread = threading.local()
-#: One lock per thread, held while the thread uses a connection.
-_locks: weakref.WeakSet[Any] = weakref.WeakSet()
-#: Held while this process forks.
-_forking = threading.RLock()
-#: Locks of other threads that are held during a fork.
-_acquired: list[Any] = []
-
-
-def connection_in_use() -> contextlib.AbstractContextManager[object]:
-    """Return the lock that this thread must hold while it uses a connection; forks wait for it.
-
-    Whatever else a child must not inherit is used under it, too.
-    """
-    lock = getattr(_thread, "lock", None)
-    if lock is None:
-        lock = threading.RLock()
-        with _forking:
-            _locks.add(lock)
-        _thread.lock = lock
-    return lock
-
 
 def disconnect_before_forks(holder: _Disconnects) -> None:
     """Disconnect an object before this process forks."""
-    with _forking:
+    with no_fork():
         _holders.add(holder)
 
 
 def _before_fork() -> None:
-    deadline = time.monotonic() + _WAIT_SECONDS
-    _forking.acquire()
-    _acquired.extend(
-        lock for lock in list(_locks) if lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
-    )
+    shut_gate(_WAIT_SECONDS)
     for holder in list(_holders):
         try:
             holder.disconnect()
         except Exception as error:  # the fork goes on, and the child refuses open files
             logger.warning("a connection was not closed before a fork: %s", error)
-    opening.acquire()  # last: others open files while they use a connection
-
-
-def _after_fork_in_parent() -> None:
-    opening.release()
-    while _acquired:
-        _acquired.pop().release()
-    _forking.release()
 
 
 def _after_fork_in_child() -> None:
-    global _forking
-    opening.release()
     _parents.extend(_holders)
     _parents.extend(_connections)
     _inherited.update(identity(connection._path) for connection in _connections)
     _inherited.discard(None)
     _holders.clear()
     _connections.clear()
-    while _acquired:
-        _acquired.pop().release()
-    _locks.clear()
-    _thread.__dict__.clear()
-    _forking = threading.RLock()
+    clear_gate()
 
 
 def _path_of(database: str) -> str:
@@ -160,6 +117,6 @@ def identity(path: str) -> tuple[int, int] | None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
+        after_in_parent=open_gate,
         after_in_child=_after_fork_in_child,
     )
