@@ -2,7 +2,8 @@
 
 Each attack starts on an index that has learned nothing. Next to it act no honest users, as many as
 there are hostile names, or three times as many. Each honest user asks the attacked questions and as
-many others once, cites the relevant chunks among the hits, and rejects poison. Hostile names
+many others once or twice, cites the relevant chunks among the hits, and rejects poison. Hostile
+names
 
 - ``lie``: cite the best wrong chunk among the hits,
 - ``reject``: reject a relevant chunk and cite nothing,
@@ -55,6 +56,8 @@ class Attack:
     passes : int
     easy : int
         Easy questions per attack.
+    answers : int
+        How often each honest user asks.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Attack:
     each: bool = True
     passes: int = 1
     easy: int = 0
+    answers: int = 1
 
 
 ATTACKS = (
@@ -75,6 +79,7 @@ ATTACKS = (
     Attack("one name rejects what is right, two easy questions each", "reject", easy=2),
     Attack("two poisoned documents a question", "promote", names=10, passes=0),
     Attack("– and ten fans of them", "promote", names=10),
+    Attack("– and each honest reader asks again", "promote", names=10, answers=2),
     Attack("– who ask two easy questions each time", "promote", names=10, easy=2),
 )
 
@@ -156,7 +161,7 @@ class _Target:
             self._teach(lessons)
 
     def help(self, names: Sequence[str]) -> None:
-        """Let honest users cite what is right, once per question."""
+        """Let honest users ask each question once, and cite what is right."""
         lessons = []
         for question in (*self.attacked, *self.others):
             recall, right, wrong = self._recall_judged(question)
@@ -239,7 +244,7 @@ def _results(
     attacks: Sequence[Attack],
     on_arm: Callable[[str], object] | None,
 ) -> Iterator[AttackResult]:
-    alone: dict[int, dict[str, FloatArray]] = {}
+    alone: dict[tuple[int, int], dict[str, FloatArray]] = {}
     with Lab(dataset, embedder) as lab, lab.fresh(settings) as index:
         target = _Target(dataset, index, k=k, seed=seed, at_most=at_most)
         for attack in sorted(attacks, key=lambda attack: attack.does == "promote"):
@@ -247,20 +252,23 @@ def _results(
                 names = [f"reader-{number}" for number in range(times * attack.names)]
                 if on_arm is not None:
                     on_arm(f"{attack.name}, {len(names)} honest")
-                if len(names) not in alone:
-                    target.help(names)
-                    alone[len(names)] = target.judged()
+                arm = len(names), attack.answers if names else 0
+                if arm not in alone:
+                    for _ in range(attack.answers):
+                        target.help(names)
+                    alone[arm] = target.judged()
                     index.forget(everything=True)
                 if attack.does == "promote":
                     index.add(target.poison())
                 target.strike(attack)
-                target.help(names)
+                for _ in range(attack.answers):
+                    target.help(names)
                 yield AttackResult(
                     attack.name,
                     len(names),
                     len(target.attacked),
-                    alone[0],
-                    alone[len(names)],
+                    alone[0, 0],
+                    alone[arm],
                     target.judged(),
                     target.believed(),
                 )
