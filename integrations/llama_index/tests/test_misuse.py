@@ -118,6 +118,8 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: FROM_NODES(NODES[0]), "got one TextNode; put it in a list"),
         (lambda r, s: FROM_NODES(["Hello"]), "nodes is a list of BaseNode, got 'Hello' in it"),
         (lambda r, s: HebbianRetriever("memory.hebb"), r"open one with HebbianIndex.open\(...\)"),
+        (lambda r, s: HebbianRetriever(), r"or location=\.\.\."),
+        (lambda r, s: HebbianRetriever(r.index, namespace="ann"), "go with location"),
         (lambda r, s: HebbianRetriever.from_index(r.index, k=3), "write similarity_top_k"),
         (lambda r, s: HebbianRetriever(r.index, strategy="x"), "strategy is one of"),
         (lambda r, s: HebbianRetriever.from_vector_store_index(r.index), "got HebbianIndex"),
@@ -227,30 +229,7 @@ def test_a_cutoff_rejects_questions_that_the_index_knows_nothing_of(
     assert SimilarityPostprocessor(similarity_cutoff=0.2).postprocess_nodes(found) == []
 
 
-def test_an_index_is_named_as_in_langchain(nodes: list[TextNode], tmp_path: Path) -> None:
-    HebbianRetriever.from_nodes(nodes, location=tmp_path / "a", namespace="ann").close()
-    asked = "Who built the Petrel?"
-    with HebbianRetriever(location=tmp_path / "a", namespace="ann", similarity_top_k=1) as there:
-        [found] = there.retrieve(asked)
-        for other in (HebbianRetriever(there.index), HebbianRetriever(index=there.index)):
-            assert other.retrieve(asked)[0].node_id == found.node_id
-            other.close()  # which has not opened it
-        with pytest.raises(ParameterError, match="one argument"):
-            HebbianRetriever(there.index, location=tmp_path / "a")
-        with pytest.raises(ParameterError, match="go with location"):
-            HebbianRetriever(there.index, namespace="ann")
-    assert there.index.is_closed
-    with pytest.raises(ParameterError, match=r"or location=\.\.\."):
-        HebbianRetriever()
-
-
-def test_a_new_index_at_a_location_is_told(
-    nodes: list[TextNode], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    HebbianRetriever.from_nodes(nodes, location=tmp_path / "birds").close()
-    HebbianRetriever(location=tmp_path / "birds").close()
-    HebbianRetriever(location=":memory:").close()
-    assert "check the location" not in caplog.text
-    HebbianRetriever(location=tmp_path / "brids").close()
-    (told,) = [one for one in caplog.messages if "check the location" in one]
-    assert "brids" in told
+def test_a_location_opens_a_namespace(tmp_path: Path) -> None:
+    HebbianRetriever.from_nodes(NODES, location=tmp_path, namespace="ann").close()
+    with HebbianRetriever(location=tmp_path, namespace="ann", similarity_top_k=1) as there:
+        assert [node.node_id for node in there.retrieve(QUERY)] == ["petrel"]

@@ -140,6 +140,30 @@ class RetrieverContract:
                 pass
             assert _BUILT in self._texts(retriever)
 
+    def test_an_open_index_or_its_location(self, tmp_path: Path) -> None:
+        """The index comes first, by its name, or is opened; it is not given twice."""
+        self.retriever_class.from_documents(self._documents(), location=tmp_path).close()
+        with self.retriever_class(location=tmp_path) as opened:
+            index = opened.index
+            for other in (self.retriever_class(index), self.retriever_class(index=index)):
+                assert self._texts(other) == self._texts(opened)
+                other.close()  # it has not opened the index
+            with pytest.raises(ParameterError, match="one argument"):
+                self.retriever_class(index, location=tmp_path)
+        assert index.is_closed
+
+    def test_a_new_index_at_a_location(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """It is a warning, since the location may be misspelt."""
+        self.retriever_class.from_documents(self._documents(), location=tmp_path / "birds").close()
+        self.retriever_class(location=tmp_path / "birds").close()
+        self.retriever_class(location=":memory:").close()
+        assert "check the location" not in caplog.text
+        self.retriever_class(location=tmp_path / "brids").close()
+        (warning,) = [text for text in caplog.messages if "check the location" in text]
+        assert "brids" in warning
+
     # -- why ------------------------------------------------------------------------------
 
     def test_why_and_the_path(self) -> None:

@@ -278,14 +278,3 @@ def test_a_threshold_rejects_questions_that_the_store_knows_nothing_of() -> None
         search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.2}
     )
     assert retriever.invoke("How do I renew a passport in Portugal?") == []
-
-
-def test_an_index_is_named_as_in_llama_index(documents: list[Document], tmp_path: Path) -> None:
-    HebbianRetriever.from_documents(documents, location=tmp_path / "a").close()
-    with HebbianRetriever(location=tmp_path / "a", k=1) as there:
-        for other in (HebbianRetriever(there.index, k=1), HebbianRetriever(index=there.index, k=1)):
-            assert other.invoke("Who built the Petrel?") == there.invoke("Who built the Petrel?")
-            other.close()  # which has not opened it
-        with pytest.raises(ParameterError, match="one argument"):
-            HebbianRetriever(there.index, location=tmp_path / "a")
-    assert there.index.is_closed

@@ -168,18 +168,6 @@ async def test_a_request_sets_k_and_narrows_the_filter(documents: list[Document]
         own.invoke(QUERY, {"configurable": {"k": "two"}})
 
 
-def test_a_new_index_at_a_location_is_told(
-    documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    HebbianRetriever.from_documents(documents, location=tmp_path / "birds").close()
-    HebbianRetriever(location=tmp_path / "birds").close()
-    HebbianRetriever(location=":memory:").close()
-    assert "check the location" not in caplog.text
-    HebbianRetriever(location=tmp_path / "brids").close()
-    (told,) = [one for one in caplog.messages if "check the location" in one]
-    assert "brids" in told
-
-
 def test_scores_only_on_request(retriever: HebbianRetriever) -> None:
     assert "score" not in retriever.invoke(QUERY)[0].metadata
     scores = [one.metadata["score"] for one in retriever.invoke(QUERY, score_key="score")]
