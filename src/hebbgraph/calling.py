@@ -33,6 +33,7 @@ __all__ = [
     "call",
     "call_with_timeout",
     "in_thread",
+    "on_event_loop",
     "retrying",
     "step",
     "twins",
@@ -57,14 +58,15 @@ def call(model: Any, method: str, argument: Any) -> Any:
     """
     native = getattr(model, f"a{method}", None)
     loop = CALLER.get()
-    if native is None or loop is None or not loop.is_running() or _on_a_loop():
+    if native is None or loop is None or not loop.is_running() or on_event_loop():
         return getattr(model, method)(argument)
     import asyncio
 
     return asyncio.run_coroutine_threadsafe(native(argument), loop).result()
 
 
-def _on_a_loop() -> bool:
+def on_event_loop() -> bool:
+    """Return whether this code runs on an event loop, which it must not block."""
     import asyncio
 
     try:

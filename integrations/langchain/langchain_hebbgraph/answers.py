@@ -14,10 +14,8 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_hebbgraph.conversion import TRAIL, stable_id, to_source
 from langchain_hebbgraph.tracing import Prompt, Trace
 
-__all__ = ["ANSWER_ID", "annotations_of", "exchange_of", "reply_to"]
+__all__ = ["annotations_of", "exchange_of", "reply_to"]
 
-#: The key in a call's metadata or ``configurable`` under which callers name an answer.
-ANSWER_ID = "answer_id"
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
 #: A shorter text may occur in another one by chance.
@@ -27,11 +25,13 @@ _DOCUMENT_BLOCKS = frozenset({"document", "search_result", "file", "text-plain"}
 _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_type"})
 
 
-def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
-    """Convert a complete trace."""
-    given = trace.request.get(ANSWER_ID)
+def exchange_of(
+    trace: Trace, *, ids: Sequence[str], earlier: Sequence[Recalled] = (), **said: Any
+) -> Exchange:
+    """Convert a complete trace, together with what its request said."""
+    recalls = list(trace.recalls.values())
     return Exchange(
-        recalls=list(trace.recalls.values()),
+        recalls=recalls,
         replies=[
             _reply(prompt, candidates[0], trace.tools)
             for call in trace.calls.values()
@@ -40,17 +40,15 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
             if candidates
         ],
         output=list(_output_texts(trace.output, 0, [_MAX_OUTPUT_VALUES])),
-        earlier=trace.earlier,
-        foreign=list(_foreign(trace)),
-        actor=actor,
-        trusted=trusted,
-        conversation=trace.thread,
+        earlier=earlier,
+        foreign=list(_foreign(trace, [*recalls, *earlier])),
         ids=[
-            *([str(given)] if given is not None and str(given).strip() else []),
+            *ids,
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
             *_message_ids(trace),
         ],
         failed=trace.failed,
+        **said,
     )
 
 
@@ -87,9 +85,8 @@ def _message_ids(trace: Trace) -> Iterator[str]:
                     yield id_
 
 
-def _foreign(trace: Trace) -> Iterator[Source]:
+def _foreign(trace: Trace, recalls: Sequence[Recalled]) -> Iterator[Source]:
     """Yield the documents of other retrievers, under the ids that an index may have for them."""
-    recalls = [*trace.recalls.values(), *trace.earlier]
     recalled_ids = {id_ for recalled in recalls for id_ in recalled.ids}
     for documents in trace.foreign.values():
         for document in documents:

@@ -28,7 +28,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
 from langchain_hebbgraph.answers import exchange_of, reply_to
-from langchain_hebbgraph.request import NAMESPACE, current_namespace
+from langchain_hebbgraph.request import current_namespace
 from langchain_hebbgraph.tracing import Trace, TracingHandler
 
 __all__ = ["CitationLearner"]
@@ -140,19 +140,13 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     # -- learning ---------------------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
-        if trace.recalls or (trace.thread is not None and trace.calls):
+        if trace.recalls or (trace.calls and trace.request.get("thread_id") is not None):
             self._submit(partial(self._read, trace), background=self.background)
         elif trace.calls:
             self._journal.note(Outcome(reason=Reason.NOTHING_RECALLED))
 
     def _read(self, trace: Trace) -> Exchange:
-        if trace.thread is not None:
-            trace.earlier = self._answers.earlier(
-                trace.thread,
-                but=list(trace.recalls.values()),
-                namespace=trace.request.get(NAMESPACE),
-            )
-        return exchange_of(trace, **self._attributed(trace.request))
+        return exchange_of(trace, **self._said(trace.request, list(trace.recalls.values())))
 
     def learn(
         self,

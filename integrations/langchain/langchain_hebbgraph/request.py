@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from hebbgraph.citations.options import NAMESPACE
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 __all__ = ["NAMESPACE", "RequestRetriever", "configured", "current_namespace", "current_request"]
-
-#: The key in ``config["configurable"]``, and the field of a LangGraph runtime's context.
-NAMESPACE = "hebbgraph_namespace"
 
 #: The configuration of the present call of a retriever; outside of one, LangChain's own.
 _config: ContextVar[RunnableConfig | None] = ContextVar("langchain_hebbgraph_config", default=None)

@@ -57,7 +57,6 @@ class Trace:
     context: Mapping[str, Any] = field(default_factory=dict)  # of the first runs
     started: float = field(default_factory=time.monotonic)
     recalls: dict[UUID, Recalled] = field(default_factory=dict)
-    earlier: Sequence[Recalled] = ()  # of the same conversation
     foreign: dict[UUID, Sequence[Document]] = field(default_factory=dict)
     calls: dict[UUID, Call] = field(default_factory=dict)
     runs: list[UUID] = field(default_factory=list)
@@ -73,12 +72,6 @@ class Trace:
     def request(self) -> Mapping[str, Any]:
         """Everything that the request says: configurable, runtime context, root metadata."""
         return {**self.context, **self.metadata}
-
-    @property
-    def thread(self) -> str | None:
-        """The id of the conversation."""
-        thread = self.request.get("thread_id")
-        return None if thread is None else str(thread)
 
     @property
     def complete(self) -> bool:

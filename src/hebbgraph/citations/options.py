@@ -12,6 +12,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.records import Feedback
 
 __all__ = [
+    "NAMESPACE",
     "Actor",
     "LearnerOptions",
     "Trusted",
@@ -41,6 +42,9 @@ class LearnerOptions(TypedDict, total=False):
     on_lesson: Callable[[Feedback], object] | None
     on_answer: Callable[[Outcome], object] | None
 
+
+NAMESPACE = "hebbgraph_namespace"
+"""The field of a request's metadata that names its namespace."""
 
 #: Where frameworks and tracers put the user of a request.
 _USER_KEYS = ("user_id", "userId", "user-id", "langfuse_user_id", "user", "actor")

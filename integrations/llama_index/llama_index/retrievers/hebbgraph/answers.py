@@ -45,8 +45,6 @@ PROMPT_EVENTS = (
     LLMStructuredPredictStartEvent,
 )
 ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent, LLMStructuredPredictEndEvent)
-#: The instrument tag by which callers name an answer.
-_ANSWER_ID = "answer_id"
 
 #: What a CitationFormatter puts before a text.
 _HEADER = re.compile(r"\A\s*\[[^\[\]\n]{1,200}\][^\n]*\n")
@@ -71,10 +69,8 @@ class Answer:
     output: Sequence[str] = ()  # what the application returned in place of the answer
 
 
-def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:
-    """Convert an answer."""
-    thread = answer.tags.get("thread_id")
-    name = answer.tags.get(_ANSWER_ID)
+def exchange_of(answer: Answer, *, ids: Sequence[str], **said: Any) -> Exchange:
+    """Convert an answer, together with what its request said."""
     reply = Reply(
         text=answer.text,
         prompt=answer.prompt,
@@ -87,7 +83,6 @@ def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange
         recalls=[recall.plain() for recall in answer.recalls],
         replies=[] if answer.is_missing else [reply],
         output=answer.output,
-        earlier=answer.earlier,
         foreign=[
             Source(
                 result.node_id,
@@ -95,15 +90,10 @@ def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange
             )
             for result in answer.nodes
         ],
-        actor=actor,
-        trusted=trusted,
-        conversation=None if thread is None else str(thread),
         failed=answer.request.failed,
-        ids=[
-            *([] if name in (None, "") else [str(name)]),
-            *(recall.recall.id for recall in answer.recalls),
-        ],
+        ids=[*ids, *(recall.recall.id for recall in answer.recalls)],
         taught=answer.request.taught,
+        **{"earlier": answer.earlier, **said},
     )
 
 

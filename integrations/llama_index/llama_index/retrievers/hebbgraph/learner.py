@@ -6,7 +6,6 @@ and which recall gets the credit.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import uuid
@@ -30,6 +29,7 @@ from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
+from hebbgraph.calling import on_event_loop
 from hebbgraph.citations import Exchange, FrameworkLearner, LearnerOptions, Outcome, Reason
 from hebbgraph.citations.credit import pool_of
 from llama_index.retrievers.hebbgraph.answers import (
@@ -398,17 +398,11 @@ class CitationLearner(FrameworkLearner):
     # -- teaching -----------------------------------------------------------------------
 
     def _learn_from(self, answer: Answer, *, later: bool = False) -> None:
-        background = later or self._background or _on_event_loop()
+        background = later or self._background or on_event_loop()
         self._submit(partial(self._read, answer), background=background)
 
     def _read(self, answer: Answer) -> Exchange:
-        if (thread := answer.tags.get("thread_id")) is not None:
-            answer.earlier = self._answers.earlier(
-                str(thread),
-                but=answer.recalls,
-                namespace=requested_namespace(answer.tags),
-            )
-        return exchange_of(answer, **self._attributed(answer.tags))
+        return exchange_of(answer, **self._said(answer.tags, answer.recalls))
 
 
 def _shows(prompt: Sequence[str], recalls: Sequence[SeenRecall]) -> bool:
@@ -440,11 +434,3 @@ def _first(recalls: Sequence[SeenRecall]) -> SeenRecall:
             f'instrument_tags({{"{NAMESPACE}": ...}})'
         )
     return recalls[0]
-
-
-def _on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

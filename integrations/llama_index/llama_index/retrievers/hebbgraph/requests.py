@@ -16,6 +16,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from pydantic import model_serializer
 
 from hebbgraph import Recall
+from hebbgraph.citations.options import NAMESPACE
 
 __all__ = [
     "NAMESPACE",
@@ -27,9 +28,6 @@ __all__ = [
 ]
 
 _dispatcher = get_dispatcher(__name__)
-
-#: The instrument tag that names a request's namespace.
-NAMESPACE = "hebbgraph_namespace"
 
 
 @dataclass
