@@ -13,8 +13,7 @@ from hebbgraph import HebbgraphError, HebbianIndex, Hit, IndexPool, ParameterErr
 from hebbgraph.adapters.latest_recalls import Explaining, LatestRecalls
 from hebbgraph.adapters.questions import Found, Question
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import Closing, Steps, astep, in_thread, step, twins
-from hebbgraph.citations import CLOSING_SECONDS, finish_learning
+from hebbgraph.calling import Steps, astep, in_thread, step, twins
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
 from langchain_core.callbacks import (
@@ -86,7 +85,7 @@ def announce(index: HebbianIndex, recall: Recall, manager: Any = None) -> None:
             hear(index, recall, run_id=UUID(recall.id), parent_run_id=manager.parent_run_id)
 
 
-class RecallingRetriever(Closing, Explaining, RequestRetriever):
+class RecallingRetriever(Explaining, RequestRetriever):
     """Base of :class:`HebbianRetriever`: searches an index, with seeds from a wrapped store."""
 
     index: HebbianIndex = Field(exclude=True)
@@ -115,21 +114,7 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
     _vectors: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
     _latest: LatestRecalls[HebbianIndex] = PrivateAttr(default_factory=LatestRecalls)
 
-    def close(self) -> None:
-        """Close the index, if this retriever has opened it, once all citations are learned.
-
-        An index that was passed in stays open.
-        """
-        if self._owns_index:
-            finish_learning(CLOSING_SECONDS)
-            self.index.close()
-
     # -- namespaces -------------------------------------------------------------------
-
-    @property
-    def pool(self) -> IndexPool | None:
-        """The pool whose namespaces it searches, if ``from_pool`` made it."""
-        return self.options.namespaces
 
     @property
     def namespace(self) -> str | None:
@@ -137,7 +122,7 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
         return self.options.namespace if self.pool is not None else self.index.namespace
 
     def _home(self) -> tuple[HebbianIndex, IndexPool | None, str | None]:
-        return self.index, self.pool, self.options.namespace
+        return self.index, self.options.namespaces, self.options.namespace
 
     def _requested_namespace(self) -> str | None:
         return current_namespace()
@@ -233,13 +218,11 @@ class RecallingRetriever(Closing, Explaining, RequestRetriever):
 
     # -- why --------------------------------------------------------------------------
 
-    def _known(self, result: Document | str) -> tuple[str, Any, Mapping[str, Any]]:
-        if not isinstance(result, Document | str):
+    def _known(self, result: Document) -> tuple[str, Any, Mapping[str, Any]]:
+        if not isinstance(result, Document):
             raise ParameterError(
                 f"why takes a document that came back, or its id; got {result!r:.80}"
             )
-        if isinstance(result, str):
-            return result, None, {}
         return result.id or stable_id(result), result, result.metadata.get(TRAIL) or {}
 
     # -- a wrapped store --------------------------------------------------------------

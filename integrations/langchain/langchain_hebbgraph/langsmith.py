@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 from hebbgraph import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.citations import Outcome
 
 from langchain_hebbgraph.learner import CitationLearner
+
+if TYPE_CHECKING:
+    from langsmith import Client
 
 __all__ = ["LangSmithFeedback"]
 
@@ -18,14 +22,7 @@ __all__ = ["LangSmithFeedback"]
 _PAGE = 100
 
 
-class _Client(Protocol):
-    def list_feedback(
-        self, *, run_ids: Sequence[Any] | None = None, feedback_key: Sequence[str] | None = None
-    ) -> Iterator[Any]: ...
-
-    def create_feedback(self, run_id: Any, key: str, **kwargs: Any) -> Any: ...
-
-
+@dataclass(eq=False, repr=False)
 class LangSmithFeedback:
     """Exchanges feedback between LangSmith and a learner; a run has the same id in both.
 
@@ -48,24 +45,19 @@ class LangSmithFeedback:
         feedback.pull(learner, run_ids)  # in, now and then
     """
 
-    def __init__(
-        self,
-        client: _Client,
-        *,
-        key: str = "user_score",
-        threshold: float = 0.5,
-        noted_as: str = "hebbgraph",
-    ) -> None:
-        if not all(hasattr(client, name) for name in ("list_feedback", "create_feedback")):
-            raise ParameterError(f"client is a langsmith.Client, got {client!r:.80}")
-        if key == noted_as:
+    client: Client
+    _: KW_ONLY
+    key: str = "user_score"
+    threshold: float = 0.5
+    noted_as: str = "hebbgraph"
+
+    def __post_init__(self) -> None:
+        if not all(hasattr(self.client, name) for name in ("list_feedback", "create_feedback")):
+            raise ParameterError(f"client is a langsmith.Client, got {self.client!r:.80}")
+        if self.key == self.noted_as:
             raise ParameterError(
-                f"key and noted_as must differ, or it would read its own feedback: {key!r}"
+                f"key and noted_as must differ, or it would read its own feedback: {self.key!r}"
             )
-        self.client = client
-        self.key = key
-        self.threshold = threshold
-        self.noted_as = noted_as
 
     def pull(self, learner: CitationLearner, run_ids: Iterable[uuid.UUID | str]) -> int:
         """Teach the users' feedback on these runs in LangSmith; return how many verdicts counted.
@@ -82,11 +74,12 @@ class LangSmithFeedback:
             )
             if isinstance(feedback.score, int | float)
         ]
-        latest = {one.run_id: one for one in sorted(scored, key=lambda one: one.created_at)}
+        scored.sort(key=lambda feedback: feedback.created_at)
+        latest: dict[Any, Any] = {feedback.run_id: feedback.score for feedback in scored}
         count = 0
-        for run_id, feedback in latest.items():
+        for run_id, score in latest.items():
             with contextlib.suppress(NotFoundError, FeedbackError):
-                count += bool(learner.feedback(run_id, bool(feedback.score >= self.threshold)))
+                count += bool(learner.feedback(run_id, bool(score >= self.threshold)))
         return count
 
     def push(self, outcome: Outcome) -> None:

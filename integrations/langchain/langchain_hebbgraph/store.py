@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import Closing, in_thread
-from hebbgraph.filters import joined
+from hebbgraph.filters import MISSING, joined, value_at
 from hebbgraph.ingest import is_blank
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import Embedder
@@ -138,9 +138,7 @@ class HebbianStore(Closing, BaseStore):
         self._write(puts)
         return results
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Async twin of :meth:`batch`."""
-        return await _abatch(self, ops)
+    abatch = in_thread(batch)  # type: ignore[arg-type]
 
     def _read(self, op: Op) -> Result:
         if isinstance(op, GetOp):
@@ -263,9 +261,6 @@ class HebbianStore(Closing, BaseStore):
         self.index.close()
 
 
-_abatch = in_thread(HebbianStore.batch)
-
-
 # -- items and chunks ------------------------------------------------------------------
 
 
@@ -351,21 +346,11 @@ def _matcher(filter: Mapping[str, Any] | None) -> Callable[[Chunk], bool]:
     conditions = dict(filter or {})
 
     def matches(chunk: Chunk) -> bool:
-        value = chunk.metadata[_VALUE]
-        return all(_meets(_at(value, name), part) for name, part in conditions.items())
+        value: Any = chunk.metadata[_VALUE]
+        pairs = ((value_at(name, value), part) for name, part in conditions.items())
+        return all(_meets(None if field is MISSING else field, part) for field, part in pairs)
 
     return matches
-
-
-def _at(value: Any, name: str) -> Any:
-    """Return a field of a value; a name with periods is a path unless a field has that name."""
-    if isinstance(value, Mapping):
-        if name in value:
-            return value[name]
-        first, _, rest = name.partition(".")
-        if rest and first in value:
-            return _at(value[first], rest)
-    return None
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:

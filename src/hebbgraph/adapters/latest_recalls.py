@@ -136,9 +136,9 @@ class Explaining(MultiTenant):
 
     @abstractmethod
     def _known(self, result: Any) -> tuple[str, Any, Mapping[str, Any]]:
-        """Return a result's chunk id, the object if it is one, and its metadata on the recall.
+        """Return the chunk id of an object, the object, and its metadata on the recall.
 
-        Raises ParameterError for anything else.
+        Raises ParameterError for anything but a result.
         """
 
     def why(self, result: Any, *, namespace: str | None = None) -> Explanation:
@@ -160,7 +160,8 @@ class Explaining(MultiTenant):
         ParameterError
             If several recalls may be meant.
         """
-        chunk_id, returned, trail = self._known(result)
+        known = (result, None, {}) if isinstance(result, str) else self._known(result)
+        chunk_id, returned, trail = known
         recall_id = trail.get("recall_id")
         try:
             index, recall = self._latest.find(

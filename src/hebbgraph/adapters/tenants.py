@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from hebbgraph.arguments import agreed_namespace
+from hebbgraph.calling import Closing
+from hebbgraph.citations import CLOSING_SECONDS, finish_learning
 from hebbgraph.errors import ParameterError
 
 __all__ = ["MultiTenant", "warn_if_new"]
@@ -22,11 +24,13 @@ def warn_if_new(index: Any) -> None:
         )
 
 
-class MultiTenant(ABC):
+class MultiTenant(Closing, ABC):
     """Finds the index of a request, and refuses one that names no namespace or another one."""
 
     #: How a request names its namespace, for error messages.
     naming_hint: ClassVar[str]
+    #: Whether it has opened its index, and so closes it.
+    _owns_index: bool
 
     @abstractmethod
     def _home(self) -> tuple[Any, Any, str | None]:
@@ -35,6 +39,20 @@ class MultiTenant(ABC):
     @abstractmethod
     def _requested_namespace(self) -> str | None:
         """Return the namespace that the current request names."""
+
+    @property
+    def pool(self) -> Any:
+        """The pool whose namespaces it searches, if ``from_pool`` made it."""
+        return self._home()[1]
+
+    def close(self) -> None:
+        """Close the index, if this retriever has opened it, once all citations are learned.
+
+        An index that was passed in stays open.
+        """
+        if self._owns_index:
+            finish_learning(CLOSING_SECONDS)
+            self._home()[0].close()
 
     def _whose(self, namespace: str | None) -> str | None:
         """Return the namespace of a call or its request, if anything names it."""

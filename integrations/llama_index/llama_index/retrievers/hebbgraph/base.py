@@ -19,8 +19,7 @@ from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComp
 
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
 from hebbgraph.adapters.tenants import warn_if_new
-from hebbgraph.calling import Closing, in_thread
-from hebbgraph.citations import CLOSING_SECONDS, finish_learning
+from hebbgraph.calling import in_thread
 from hebbgraph.ingest import OnError
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.options import (
@@ -45,7 +44,7 @@ _NOT_OVER_STORES = dict.fromkeys(
 )
 
 
-class HebbianRetriever(Closing, RecallingRetriever):
+class HebbianRetriever(RecallingRetriever):
     """Retrieves the chunks that a question activates; a CitationLearner teaches its index.
 
     Parameters
@@ -394,15 +393,6 @@ class HebbianRetriever(Closing, RecallingRetriever):
     aadd = in_thread(add)
     adelete = in_thread(delete)
     arefresh = in_thread(refresh)
-
-    def close(self) -> None:
-        """Wait until pending answers are learned, then close the index if the retriever opened it.
-
-        An index that was passed in stays open.
-        """
-        if self._owns_index and self._index is not None:
-            finish_learning(CLOSING_SECONDS)
-            self._index.close()
 
 
 def _opened(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from llama_index.core.graph_stores.types import (
     TRIPLET_SOURCE_KEY,
@@ -19,7 +19,6 @@ from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 __all__ = ["export_property_graph"]
 
 _BATCH = 1000
-_T = TypeVar("_T")
 
 
 def export_property_graph(
@@ -73,7 +72,7 @@ def export_property_graph(
     return len(ids) + len(entities), len(relations)
 
 
-def _in_batches(values: Sequence[_T], write: Callable[[list[Any]], object]) -> None:
+def _in_batches(values: Sequence[Any], write: Callable[[list[Any]], object]) -> None:
     for start in range(0, len(values), _BATCH):
         write(list(values[start : start + _BATCH]))
 

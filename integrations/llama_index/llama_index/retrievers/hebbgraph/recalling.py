@@ -137,11 +137,6 @@ class RecallingRetriever(Explaining, BaseRetriever):
         index: HebbianIndex = self._index_of(None)
         return index
 
-    @property
-    def pool(self) -> IndexPool | None:
-        """The pool of a retriever made by ``from_pool``."""
-        return self._pool
-
     def _home(self) -> tuple[HebbianIndex | None, IndexPool | None, str | None]:
         return self._index, self._pool, self.namespace
 
@@ -150,9 +145,7 @@ class RecallingRetriever(Explaining, BaseRetriever):
 
     # -- why (hebbgraph.adapters.latest_recalls.Explaining) ---------------------------------------
 
-    def _known(self, result: NodeWithScore | BaseNode | str) -> tuple[str, Any, Mapping[str, Any]]:
-        if isinstance(result, str):
-            return result, None, {}
+    def _known(self, result: NodeWithScore | BaseNode) -> tuple[str, Any, Mapping[str, Any]]:
         node = result.node if isinstance(result, NodeWithScore) else result
         if not isinstance(node, BaseNode):
             raise ParameterError(f"why takes a retrieved node or its id, got {node!r:.80}")

@@ -54,31 +54,34 @@ _MODES = {
 class _Parents:
     """Stores the parents of an index's nodes in a separate namespace, opened when needed.
 
-    In one graph with their children, they would make a tag of every phrase.
+    In one graph with their children, they would make a tag of every phrase. Without a location,
+    they are not stored.
     """
 
-    def __init__(self, index: HebbianIndex, location: str | Path) -> None:
+    def __init__(self, index: HebbianIndex, location: str | Path | None) -> None:
         self._location = location
         self._namespace = _PARENTS_NAMESPACE.format(index.namespace)
         self._opened: HebbianIndex | None = None
-        if self._namespace in index.namespaces():
-            self._open()
+        if location is not None and self._namespace in index.namespaces():
+            self._open(location)
 
-    def _open(self) -> HebbianIndex:
+    def _open(self, location: str | Path) -> HebbianIndex:
         if self._opened is None:
             self._opened = HebbianIndex.open(
-                self._location, namespace=self._namespace, settings=Settings(text_tags=False)
+                location, namespace=self._namespace, settings=Settings(text_tags=False)
             )
         return self._opened
 
     def put(self, nodes: Sequence[BaseNode], *, documents: Sequence[str] = ()) -> None:
         """Store the parents in a hierarchy of nodes; delete earlier ones of ``documents``."""
+        if self._location is None:
+            return
         leaf_ids = {node.node_id for node in leaves(nodes)}
         chunks = [node_to_chunk(node) for node in nodes if node.node_id not in leaf_ids]
         if documents and (chunks or self._opened is not None):
-            self._open().refresh(chunks, document_ids=documents)
+            self._open(self._location).refresh(chunks, document_ids=documents)
         elif chunks:
-            self._open().add(chunks)
+            self._open(self._location).add(chunks)
 
     def delete(self, ids: Sequence[str] = (), *, document_id: str | None = None) -> None:
         """Delete parents by id, or those of a document; absent ones are ignored."""
@@ -139,11 +142,12 @@ class HebbianVectorStore(BasePydanticVectorStore):
     is_embedding_query: bool = False
 
     _index: HebbianIndex = PrivateAttr()
-    _parents: _Parents | None = PrivateAttr(default=None)
+    _parents: _Parents = PrivateAttr()
 
     def __init__(self, index: HebbianIndex, *, is_embedding_query: bool = False) -> None:
         super().__init__(stores_text=True, is_embedding_query=is_embedding_query)
         self._index = index
+        self._parents = _Parents(index, None)
 
     @classmethod
     def open(
@@ -198,16 +202,14 @@ class HebbianVectorStore(BasePydanticVectorStore):
     def write(self, nodes: Sequence[BaseNode], **options: Any) -> Written:
         """Write nodes as :func:`~.writing.write_nodes` does, and their parents apart."""
         written = write_nodes(self._index, nodes, **options)
-        if self._parents is not None:
-            documents = written.documents if options.get("refresh") else ()
-            self._parents.put(written.nodes, documents=documents)
+        documents = written.documents if options.get("refresh") else ()
+        self._parents.put(written.nodes, documents=documents)
         return written
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; an absent one is ignored."""
         self._index.delete(document_id=ref_doc_id)
-        if self._parents is not None:
-            self._parents.delete(document_id=ref_doc_id)
+        self._parents.delete(document_id=ref_doc_id)
 
     def delete_nodes(
         self,
@@ -222,15 +224,13 @@ class HebbianVectorStore(BasePydanticVectorStore):
             node_ids = [node.node_id for node in self.get_nodes(node_ids, filters)]
         if node_ids:
             self._index.delete(node_ids)
-            if self._parents is not None:
-                self._parents.delete(node_ids)
+            self._parents.delete(node_ids)
 
     def clear(self) -> None:
         """Delete all nodes of this namespace."""
         if ids := self._index.ids():
             self._index.delete(ids)
-        if self._parents is not None:
-            self._parents.clear()
+        self._parents.clear()
 
     # -- reading ------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
             matching = set(self._index.ids(where))
             node_ids = [id_ for id_ in node_ids if id_ in matching]
         nodes = [chunk_to_node(chunk) for chunk in self._index.get(node_ids)]
-        if self._parents is not None and where is None:
+        if where is None:
             missing = set(node_ids) - {node.node_id for node in nodes}
             nodes += self._parents.get([id_ for id_ in node_ids if id_ in missing])
         return nodes
@@ -309,8 +309,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
     def close(self) -> None:
         """Close the index, once pending answers are learned; closing twice is fine."""
         finish_learning(CLOSING_SECONDS)
-        if self._parents is not None:
-            self._parents.close()
+        self._parents.close()
         self._index.close()
 
     def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
