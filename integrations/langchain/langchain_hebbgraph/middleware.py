@@ -133,7 +133,7 @@ class CitingMiddleware(AgentMiddleware):
         self._listen()
         documents = yield twins(self.retriever, "invoke", question, **options)
         # Keys get a prefix if another middleware has shown sources, too.
-        is_second = self.instruction in _system_text(request)
+        is_second = self.instruction in (request.system_prompt or "")
         formatter = replace(self.formatter, prefix="always") if is_second else self.formatter
         rendered = formatter.render(map(to_source, documents))
         parts = [] if is_second else [self.instruction]
@@ -168,11 +168,6 @@ def _new_name(kind: str) -> str:
     return kind if _names[kind] == 1 else f"{kind}-{_names[kind]}"
 
 
-def _system_text(request: ModelRequest[Any]) -> str:
-    message = getattr(request, "system_message", None)
-    return str(request.system_prompt or "") if message is None else str(message.text)
-
-
 def _with_system_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
     """Add a text to the system prompt of a request."""
     message = getattr(request, "system_message", None)
@@ -186,11 +181,10 @@ def _with_system_text(request: ModelRequest[Any], text: str) -> ModelRequest[Any
 
 def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[Any]:
     """List in each answer the sources that it was shown, and whether it cites them."""
-    structured = getattr(response, "structured_response", None)
+    structured = response.structured_response
     for at, message in enumerate(response.result):
         # A structured answer may be the call of a tool that stands for its schema.
-        is_answer = structured is not None or not getattr(message, "tool_calls", None)
-        if isinstance(message, AIMessage) and is_answer:
+        if isinstance(message, AIMessage) and (structured is not None or not message.tool_calls):
             cited = {
                 *parse_citations(str(message.text), rendered),
                 *parse_structured(structured, rendered),
