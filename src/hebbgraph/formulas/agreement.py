@@ -13,8 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hebbgraph.arrays import FloatArray
-
 __all__ = ["agreement"]
 
 #: A reader cites by ``evidence ** 12``, and in one case of five at random.
@@ -24,7 +22,7 @@ _TELLING = 2.0
 
 
 def agreement(
-    evidence: Sequence[float] | FloatArray, cited: Sequence[int], *, telling: bool = True
+    evidence: Sequence[float], cited: Sequence[int], *, telling: bool = True
 ) -> tuple[float, float]:
     """Return how much more likely a reader cites these chunks than a random pick does.
 
@@ -52,15 +50,15 @@ def agreement(
     (0.0, 0.0)
     """
     n = len(evidence)
-    best = float(max(evidence, default=0.0))
+    best = max(evidence, default=0.0)
     if not cited or best <= 0.0:
         return 0.0, 0.0
     # A few numbers for each lesson of a log: arrays would take three times as long.
-    powers = [(float(value) / best) ** _SHARPNESS for value in evidence]
+    powers = [(value / best) ** _SHARPNESS for value in evidence]
     total_power = sum(powers)
     by_evidence = {at: powers[at] / total_power for at in cited}
     weights = {at: _weight(chance, n) for at, chance in by_evidence.items()}
-    surest = _weight(max(powers) / total_power, n)
+    surest = _weight(1.0 / total_power, n)
     weight_left, chance_left, n_left = 1.0, 1.0, n
     agrees = openness = 0.0
     for at in sorted(cited, key=lambda at: -weights[at]):

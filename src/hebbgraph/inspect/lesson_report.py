@@ -184,10 +184,10 @@ def _learning_curve(
         stop: _ask(recaller, questions, k) for stop, questions in following.items() if questions
     }
     on_the_way: dict[int, tuple[_Figures, _Figures]] = {}
-    for number, (seq, feedback) in enumerate(namespace.log.after(0), start=1):
+    for number, (seq, lesson) in enumerate(namespace.log.lessons_after(0), start=1):
         if seq >= until:
             break
-        memory.fold(feedback)
+        memory.fold(lesson)
         if number in stops:
             figures[number] = _ask(recaller, held_out, k)
         if number in unlearned:

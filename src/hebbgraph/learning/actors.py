@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -11,8 +11,9 @@ from hebbgraph.arrays import FloatArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
 from hebbgraph.formulas.credibility import Credibility, Votes, contradicted, judge
 from hebbgraph.learning.lessons import CITED, Lessons
-from hebbgraph.records import Feedback, ShownChunk
+from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
+from hebbgraph.store.feedback_rows import LessonBody, StoredChunk, StoredLesson, lesson_of
 
 __all__ = [
     "TRUSTED",
@@ -36,13 +37,13 @@ _BROUGHT = 0.2
 _REJECTS_ONLY = 0.5
 
 
-def actor_key(feedback: Feedback) -> ActorKey:
+def actor_key(feedback: Feedback | StoredLesson) -> ActorKey:
     """Return the actor of a feedback."""
     return None if feedback.trusted else feedback.actor or ""
 
 
-def search_agreement(feedback: Feedback) -> tuple[float, float]:
-    """Return how far a feedback agrees with search, in log-odds, and how open search left it.
+def search_agreement(body: LessonBody) -> tuple[float, float]:
+    """Return how far a lesson agrees with search, in log-odds, and how open search left it.
 
     Cited chunks that the graph brought say nothing for or against the actor.
 
@@ -51,36 +52,35 @@ def search_agreement(feedback: Feedback) -> tuple[float, float]:
     >>> from hebbgraph.records import ShownChunk
     >>> shown = [ShownChunk(chunk_id=str(n), rank=n, text_hash="0" * 16) for n in (1, 2)]
     >>> recall = {"namespace": "n", "recall_id": "r", "shown": shown, "evidence": [1.0, 0.5]}
-    >>> [round(search_agreement(Feedback(id="f", cited=[id_], **recall))[0], 2) for id_ in "12"]
+    >>> lessons = [lesson_of(Feedback(id="f", cited=[id_], **recall)) for id_ in "12"]
+    >>> [round(search_agreement(lesson.body)[0], 2) for lesson in lessons]
     [0.0, -2.11]
     """
-    shown = {chunk.chunk_id: chunk for chunk in feedback.shown}
     # Earlier versions, and strategies that do not search, give none.
-    evidence = feedback.evidence or tuple(
-        rank**-0.1
-        for rank in range(1, max([chunk.rank for chunk in feedback.shown], default=0) + 1)
+    evidence = body.evidence or tuple(
+        rank**-0.1 for rank in range(1, max([chunk["rank"] for chunk in body.shown], default=0) + 1)
     )
-    wanted = feedback.cited or feedback.rejected
-    judged: Sequence[ShownChunk] = [shown[id_] for id_ in wanted if id_ in shown]
-    if feedback.cited:
-        judged = _found(judged, feedback)
-    positions = list({min(chunk.rank, len(evidence)) - 1: None for chunk in judged})
-    agrees, openness = agreement(evidence, positions, telling=bool(feedback.cited))
-    return (agrees, openness) if feedback.cited else (-_REJECTS_ONLY * max(agrees, 0.0), 1.0)
+    wanted = {*(body.cited or body.rejected)}
+    judged = [chunk for chunk in body.shown if chunk["chunk_id"] in wanted]
+    if body.cited:
+        judged = _found(judged, body)
+    positions = list({min(chunk["rank"], len(evidence)) - 1: None for chunk in judged})
+    agrees, openness = agreement(evidence, positions, telling=bool(body.cited))
+    return (agrees, openness) if body.cited else (-_REJECTS_ONLY * max(agrees, 0.0), 1.0)
 
 
-def _found(cited: Sequence[ShownChunk], feedback: Feedback) -> Sequence[ShownChunk]:
+def _found(cited: list[StoredChunk], body: LessonBody) -> list[StoredChunk]:
     """Return the cited chunks that direct search found; the graph brought the others."""
-    evidence = feedback.evidence
-    best_score = max([chunk.score or 0.0 for chunk in feedback.shown], default=0.0)
+    evidence = body.evidence
+    best_score = max([chunk.get("score") or 0.0 for chunk in body.shown], default=0.0)
     best = max(evidence, default=0.0)
     if best_score <= 0.0 or best <= 0.0:
         return cited
     return [
         chunk
         for chunk in cited
-        if chunk.rank > len(evidence)
-        or (chunk.score or 0.0) / best_score <= evidence[chunk.rank - 1] / best + _BROUGHT
+        if (rank := chunk["rank"]) > len(evidence)
+        or (chunk.get("score") or 0.0) / best_score <= evidence[rank - 1] / best + _BROUGHT
     ]
 
 
@@ -134,9 +134,9 @@ def weights_of(log: Iterable[Feedback], settings: LearningSettings) -> list[floa
     """Return how far each feedback of a whole log is believed; implicit feedback has 0."""
     lessons = Lessons()
     numbers: dict[ActorKey, int] = {None: TRUSTED}
-    for feedback in log:
-        actor = numbers.setdefault(actor_key(feedback), len(numbers))
-        lessons.add(feedback, actor, *search_agreement(feedback))
+    for lesson in map(lesson_of, log):
+        actor = numbers.setdefault(actor_key(lesson), len(numbers))
+        lessons.add(lesson, actor, *search_agreement(lesson.body))
     credibility = credibility_of(lessons, len(lessons), len(numbers), settings)
     weights: list[float] = lesson_beliefs(lessons, credibility).tolist()
     return weights

@@ -34,7 +34,7 @@ def question_number(words: Iterable[str]) -> int:
     if not (words := sorted(words)):
         return 0
     digest = hashlib.blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8)
-    return int(digest.hexdigest(), 16)
+    return int.from_bytes(digest.digest())
 
 
 def cues_of(

@@ -19,11 +19,12 @@ from hebbgraph.learning.judgements import Judgements, check_ratings, chunk_ids
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, Recall, ShownChunk, TagCorrection, lesson_digest
 from hebbgraph.settings import LearningSettings
+from hebbgraph.store.feedback_rows import StoredLesson
 from hebbgraph.text import phrase_key
 
 __all__ = [
     "KINDS",
-    "corrected_feedback",
+    "corrected_lesson",
     "feedback_digest",
     "feedback_of",
     "hashed_terms",
@@ -291,24 +292,26 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
     return feedback.model_copy(update={"vector": vector})
 
 
-def corrected_feedback(feedback: Feedback, corrections: Sequence[TagCorrection]) -> Feedback:
-    """Return a feedback as if the tags had been corrected when it was given.
+def corrected_lesson(lesson: StoredLesson, corrections: Sequence[TagCorrection]) -> StoredLesson:
+    """Return a lesson as if the tags had been corrected when it was given.
 
     A cue that was merged teaches about the tag in its place, a muted one nothing. Splits change
     nothing: which part a question meant is not known.
 
     Examples
     --------
+    >>> from hebbgraph.store.feedback_rows import lesson_of
     >>> cues = (Cue(tag="nyc", weight=2.0), Cue(tag="ferry", weight=1.0))
     >>> merged = TagCorrection(id="1", kind="merge", tags=("nyc",), into="new york")
-    >>> feedback = Feedback(id="f", namespace="n", recall_id="r", cues=cues)
-    >>> [cue.tag for cue in corrected_feedback(feedback, [merged]).cues]
+    >>> lesson = lesson_of(Feedback(id="f", namespace="n", recall_id="r", cues=cues))
+    >>> [cue.tag for cue in corrected_lesson(lesson, [merged]).body.cues]
     ['new york', 'ferry']
     """
-    corrected = corrected_phrases({cue.tag for cue in feedback.cues}, corrections)
+    corrected = corrected_phrases({cue.tag for cue in lesson.body.cues}, corrections)
     cues: dict[str, Cue] = {}
-    for cue in feedback.cues:
+    for cue in lesson.body.cues:
         tag = corrected[cue.tag]
         if tag is not None and (tag not in cues or cues[tag].weight < cue.weight):
             cues[tag] = cue.model_copy(update={"tag": tag})
-    return feedback.model_copy(update={"cues": tuple(cues.values())})
+    body = lesson.body.model_copy(update={"cues": tuple(cues.values())})
+    return lesson._replace(body=body)

@@ -6,9 +6,9 @@ is the number of a chunk with one text, cited or rejected.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,9 +18,10 @@ from hebbgraph.arrays import GrowableArray, IntArray, concatenated_ranges
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.learning.cues import cues_of, question_number
 from hebbgraph.limits import MANY_SHOWN
-from hebbgraph.records import Feedback, lesson_digest
+from hebbgraph.records import lesson_digest
+from hebbgraph.store.feedback_rows import LessonBody, StoredLesson
 
-__all__ = ["CITED", "Event", "Lessons", "Node", "chunk_node", "chunk_of", "shared_credit"]
+__all__ = ["CITED", "Event", "Lessons", "Node", "chunk_of", "shared_credit"]
 
 Node: TypeAlias = str
 """``c:`` (cited) or ``r:`` (rejected), the hash of a chunk's text, ``:``, and the chunk's id."""
@@ -51,15 +52,10 @@ class Event(NamedTuple):
     actor: str | None
 
 
-def chunk_node(chunk_id: str, text_hash: str, *, rejected: bool = False) -> Node:
-    """Return the node of a chunk with this text; with another text it is another node."""
-    return f"{'r' if rejected else 'c'}:{text_hash}:{chunk_id}"
-
-
 def chunk_of(node: Node) -> tuple[str, str]:
     """Return the id and the text hash of a node's chunk.
 
-    >>> chunk_of(chunk_node("a:b", "0" * 16))
+    >>> chunk_of("c:0000000000000000:a:b")
     ('a:b', '0000000000000000')
     """
     return node[19:], node[2:18]
@@ -95,10 +91,27 @@ class _Vectors:
         self.rows = GrowableArray(np.float16, empty if rows is None else rows)
         self.lesson = GrowableArray(np.int64, lesson)
 
-    def add(self, lesson: int, vector: Sequence[float]) -> None:
+    def add(self, lesson: int, vector: NDArray[np.float16]) -> None:
         if len(vector) == self.dimension:
-            self.rows.extend(np.asarray(vector, np.float16)[None, :])
+            self.rows.extend(vector[None, :])
             self.lesson.extend([lesson])
+
+
+class _Numbers(dict[Node, int]):
+    """The number of each node; nodes that are looked up get one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nodes: list[Node] = []
+        self.rejects: list[int] = []
+
+    def __missing__(self, node: Node) -> int:
+        number = self[node] = len(self.nodes)
+        self.nodes.append(node)
+        self.rejects.append(-1)
+        if node[0] == "r":
+            self.rejects[number] = self[f"c{node[1:]}"]
+        return number
 
 
 class Lessons:
@@ -122,10 +135,9 @@ class Lessons:
         self._added: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         self._length = self._n_cues = self._n_shown = 0
         self._events = PackedStrings(*pack_strings([]))
-        self.nodes: list[Node] = []
-        self._number: dict[Node, int] = {}
+        self._number = _Numbers()
+        self.nodes = self._number.nodes
         self.kinds = ["cited"]
-        self._rejects: list[int] = []
         self._rejects_column = GrowableArray(np.int64)
         self.vectors: dict[str, _Vectors] = {}
         self._by_question: dict[int, list[int]] | None = None
@@ -147,98 +159,91 @@ class Lessons:
 
     # -- adding ---------------------------------------------------------------------
 
-    def add(self, feedback: Feedback, actor: int, agrees: float, openness: float) -> None:
+    def add(self, lesson: StoredLesson, actor: int, agrees: float, openness: float) -> None:
         """Append a lesson; for its numbers see :mod:`hebbgraph.learning.actors`."""
-        added, at = self._added, len(self)
+        added, at, body = self._added, self._length, lesson.body
         if len(added["actor"]) == _MOST_ADDED:
             self._flush()
         keys, weights = cues_of(
-            feedback.terms[:_MAX_CUES], {cue.tag: cue.weight for cue in feedback.cues[:_MAX_CUES]}
+            body.terms[:_MAX_CUES], {cue.tag: cue.weight for cue in body.cues[:_MAX_CUES]}
         )
         added["cue_key"] += keys
         added["cue_weight"] += weights
         self._n_cues += len(keys)
         added["cue_ends"].append(self._n_cues)
-        for node, credit in self._links(feedback):
+        known = {
+            chunk["chunk_id"]: f"c:{chunk['text_hash']}:{chunk['chunk_id']}"
+            for chunk in (*body.shown, *body.named)
+        }
+        for node, credit in self._links(body, known):
             added["link_lesson"].append(at)
             added["link_node"].append(node)
             added["link_credit"].append(credit)
-        nodes, scores = self._shown(feedback)
+        nodes, scores = self._shown(body, known)
         added["shown_node"] += nodes
         added["shown_score"] += scores
         self._n_shown += len(nodes)
         added["shown_ends"].append(self._n_shown)
-        if feedback.outdated:
-            hashes = {chunk.chunk_id: chunk.text_hash for chunk in feedback.known_chunks}
-            for old, new in feedback.outdated.items():
-                added["outdated_lesson"].append(at)
-                added["outdated_node"].append(self.intern(chunk_node(old, hashes[old])))
-                added["outdated_by"].append(self.intern(chunk_node(new, hashes[new])))
+        for old, new in body.outdated.items():
+            added["outdated_lesson"].append(at)
+            added["outdated_node"].append(self._number[known[old]])
+            added["outdated_by"].append(self._number[known[new]])
         # Drawn by content, since ids of recalls are random.
-        content = str(feedback.trusted), feedback.actor, feedback.cited, feedback.rejected
-        draw = lesson_digest(*content, dict(feedback.terms))
+        content = str(lesson.trusted), lesson.actor, body.cited, body.rejected
+        draw = lesson_digest(*content, dict(body.terms))
         added["draw"].append(int.from_bytes(draw[:8], "big"))
-        if feedback.kind not in self.kinds:
-            self.kinds.append(feedback.kind)
-        question = _question_of(feedback)
+        if body.kind not in self.kinds:
+            self.kinds.append(body.kind)
+        question = _question_of(lesson)
         added["question"].append(question)
         added["actor"].append(actor)
-        added["kind"].append(self.kinds.index(feedback.kind))
+        added["kind"].append(self.kinds.index(body.kind))
         added["agrees"].append(agrees)
         added["openness"].append(openness)
         self._length += 1
-        self._events.append(json.dumps((feedback.id, feedback.recall_id, feedback.actor)))
-        if feedback.vector is not None:
-            name = feedback.embedder or ""
+        # The id of a recall may hold anything, so it comes last.
+        self._events.append(f"{lesson.id}\n{lesson.actor or ''}\n{lesson.recall_id}")
+        if lesson.vector is not None:
+            name = body.embedder or ""
             if name not in self.vectors:
-                self.vectors[name] = _Vectors(len(feedback.vector))
-            self.vectors[name].add(at, feedback.vector)
+                self.vectors[name] = _Vectors(len(lesson.vector))
+            self.vectors[name].add(at, lesson.vector)
         if self._by_question is not None:
             self._by_question.setdefault(question, []).append(at)
 
-    def _links(self, feedback: Feedback) -> list[tuple[int, float]]:
-        hashes = {chunk.chunk_id: chunk.text_hash for chunk in feedback.known_chunks}
-        share = shared_credit(len(feedback.cited), len(hashes))
-        ratings = feedback.ratings
-        cited = [(id_, share * ratings.get(id_, 1.0)) for id_ in feedback.cited[:_MAX_CITED]]
-        rejected = [(id_, ratings.get(id_, -1.0)) for id_ in feedback.rejected[:_MAX_REJECTED]]
+    def _links(self, body: LessonBody, known: Mapping[str, Node]) -> list[tuple[int, float]]:
+        share, ratings = shared_credit(len(body.cited), len(known)), body.ratings
+        cited = [(id_, share * ratings.get(id_, 1.0)) for id_ in body.cited[:_MAX_CITED]]
+        rejected = [(id_, ratings.get(id_, -1.0)) for id_ in body.rejected[:_MAX_REJECTED]]
         return [
-            (self.intern(chunk_node(id_, hashes[id_], rejected=credit < 0)), credit)
+            (self._number[f"r{known[id_][1:]}" if credit < 0 else known[id_]], credit)
             for id_, credit in (*cited, *rejected)
-            if id_ in hashes and credit
+            if id_ in known and credit
         ]
 
-    def _shown(self, feedback: Feedback) -> tuple[list[int], list[float | None]]:
+    def _shown(
+        self, body: LessonBody, known: Mapping[str, Node]
+    ) -> tuple[list[int], list[float | None]]:
         """Return the chunks shown, and the scores that they had without learning."""
-        scores = [chunk.unlearned for chunk in feedback.shown]
+        scores = [chunk.get("unlearned") for chunk in body.shown]
         if None in scores:
             return [], []  # of an earlier version: no exam
-        shown = feedback.shown[:_MAX_SHOWN]
-        nodes = [self.intern(chunk_node(chunk.chunk_id, chunk.text_hash)) for chunk in shown]
-        return nodes, scores[:_MAX_SHOWN]
-
-    def intern(self, node: Node) -> int:
-        """Return the number of a node, which may be new."""
-        number = self._number.get(node)
-        if number is None:
-            number = self._number[node] = len(self.nodes)
-            self.nodes.append(node)
-            self._rejects.append(-1)
-            if node[0] == "r":
-                self._rejects[number] = self.intern(f"c{node[1:]}")
-        return number
+        nodes = [*map(self._number.__getitem__, islice(known.values(), len(scores[:_MAX_SHOWN])))]
+        return nodes, scores[: len(nodes)]
 
     # -- reading --------------------------------------------------------------------
 
     def event(self, lesson: int) -> Event:
         """Return where a lesson came from."""
-        return Event(*json.loads(self._events[lesson]))
+        feedback_id, actor, recall_id = self._events[lesson].split("\n", 2)
+        return Event(feedback_id, recall_id, actor or None)
 
     @property
     def rejects(self) -> NDArray[np.int64]:
         """For each node of a rejection, the node of the rejected chunk; -1 for others."""
-        if len(self._rejects_column) < len(self._rejects):
-            self._rejects_column.extend(self._rejects[len(self._rejects_column) :])
+        rejects = self._number.rejects
+        if len(self._rejects_column) < len(rejects):
+            self._rejects_column.extend(rejects[len(self._rejects_column) :])
         return self._rejects_column.view
 
     def outdated(self, rows: IntArray) -> dict[tuple[str, str, str], set[int]]:
@@ -303,7 +308,7 @@ class Lessons:
         lessons._n_cues, lessons._n_shown = len(arrays["cue_key"]), len(arrays["shown_node"])
         lessons._events = PackedStrings(arrays["event_data"], arrays["event_offsets"])
         for node in PackedStrings(arrays["node_data"], arrays["node_offsets"]):
-            lessons.intern(node)
+            lessons._number[node]
         lessons.kinds = list(PackedStrings(arrays["kinds_data"], arrays["kinds_offsets"]))
         for at, embedder in enumerate(embedders):
             rows, lesson = arrays[f"vectors_{at}"], arrays[f"vector_lesson_{at}"]
@@ -311,9 +316,9 @@ class Lessons:
         return lessons
 
 
-def _question_of(feedback: Feedback) -> int:
-    """Return the number of a feedback's question: by words, else names, else its vector."""
-    words = [term for term, _ in feedback.terms] or [cue.tag for cue in feedback.cues]
-    if not words and feedback.vector is not None:
-        words = [np.asarray(feedback.vector, np.float16).tobytes().hex()]
+def _question_of(lesson: StoredLesson) -> int:
+    """Return the number of a lesson's question: by words, else names, else its vector."""
+    words = [term for term, _ in lesson.body.terms] or [cue.tag for cue in lesson.body.cues]
+    if not words and lesson.vector is not None:
+        words = [lesson.vector.tobytes().hex()]
     return question_number(words)

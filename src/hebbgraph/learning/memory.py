@@ -25,7 +25,7 @@ from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.actors import TRUSTED, ActorKey, actor_key, search_agreement
 from hebbgraph.learning.epoch import Epoch
-from hebbgraph.learning.feedback import corrected_feedback
+from hebbgraph.learning.feedback import corrected_lesson
 from hebbgraph.learning.kinds import UNKNOWN
 from hebbgraph.learning.lessons import CITED, Event, Lessons
 from hebbgraph.learning.recollection import Recollection
@@ -36,6 +36,7 @@ from hebbgraph.locks import LendableLock
 from hebbgraph.records import Feedback, LearnedParameter, TagCorrection
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.feedback_rows import StoredLesson, lesson_of
 from hebbgraph.store.state import FeedbackState
 from hebbgraph.store.truth import Truth
 
@@ -135,9 +136,9 @@ class Memory:
                 self.reset()
             if not self._seq:
                 self._restore(state)
-            for seq, feedback in self._log.after(self._seq):
-                self.fold(feedback)
-                self._seq, self._last_id = seq, feedback.id
+            for seq, lesson in self._log.lessons_after(self._seq):
+                self.fold(lesson)
+                self._seq, self._last_id = seq, lesson.id
             self.state = state
             self.save_snapshot(at_least=max(_SAVED_AFTER, len(self.lessons) // 16))
 
@@ -148,20 +149,22 @@ class Memory:
         """
         return not self._seq or self._log.id_at(self._seq) == self._last_id
 
-    def fold(self, feedback: Feedback) -> None:
-        """Learn from one more feedback; the caller holds the lock, or shares this with nobody."""
+    def fold(self, lesson: StoredLesson) -> None:
+        """Learn from one more lesson; the caller holds the lock, or shares this with nobody."""
         if self.corrections:
-            feedback = corrected_feedback(feedback, self.corrections)
-        actor = self.actors.setdefault(actor_key(feedback), len(self.actors))
-        self.lessons.add(feedback, actor, *search_agreement(feedback))
+            lesson = corrected_lesson(lesson, self.corrections)
+        actor = self.actors.setdefault(actor_key(lesson), len(self.actors))
+        self.lessons.add(lesson, actor, *search_agreement(lesson.body))
 
     def with_log_as(self, changes: Mapping[str, Feedback | None]) -> Memory:
         """Return the memory that would follow if some feedback were other, or (None) gone."""
         other = Memory(self._log, self._truth, self._settings)
         other.corrections = self.corrections
-        for _, feedback in self._log.after(0):
-            if (changed := changes.get(feedback.id, feedback)) is not None:
-                other.fold(changed)
+        for _, lesson in self._log.lessons_after(0):
+            if lesson.id not in changes:
+                other.fold(lesson)
+            elif (changed := changes[lesson.id]) is not None:
+                other.fold(lesson_of(changed))
         return other
 
     # -- the snapshot ---------------------------------------------------------------
