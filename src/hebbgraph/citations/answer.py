@@ -218,8 +218,12 @@ def about_chunks(
     names: Sequence[str],
     answer: Answer | None,
     index: TeachableIndex | None,
+    actor: str | None,
 ) -> Answer | None:
-    """Return an answer that cites these chunks, of the same recalls; None if there are none."""
+    """Return an answer that cites these chunks, of the same recalls; None if there are none.
+
+    ``actor`` judges recalls whose answer is not remembered.
+    """
     lessons = answer.lessons if answer is not None else ()
     recalls = answer.recalls if answer is not None else []
     if not recalls and index is not None:
@@ -234,7 +238,7 @@ def about_chunks(
             "only what a recall found can be judged"
         )
     shown = [id_ for lesson in lessons for id_ in lesson.shown]
-    asking = None if answer is None else answer.actor
+    asking = actor if answer is None else answer.actor
     actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (asking, False)
     return Answer(
         names=tuple(names) if answer is None else answer.names,

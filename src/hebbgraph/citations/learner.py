@@ -97,6 +97,7 @@ class FrameworkLearner(Closing):
         self.pool: Any = home if isinstance(home, TeachablePool) else None
         self.index: Any = None if self.pool is not None else home
         self.actor = actor_by(actor)
+        self._only_actor = actor if isinstance(actor, str) else None
         self.trusted = trusted
         self.judge = judge
         self.implicit = implicit
@@ -327,7 +328,7 @@ class FrameworkLearner(Closing):
             With a thumb down: maps chunks that no longer hold to those that do, as for
             ``index.reinforce``.
         actor : str, optional
-            Left out, the request's.
+            Left out, the request's, or the learner's if that is a name.
         trusted : bool
             Whether the application vouches for the verdict, as for an editor's.
         namespace : str, optional
@@ -359,15 +360,13 @@ class FrameworkLearner(Closing):
             cited = [*(cited or ()), *outdated]
         if cited is not None:
             index = self._answers.index_of(whose)
-            found = about_chunks(cited, outdated or {}, names, found, index)
+            found = about_chunks(cited, outdated or {}, names, found, index, self._only_actor)
         elif found is not None and not found.lessons:
             logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", names)
             return []
         if found is None or not found.lessons:
-            raise NotFoundError(
-                f"{self._answers.unknown(names[-1], whose)}; name the chunks by cited=[...] with "
-                "a retriever's run"
-            )
+            unknown = self._answers.unknown(names[-1], whose)
+            raise NotFoundError(f"{unknown}; name the chunks by cited=[...] with a retriever's run")
         feedback, errors = found.judge(good, self._call_on_lesson, actor, trusted=trusted)
         found.keep(("learned" if good else "rejected") if feedback else "waiting")
         if errors:

@@ -233,6 +233,9 @@ def test_a_thumb_about_chunks_of_a_recall_without_an_answer() -> None:
         recall = index.recall("Which text?")
         (given,) = learner.feedback(recall.id, True, cited=["a"], actor="otto")
         assert (given.cited, shown(given), given.actor) == (("a",), {"a"}, "otto")
+        recall = index.recall("Which text?")
+        (given,) = Learner(index=index, actor="ida").feedback(recall.id, False, cited=["a"])
+        assert (given.rejected, given.actor) == (("a",), "ida")
         with pytest.raises(NotFoundError):
             Learner().feedback(recall.id, True, cited=["a"])
 
