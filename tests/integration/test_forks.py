@@ -41,7 +41,7 @@ def _run(script: str, *arguments: object) -> str:
     return done.stderr
 
 
-def _hang_in_words() -> None:
+def _end_if_hanging() -> None:
     """Make a child that hangs say where, and end; pytest's own watchdog stays in the parent."""
     faulthandler.register(signal.SIGALRM, chain=True)
     signal.alarm(120)
@@ -142,7 +142,7 @@ def _add(place: Path, text: str) -> int:
 def test_forked_workers_open_their_own(index: HebbianIndex, tmp_path: Path) -> None:
     fork = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(
-        2, mp_context=fork, initializer=_hang_in_words
+        2, mp_context=fork, initializer=_end_if_hanging
     ) as workers:
         texts = [f"Worker {n} wrote." for n in range(4)]
         assert list(workers.map(_add, [tmp_path / "index"] * 4, texts)) == [1] * 4
@@ -163,7 +163,7 @@ def test_a_database_in_use_during_the_fork_is_refused_to_the_child(
         child = os.fork()
         if not child:
             status = 1
-            _hang_in_words()
+            _end_if_hanging()
             try:
                 with pytest.raises(StorageError, match="forked while the process before it"):
                     HebbianIndex.open(tmp_path / "other")

@@ -26,9 +26,9 @@ _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_
 
 
 def exchange_of(
-    trace: Trace, *, ids: Sequence[str], earlier: Sequence[Recalled] = (), **said: Any
+    trace: Trace, *, ids: Sequence[str], earlier: Sequence[Recalled] = (), **fields: Any
 ) -> Exchange:
-    """Convert a complete trace, together with what its request said."""
+    """Convert a complete trace, with the fields of an exchange that its request sets."""
     recalls = list(trace.recalls.values())
     return Exchange(
         recalls=recalls,
@@ -48,7 +48,7 @@ def exchange_of(
             *_message_ids(trace),
         ],
         failed=trace.failed,
-        **said,
+        **fields,
     )
 
 

@@ -146,7 +146,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
             self._journal.note(Outcome(reason=Reason.NOTHING_RECALLED))
 
     def _read(self, trace: Trace) -> Exchange:
-        return exchange_of(trace, **self._said(trace.request, list(trace.recalls.values())))
+        return exchange_of(trace, **self._fields_of(trace.request, list(trace.recalls.values())))
 
     def learn(
         self,

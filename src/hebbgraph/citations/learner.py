@@ -130,19 +130,19 @@ class FrameworkLearner(Closing):
         trusted = self.trusted(request) if callable(self.trusted) else self.trusted
         return {"actor": self.actor(request), "trusted": trusted}
 
-    def _said(self, request: Mapping[str, Any], recalls: Sequence[Recalled]) -> dict[str, Any]:
+    def _fields_of(self, request: Mapping[str, Any], recalls: Sequence[Recalled]) -> dict[str, Any]:
         """Return the fields of an exchange that a request's metadata set.
 
         ``answer_id`` names the answer. Requests with the same ``thread_id`` are turns of one
         conversation, so the recalls of the earlier ones come with it.
         """
-        said, name = self._attributed(request), request.get("answer_id")
-        said["ids"] = [] if name is None or not str(name).strip() else [str(name)]
+        fields, name = self._attributed(request), request.get("answer_id")
+        fields["ids"] = [] if name is None or not str(name).strip() else [str(name)]
         if (thread := request.get("thread_id")) is not None:
             namespace = agreed_namespace(request.get(NAMESPACE), None)
-            said["conversation"] = str(thread)
-            said["earlier"] = self._answers.earlier(str(thread), recalls, namespace)
-        return said
+            fields["conversation"] = str(thread)
+            fields["earlier"] = self._answers.earlier(str(thread), recalls, namespace)
+        return fields
 
     # -- learning ----------------------------------------------------------------------
 

@@ -228,6 +228,7 @@ class Lessons:
         scores = [chunk.get("unlearned") for chunk in body.shown]
         if None in scores:
             return [], []  # of an earlier version: no exam
+        # No chunk is listed twice, so the shown ones come first in ``known``, in their order.
         nodes = [*map(self._number.__getitem__, islice(known.values(), len(scores[:_MAX_SHOWN])))]
         return nodes, scores[: len(nodes)]
 

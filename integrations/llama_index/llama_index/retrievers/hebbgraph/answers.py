@@ -69,8 +69,8 @@ class Answer:
     output: Sequence[str] = ()  # what the application returned in place of the answer
 
 
-def exchange_of(answer: Answer, *, ids: Sequence[str], **said: Any) -> Exchange:
-    """Convert an answer, together with what its request said."""
+def exchange_of(answer: Answer, *, ids: Sequence[str], **fields: Any) -> Exchange:
+    """Convert an answer, with the fields of an exchange that its request sets."""
     reply = Reply(
         text=answer.text,
         prompt=answer.prompt,
@@ -93,7 +93,7 @@ def exchange_of(answer: Answer, *, ids: Sequence[str], **said: Any) -> Exchange:
         failed=answer.request.failed,
         ids=[*ids, *(recall.recall.id for recall in answer.recalls)],
         taught=answer.request.taught,
-        **{"earlier": answer.earlier, **said},
+        **{"earlier": answer.earlier, **fields},
     )
 
 

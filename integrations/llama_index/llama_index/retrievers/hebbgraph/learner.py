@@ -402,7 +402,7 @@ class CitationLearner(FrameworkLearner):
         self._submit(partial(self._read, answer), background=background)
 
     def _read(self, answer: Answer) -> Exchange:
-        return exchange_of(answer, **self._said(answer.tags, answer.recalls))
+        return exchange_of(answer, **self._fields_of(answer.tags, answer.recalls))
 
 
 def _shows(prompt: Sequence[str], recalls: Sequence[SeenRecall]) -> bool:
