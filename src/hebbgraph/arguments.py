@@ -13,6 +13,7 @@ from hebbgraph.limits import MAX_ID, MAX_K
 
 __all__ = [
     "agreed_namespace",
+    "check_actor",
     "check_ids",
     "check_k",
     "check_list",
@@ -181,14 +182,24 @@ def check_str(value: object, what: str) -> None:
         raise ParameterError(f"{what} is a str, got {value!r:.80}")
 
 
+def check_actor(actor: object) -> None:
+    """Raise ParameterError unless it may be the name of an actor."""
+    if not (
+        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
+    ):
+        raise ParameterError(
+            f"an actor is a printable str of at most {MAX_ID} characters, got {actor!r:.80}"
+        )
+
+
 def check_ids(ids: Iterable[str], what: str) -> list[str]:
     """Return ids as a list; raise ParameterError for an invalid one."""
     if not isinstance(ids, Iterable):
-        raise ParameterError(f"{what} is a str, got {ids!r}")
+        raise ParameterError(f"{what} is a str, got {ids!r:.80}")
     checked = [ids] if isinstance(ids, str) else list(ids)
     for id_ in checked:
         if not (isinstance(id_, str) and id_.isprintable()):
-            raise ParameterError(f"{what} is a printable str, got {id_!r}")
+            raise ParameterError(f"{what} is a printable str, got {id_!r:.80}")
         if len(id_) > MAX_ID:
             raise ParameterError(f"{what} has at most {MAX_ID} characters, got {len(id_)}")
     return checked

@@ -23,7 +23,6 @@ from hebbgraph.citations import (
     Reply,
     sources_of,
 )
-from hebbgraph.limits import MAX_ID
 from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
@@ -69,7 +68,7 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     -----
     :meth:`feedback` and :meth:`undo` name an answer by the ``answer_id`` in the ``metadata`` or
     ``configurable`` of its call; by the id of the root run, the model call or the retriever's run;
-    or by ``message.id``.
+    or by its message or ``message.id``.
 
     Examples
     --------
@@ -210,12 +209,10 @@ class CitationLearner(FrameworkLearner, TracingHandler):
     def _asked_namespace(self) -> str | None:
         return current_namespace()
 
-    def _names_of(self, answer: RunId) -> Sequence[str]:
-        if isinstance(answer, uuid.UUID):
-            return [str(answer)]
-        if not (isinstance(answer, str) and answer.strip()):
-            raise NotFoundError(f"{answer!r} is not the id of an answer, a run or a message")
-        name = answer[:MAX_ID]
+    def _names_of(self, answer: RunId | int | BaseMessage) -> Sequence[str]:
+        id_ = answer.id if isinstance(answer, BaseMessage) else answer
+        if not isinstance(id_, RunId | int) or not (name := str(id_)).strip():
+            raise NotFoundError(f"{id_!r:.80} is not the id of an answer, a run or a message")
         run = _UUID.search(name)  # the id of a message contains that of its run
         return list(dict.fromkeys([name, str(uuid.UUID(run.group()))] if run else [name]))
 

@@ -555,8 +555,8 @@ def test_thumbs_for_a_response(
     assert [chunk.id for chunk in learner.feedback(cut, good=True)] == [index.lessons[-2]["id"]]
     with pytest.raises(NotFoundError, match="no recall of the latest ones"):
         learner.feedback(Response("Nobody knows.", source_nodes=[]), good=True)
-    thumb: Any = 7
-    with pytest.raises(ParameterError, match="name a Recall, its id or a response; got 7"):
+    thumb: Any = [7]
+    with pytest.raises(ParameterError, match=r"name a Recall, its id or a response; got \[7"):
         learner.feedback(thumb, good=True)
 
 
@@ -640,6 +640,9 @@ def test_no_engine_at_all(
         ask()
     assert index.cited() == [(QUESTION, ["moss"])] * 2
     assert [lesson["actor"] for lesson in index.lessons] == ["ida", "otto"]
+    later = CitationLearner(index)  # not installed, so it saw no retrieval
+    with pytest.raises(NotFoundError, match="install the learner before"):
+        later.learn(answer, found)
 
 
 def test_a_request_that_fails_teaches_nothing(

@@ -166,7 +166,10 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: HebbianGraphIndex().insert("Hello"), r"write Document\(text="),
         (lambda r, s: export_property_graph(r.index, {}), "store is a PropertyGraphStore"),
         (lambda r, s: CitationLearner(r.index, learn_on="thumbs"), "'citation' or 'approval'"),
-        (lambda r, s: CitationLearner(r).feedback(7, True), "name a Recall, its id or a response"),
+        (
+            lambda r, s: CitationLearner(r).feedback(7.5, True),
+            "name a Recall, its id or a response",
+        ),
         (lambda r, s: CitationLearner(r).undo("nope"), "'nope'"),
         (lambda r, s: pickle.dumps(r.index), "neither pickled nor copied"),
         (lambda r, s: pickle.dumps(r), "neither pickled nor copied; hand its location on"),

@@ -144,15 +144,15 @@ class Answer:
         for at, index in self.indexes.items():
             recalls = [recalled.recall for recalled in self.recalls if recalled.index is index]
             lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
-            record = AnswerRecord(
-                outcome=outcome,
-                names=self.names,
-                conversation=self.conversation,
-                recalls=tuple(recalls) if is_needed else (),
-                credits=tuple(lesson.credit for lesson in lessons),
-                number=self._rows.get(at),
-            )
             try:
+                record = AnswerRecord(
+                    outcome=outcome,
+                    names=self.names,
+                    conversation=self.conversation,
+                    recalls=tuple(recalls) if is_needed else (),
+                    credits=tuple(lesson.credit for lesson in lessons),
+                    number=self._rows.get(at),
+                )
                 self._rows[at] = index.keep_answer(record).number
             except Exception as error:
                 logger.warning("an answer is not kept for later verdicts: %s", error)

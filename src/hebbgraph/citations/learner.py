@@ -92,7 +92,8 @@ class FrameworkLearner(Closing):
     ) -> None:
         options = ("index", "background", *LearnerOptions.__annotations__)
         check_names(unknown, options, of=type(self).__name__)
-        check_options(learn_on, implicit, judge, trusted)
+        callbacks = {"on_lesson": on_lesson, "on_answer": on_answer}
+        check_options(learn_on, implicit, judge, trusted, remember, **callbacks)
         home, self._namespace = home_of(index)
         self.pool: Any = home if isinstance(home, TeachablePool) else None
         self.index: Any = None if self.pool is not None else home

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from hebbgraph.arguments import check_actor
 from hebbgraph.citations.cited import Judge
 from hebbgraph.citations.credit import TeachableIndex, TeachablePool, pool_of
 from hebbgraph.citations.outcomes import Outcome
@@ -63,30 +64,45 @@ def user_id(metadata: Mapping[str, Any]) -> str | None:
         user = metadata.get(key)
         if isinstance(user, Mapping):
             user = user.get("id", user.get("user_id"))
-        if user is not None and not isinstance(user, bool) and str(user).strip():
-            return str(user)
+        if (name := _name_of(user)) is not None:
+            return name
     return None
+
+
+def _name_of(user: object) -> str | None:
+    is_named = user is not None and not isinstance(user, bool) and str(user).strip()
+    return str(user) if is_named else None
 
 
 def actor_by(actor: Actor | str | None) -> Actor:
     """Return a callable that names a request's actor: given, one name for all, or :func:`user_id`.
 
-    >>> actor_by("ida")({}), actor_by(None)({"user_id": 7})
-    ('ida', '7')
+    >>> actor_by("ida")({}), actor_by(None)({"user_id": 7}), actor_by(len)({"user_id": 7})
+    ('ida', '7', '1')
     """
     if actor is None:
         return user_id
-    if isinstance(actor, str) and actor.strip():
+    if isinstance(actor, str):
+        check_actor(actor)
         return lambda metadata: actor
     if not callable(actor):
         raise ParameterError(
             f"actor is a name, or a callable from a request's metadata to one; got {actor!r:.80}"
         )
-    return actor
+    return lambda metadata: _name_of(actor(metadata))
 
 
-def check_options(learn_on: object, implicit: object, judge: object, trusted: object) -> None:
+def check_options(
+    learn_on: object,
+    implicit: object,
+    judge: object,
+    trusted: object,
+    remember: object,
+    **callbacks: object,
+) -> None:
     """Raise ParameterError for an option of a learner that is none."""
+    if not isinstance(remember, int) or isinstance(remember, bool) or remember < 0:
+        raise ParameterError(f"remember is a whole number, 0 or more, got {remember!r:.80}")
     if not (isinstance(trusted, bool) or callable(trusted)):
         raise ParameterError(
             "trusted is True, False, or a callable that says so of a request's metadata; "
@@ -96,6 +112,9 @@ def check_options(learn_on: object, implicit: object, judge: object, trusted: ob
         raise ParameterError(f"implicit is True or False, got {implicit!r:.80}")
     if learn_on not in ("citation", "approval"):
         raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
+    for name, callback in callbacks.items():
+        if not (callback is None or callable(callback)):
+            raise ParameterError(f"{name} is a callable, got {callback!r:.80}")
     if not (judge is None or callable(judge)):
         raise ParameterError(
             "judge is a callable from a sentence and the text of a source to whether that "

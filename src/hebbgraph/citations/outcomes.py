@@ -18,8 +18,8 @@ __all__ = ["Journal", "Outcome", "Reason"]
 
 logger = logging.getLogger("hebbgraph.citations")
 
-#: Chunks named in the line about an answer.
-_MAX_NAMED = 5
+#: Chunks named in the line about an answer, and characters of its own name.
+_MAX_NAMED, _MAX_NAME = 5, 80
 _UNNAMED = (
     "answers teach without an actor: all unnamed feedback counts, together, as one actor's; %s, or "
     "pass actor=... to the learner"
@@ -124,7 +124,10 @@ class Outcome:
 
     def __str__(self) -> str:
         """Describe the outcome in one line, without a word of the question or the answer."""
-        name = f"run {self.names[0]}: " if self.names else ""
+        name = self.names[0] if self.names else ""
+        # A request may choose the name, so it could write lines of its own into the log.
+        name = (name if name.isprintable() else repr(name))[:_MAX_NAME]
+        name = f"run {name}: " if name else ""
         if self.reason is not None:
             shown = f" ({counted(len(self.shown), 'chunk')} shown)" if self.shown else ""
             hint = f"; {self.reason.remedy}" if self.reason.remedy else ""

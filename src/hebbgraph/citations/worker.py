@@ -62,7 +62,7 @@ class _Pool:
             try:
                 job()
             except BaseException:  # other workers need the thread
-                logger.exception("%r failed", job)
+                logger.exception("a job of a learner failed")  # its repr may hold a question
             with self.changed:
                 worker._done += 1
                 worker._is_scheduled = bool(worker._jobs)

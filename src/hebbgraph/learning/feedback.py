@@ -11,12 +11,13 @@ from difflib import get_close_matches
 import numpy as np
 from pydantic import ValidationError
 
+from hebbgraph.arguments import check_actor
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.graph.corrections import corrected_phrases
 from hebbgraph.learning.cues import hash_term
 from hebbgraph.learning.judgements import Judgements, check_ratings, chunk_ids
-from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
+from hebbgraph.limits import MAX_FEEDBACK_LINE
 from hebbgraph.records import Cue, Feedback, Recall, ShownChunk, TagCorrection, lesson_digest
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_rows import StoredLesson
@@ -140,12 +141,8 @@ def _check_giver(actor: str | None, trusted: bool, kind: str) -> None:
         raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
     if trusted and kind != "cited":
         raise ParameterError(f"trusted vouches for what was said; kind={kind!r} was done")
-    if actor is not None and not (
-        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
-    ):
-        raise ParameterError(
-            f"an actor is a printable str of at most {MAX_ID} characters, got {actor!r}"
-        )
+    if actor is not None:
+        check_actor(actor)
 
 
 def hashed_terms(

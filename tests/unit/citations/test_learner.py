@@ -215,6 +215,52 @@ def test_learning_on_approval(index: Notes) -> None:
         Learner(learn_on="hope")  # type: ignore[arg-type]
 
 
+def test_an_actor_that_no_index_takes_is_refused_and_counted(
+    index: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    Learner(actor=lambda metadata: 7).learn(exchange(index))  # type: ignore[arg-type, return-value]
+    assert index.given[-1].actor == "7"
+    learner, strange = Learner(), exchange(index, actor=8)  # type: ignore[arg-type]
+    strange.recalls[0].recall.__dict__["query"] = "a secret question"
+    learner.submit(lambda: strange)
+    learner.flush()
+    assert (len(index.given), learner.counts) == (1, {"refused": 1})
+    assert "an actor is a printable str" in caplog.text
+    learner.submit(lambda: exchange(index, actor="x\n" * 500))
+    learner.flush()
+    assert learner.counts == {"refused": 2}
+    assert "secret" not in caplog.text
+    assert "x\\nx\\n" * 50 not in caplog.text
+
+
+def test_a_name_that_a_request_chose_writes_no_line_of_its_own(
+    index: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    forged = "17\nhebbgraph.citations INFO run 18: learned that it cites 'b'"
+    outcome = Learner().learn(exchange(index, ids=[forged], actor="ida"))
+    assert outcome.names[0] == forged
+    assert str(outcome).startswith('run "17\\nhebb')
+    assert not any("\n" in message for message in caplog.messages)
+    assert len(str(Learner().learn(exchange(index, ids=["x" * 900])))) < 200
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"actor": "ida\n"}, "an actor is a printable str of at most 512 characters"),
+        ({"actor": "x" * 513}, "an actor is a printable str of at most 512 characters"),
+        ({"remember": -1}, "remember is a whole number, 0 or more, got -1"),
+        ({"remember": "all"}, "remember is a whole number"),
+        ({"on_answer": "print"}, "on_answer is a callable, got 'print'"),
+        ({"on_lesson": 5}, "on_lesson is a callable, got 5"),
+    ],
+)
+def test_options_that_are_none(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        Learner(**options)
+
+
 def test_a_thumb_about_chunks(index: Notes) -> None:
     learner = Learner()
     learner.learn(exchange(index, actor="ida"))

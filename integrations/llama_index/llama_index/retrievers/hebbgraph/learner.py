@@ -354,23 +354,32 @@ class CitationLearner(FrameworkLearner):
             the response's.
         tags : mapping, optional
             Name the actor.
+
+        Raises
+        ------
+        NotFoundError
+            If none of these retrievals returned one of the nodes.
         """
         nodes = list(nodes if nodes is not None else getattr(answer, "source_nodes", ()))
         ids = {result.node_id for result in nodes}
         namespace = self._whose((tags or {}).get(NAMESPACE))
         recalls = [recall for recall in self._latest_of(namespace) if ids & recall.ids]
-        if recalls:
-            request = Request(dict(tags or {}))
-            prompt = prompt_text_of(nodes)
-            exchange = Answer(request, [_first(recalls)], request.tags, prompt=prompt, nodes=nodes)
-            exchange.text, exchange.structured = text_of(answer)
-            self._submit(partial(self._read, exchange), background=False)
+        if not recalls:
+            raise NotFoundError(
+                "no recall of the latest ones returned these nodes; install the learner before "
+                "they are retrieved"
+            )
+        request = Request(dict(tags or {}))
+        prompt = prompt_text_of(nodes)
+        exchange = Answer(request, [_first(recalls)], request.tags, prompt=prompt, nodes=nodes)
+        exchange.text, exchange.structured = text_of(answer)
+        self._submit(partial(self._read, exchange), background=False)
 
     # -- names of answers ---------------------------------------------------------------
 
-    def _names_of(self, answer: Recall | RESPONSE_TYPE | str) -> Sequence[str]:
-        if isinstance(answer, str):
-            return [answer]
+    def _names_of(self, answer: Recall | RESPONSE_TYPE | str | int) -> Sequence[str]:
+        if isinstance(answer, str | int):  # as instrument tags may hold it
+            return [str(answer)]
         if isinstance(answer, Recall):
             return [answer.id]
         nodes: Sequence[NodeWithScore] | None = getattr(answer, "source_nodes", None)
