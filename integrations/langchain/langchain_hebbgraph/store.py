@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import operator
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, cast
 
-from hebbgraph import Chunk, HebbianIndex, ParameterError
+from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError
 from hebbgraph.calling import Closing, in_thread
 from hebbgraph.filters import MISSING, joined, value_at
 from hebbgraph.ingest import is_blank
@@ -109,6 +110,7 @@ class HebbianStore(Closing, BaseStore):
         self.fields = None if fields is None else list(fields)
         self.ttl_config = ttl
         self._swept = time.time()
+        self._writing = threading.RLock()
 
     @classmethod
     def open(
@@ -132,10 +134,11 @@ class HebbianStore(Closing, BaseStore):
         """Run operations; reads see what was there before the writes of the same batch."""
         ops = list(ops)
         for op in ops:
-            _check_labels(op)
+            _check(op)
         results: list[Result] = [self._read(op) for op in ops]
         puts = {_id_of(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        self._write(puts)
+        with self._writing:
+            self._write(puts)
         return results
 
     abatch = in_thread(batch)  # type: ignore[arg-type]
@@ -201,7 +204,15 @@ class HebbianStore(Closing, BaseStore):
         if stored:
             old = {chunk.id: chunk for chunk in self.index.get(stored)}
             now = time.time()
-            self.index.add([self._chunk(id_, op, old.get(id_), now) for id_, op in stored.items()])
+            chunks = [self._chunk(id_, op, old.get(id_), now) for id_, op in stored.items()]
+            try:
+                self.index.add(chunks)
+            except InvalidChunkError as error:  # names a chunk by its id, which callers do not know
+                message = str(error)
+                for id_, op in stored.items():
+                    item = f"item {op.key!r} of {op.namespace}"
+                    message = message.replace(f"chunk {id_!r}", item)
+                raise InvalidChunkError(message) from error
         if deleted := [id_ for id_ in puts if id_ not in stored]:
             self.index.delete(deleted)
         interval = (self.ttl_config or {}).get("sweep_interval_minutes")
@@ -242,19 +253,18 @@ class HebbianStore(Closing, BaseStore):
         return self.index.delete(expired) if expired else 0
 
     def _prolong(self, chunks: Iterable[Chunk], refresh_ttl: bool) -> None:
-        if not refresh_ttl:
+        due = [chunk.id for chunk in chunks if refresh_ttl and _is_due(chunk)]
+        if not due:
             return
-        now, prolonged = time.time(), []
-        for chunk in chunks:
-            if _TTL not in chunk.metadata:
-                continue
-            seconds = _number(chunk, _TTL) * 60
-            if now + seconds - _number(chunk, _EXPIRES) > _MIN_SHARE_ELAPSED * seconds:
-                metadata = {**chunk.metadata, _EXPIRES: now + seconds}
+        with self._writing:
+            now, prolonged = time.time(), []
+            # Read again, so that what was replaced or deleted meanwhile does not come back.
+            for chunk in filter(_is_due, self.index.get(due)):
+                metadata = {**chunk.metadata, _EXPIRES: now + _number(chunk, _TTL) * 60}
                 text = _NO_TEXT if is_blank(chunk.text) else chunk.text
                 prolonged.append(chunk.model_copy(update={"metadata": metadata, "text": text}))
-        if prolonged:
-            self.index.add(prolonged)
+            if prolonged:
+                self.index.add(prolonged)
 
     def close(self) -> None:
         """Close the index."""
@@ -293,6 +303,14 @@ def _has_expired(chunk: Chunk) -> bool:
     return _number(chunk, _EXPIRES) <= time.time()
 
 
+def _is_due(chunk: Chunk) -> bool:
+    """Return whether a read should prolong an item."""
+    if _TTL not in chunk.metadata or _has_expired(chunk):
+        return False
+    seconds = _number(chunk, _TTL) * 60
+    return time.time() + seconds - _number(chunk, _EXPIRES) > _MIN_SHARE_ELAPSED * seconds
+
+
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -301,8 +319,11 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(part)
 
 
-def _check_labels(op: Op) -> None:
-    """Raise InvalidNamespaceError for a label with a period, which would look like two."""
+def _check(op: Op) -> None:
+    """Raise InvalidNamespaceError for a label with a period, which would look like two.
+
+    Also for a single str, whose characters would be labels; ParameterError for other values.
+    """
     labels: Sequence[object] = ()
     if isinstance(op, GetOp | PutOp):
         labels = op.namespace
@@ -310,6 +331,15 @@ def _check_labels(op: Op) -> None:
         labels = op.namespace_prefix
     elif isinstance(op, ListNamespacesOp):
         labels = [label for match in op.match_conditions or () for label in match.path]
+    if isinstance(labels, str):
+        raise InvalidNamespaceError(
+            f"a namespace is a tuple of labels, got {labels!r:.80}; write ({labels!r:.80},)"
+        )
+    if isinstance(op, PutOp) and not isinstance(op.value, dict | None):
+        raise ParameterError(
+            f"the value of {op.key!r} is a dict, or None to delete it; got "
+            f"{type(op.value).__name__}"
+        )
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\0" in label:
             raise InvalidNamespaceError(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import time
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import HebbianIndex, InvalidChunkError, ParameterError
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langgraph.config import get_store
 from langgraph.graph import START, StateGraph
@@ -218,3 +219,44 @@ def test_misuse(store: HebbianStore) -> None:
         HebbianStore(wrong)
     with pytest.raises(ParameterError, match="put it in a list"):
         HebbianStore(store.index, fields=wrong)
+
+
+def test_reading_brings_back_nothing_that_was_replaced_or_deleted_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = HebbianStore.open(":memory:", ttl={"default_ttl": 1, "refresh_on_read": True})
+    read = store.index.get
+
+    def reading(meanwhile: Any) -> None:
+        def read_before(ids: Any) -> Any:
+            chunks = read(ids)
+            monkeypatch.setattr(store.index, "get", read)
+            meanwhile()
+            return chunks
+
+        for key in ("boat", "home"):
+            store.put(ANN, key, {"text": "old"}, ttl=0.1)
+        time.sleep(0.35)  # more than a twentieth of their time, so that reading prolongs them
+        monkeypatch.setattr(store.index, "get", read_before)
+
+    reading(lambda: store.delete(ANN, "boat"))
+    assert store.get(ANN, "boat") is not None  # it was read before
+    assert store.get(ANN, "boat") is None
+    reading(lambda: store.put(ANN, "home", {"text": "new"}, ttl=0.1))
+    store.get(ANN, "home")
+    item = store.get(ANN, "home")
+    assert item is not None
+    assert item.value == {"text": "new"}
+
+
+def test_mistakes_are_named_by_key_and_namespace(store: HebbianStore) -> None:
+    with pytest.raises(
+        InvalidChunkError, match=r"item 'odd' of \('users', 'ann'\): metadata: value"
+    ):
+        store.put(ANN, "odd", {"text": "x", "size": float("inf")})
+    with pytest.raises(ParameterError, match=r"the value of 'odd' is a dict, .*; got str"):
+        store.put(ANN, "odd", "Her boat is the Petrel.")  # type: ignore[arg-type]
+    one: Any = "users"
+    for call in (store.search, lambda namespace: store.put(namespace, "odd", {"text": "x"})):
+        with pytest.raises(InvalidNamespaceError, match=r"a tuple of labels, got 'users'; write"):
+            call(one)
