@@ -18,6 +18,7 @@ import pytest
 from hebbgraph import Chunk, HebbianIndex, LearningSettings, Settings, __version__, cli
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.inspect.view import Inspection
+from hebbgraph.labels import counted
 from hebbgraph.recall.strategies import NO_KNOWLEDGE
 
 QUESTION = "Where was the builder of the Petrel born?"
@@ -519,8 +520,20 @@ def test_links_and_moved_files_are_told(run: Run, indexed: Path, folder: Path) -
     told = run("index", moved, "--db", indexed)
     assert "1 symbolic link skipped" in told.err
     assert "3 documents with the content of files read now, such as" in told.err
-    assert "hebbgraph delete --document OLD" in told.err
+    assert "hebbgraph delete --document OLD, or OLD_FOLDER/" in told.err
     assert "0 removed" in run("index", moved, "--db", indexed, "--prune").out
+    with HebbianIndex.open(indexed) as index:
+        number = len(index.ids())
+        below = index.ids({"$document_id": {"$text_match": f"{folder}/people/"}})
+    gone = run("delete", "--document", f"{folder}/people/", "--db", indexed)
+    assert (gone.code, gone.out) == (0, f"{counted(len(below), 'chunk')} deleted\n")
+    gone = run("delete", "--document", f"{folder}/", "--db", indexed, "--erase")
+    assert f"{number // 2 - len(below)} chunk" in gone.out
+    assert "3 unchanged" in run("index", moved, "--db", indexed).out
+    for nothing in (f"{folder}/", "no such folder/", f"{folder.name[:-1]}/"):
+        gone = run("delete", "--document", nothing, "--db", indexed)
+        assert (gone.code, gone.out) == (1, "0 chunks deleted\n")
+        assert f"there is no document below {nothing!r}" in gone.err
 
 
 def test_passages_are_called_as_a_query_prints_them(run: Run, db: Path, tmp_path: Path) -> None:

@@ -216,7 +216,8 @@ def _tell(report: IngestReport, as_json: bool) -> None:
         err.print(
             f"{counted(len(report.elsewhere), 'document')} with the content of files read now, "
             f"such as {harmless(report.elsewhere[0])}, belong to files that are not on this "
-            "machine; if they were moved, delete these: hebbgraph delete --document OLD"
+            "machine; if they were moved, delete these: hebbgraph delete --document OLD, or "
+            "OLD_FOLDER/"
         )
     if report.links:
         err.print(f"{counted(report.links, 'symbolic link')} skipped; name what they lead to")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.labels import counted, heading_of, place_of
 from hebbgraph.records import Chunk, Recall
 
-__all__ = ["find_chunks", "find_document", "find_passages", "missing_chunks"]
+__all__ = ["find_chunks", "find_document", "find_documents", "find_passages", "missing_chunks"]
 
 #: Names listed in an error.
 _LISTED = 3
@@ -57,6 +58,23 @@ def find_document(
     close = get_close_matches(end[-1] if end else name, by_file, n=_LISTED)
     hint = f"; there is {_listed([by_file[file] for file in close])}" if close else ""
     raise NotFoundError(f"there is no document {name!r:.200}{hint}")
+
+
+def find_documents(index: HebbianIndex, name: str) -> list[str]:
+    """Return the ids of the documents with this name: one, or all below a folder, ``notes/``.
+
+    Raises
+    ------
+    NotFoundError
+        If no document matches.
+    """
+    if not name.endswith(("/", os.sep)) or index.ids({"$document_id": name}):
+        return [find_document(index, name)]
+    folders = (name.replace("\\", "/"), f"{Path(name).resolve().as_posix()}/")
+    below = [id_ for id_ in _document_ids(index) if id_.replace("\\", "/").startswith(folders)]
+    if not below:
+        raise NotFoundError(f"there is no document below {name!r:.200}")
+    return below
 
 
 def find_chunks(index: HebbianIndex, recall: Recall, names: Sequence[str]) -> list[str]:

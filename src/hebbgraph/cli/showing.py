@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from hebbgraph.artifacts import whole_file
-from hebbgraph.cli.naming import find_document, find_passages, missing_chunks
+from hebbgraph.cli.naming import find_documents, find_passages, missing_chunks
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, fail_with, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import NotFoundError
@@ -74,7 +74,10 @@ def delete(
     ] = None,
     document: Annotated[
         list[str] | None,
-        typer.Option(help="A document with all its chunks: its path, or the end; repeatable."),
+        typer.Option(
+            help="A document with all its chunks: its path, or the end; FOLDER/ for all documents "
+            "below it; repeatable."
+        ),
     ] = None,
     erase: Annotated[
         bool, typer.Option("--erase", help="Also erase every trace from logs and files.")
@@ -90,7 +93,9 @@ def delete(
         deleted = index.delete(ids, erase=erase) if ids else 0
         for name in document or ():
             try:
-                deleted += index.delete(document_id=find_document(index, name), erase=erase)
+                *others, last = find_documents(index, name)
+                deleted += sum(index.delete(document_id=other) for other in others)
+                deleted += index.delete(document_id=last, erase=erase)
             except NotFoundError as error:
                 missing.append(str(error))
     out.print(f"{counted(deleted, 'chunk')} deleted")
