@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from hebbgraph.arguments import known_names
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.hebbian_index import MOVED, HebbianIndex, MovedMethod, public_members
@@ -276,6 +277,7 @@ def _asking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     signature, read = inspect.signature(method), _reader(name)
     is_get = len(signature.parameters) == 1 and name not in ("compact", "make_namespace")
 
+    @known_names
     @functools.wraps(method)
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
         arguments = signature.bind(self, *args, **kwargs).arguments

@@ -124,7 +124,7 @@ def test_errors_are_those_of_the_index(connect: Connect) -> None:
             client.recall("Who?", where={"year": {"$near": 1}})
         with pytest.raises(NotFoundError, match="no recall 'gone'"):
             client.explain("gone", "bay")
-        with pytest.raises(TypeError, match="kk"):
+        with pytest.raises(ParameterError, match="recall has no argument 'kk'; did you mean 'k'"):
             client.recall("Who?", kk=3)  # type: ignore[call-arg]
         with pytest.raises(ParameterError, match="of type function, which JSON cannot say"):
             client.recall("Who?", where=lambda chunk: True)
