@@ -21,6 +21,9 @@ USUAL_TAILS = 1.53
 #: ranks less. Leaving out any of fourteen sets moves these two, and the weights, by a few
 #: hundredths only; see docs/measurements.md.
 _REPEATING = 0.32
+#: Kurtosis up to which an embedder knows meanings, and from which on it repeats words; see
+#: :func:`likeness`.
+_KNOWS, _REPEATS = math.log(6), math.log(10)
 #: The usual log-kurtosis weighs as much as this many vectors of the corpus, so that a few
 #: vectors change no ranking.
 _PRIOR = 20
@@ -41,7 +44,8 @@ class EvidenceWeights:
         How far that share follows how each search rates the other's hits, and the
         :func:`likeness` of the embedder.
     coverage : float, at least 0
-        How far it rises if no chunk holds the rare words of the question.
+        How far it rises if no chunk holds the rare words of the question, unless the embedder only
+        repeats words.
     graph : float, in [0, 1]
         Weight of the activation that arrives over the graph.
 
@@ -138,6 +142,9 @@ def dense_share(
     words, although other chunks hold many, the embedder does not know what the question is about.
     If the best chunks of lexical search are far from the question, they hold its words by chance.
 
+    If no chunk holds the question's rare words, it is worded differently, and dense search may know
+    what it means. An embedder that repeats words does not: these are missing for it, too.
+
     Parameters
     ----------
     lexical, dense : ndarray of float64, shape (n,), in [0, 1]
@@ -156,7 +163,8 @@ def dense_share(
         score of the ten best by dense search, minus the mean dense score of the ten best by
         lexical search, both discounted by rank as in nDCG, minus .32 times the excess of ``tails``
         over the usual value; plus ``weights.coverage`` times the amount by which ``covered`` falls
-        short of .7. Clipped to [.1, .9], or up to ``weights.dense`` if that lies outside.
+        short of .7, times a factor that falls from 1 at a kurtosis of 6 to 0 at 10. Clipped to
+        [.1, .9], or up to ``weights.dense`` if that lies outside.
 
     Examples
     --------
@@ -166,11 +174,16 @@ def dense_share(
     >>> round(dense_share(lexical, dense, 0.2, EvidenceWeights()), 3)
     0.489
     """
-    lacking = max(_COVERED - covered, 0.0)
+    lacking = max(_COVERED - covered, 0.0) * _knows_meanings(tails)
     trust = _mean_of_best(lexical, dense) - _mean_of_best(dense, lexical)
     trust -= _REPEATING * (tails - USUAL_TAILS)
     share = weights.dense + weights.agreement * trust + weights.coverage * lacking
     return min(max(share, min(0.1, weights.dense)), max(0.9, weights.dense))
+
+
+def _knows_meanings(tails: float) -> float:
+    """Return 1 for an embedder that knows meanings, 0 for one that repeats words, else between."""
+    return min(max((_REPEATS - tails) / (_REPEATS - _KNOWS), 0.0), 1.0)
 
 
 def _mean_of_best(scores: FloatArray, ranking: FloatArray) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -144,3 +146,13 @@ def test_an_embedder_that_repeats_words_is_trusted_less_unless_the_share_is_fixe
     usual, heavy = (dense_share(one, other, 1.0, EvidenceWeights(), x) for x in (1.53, 2.53))
     assert usual - heavy == pytest.approx(min(0.96 * 0.32, usual - 0.1))
     assert dense_share(one, other, 1.0, FIXED, 9.0) == 0.7
+
+
+@pytest.mark.parametrize(("kurtosis", "factor"), [(4, 1), (6, 1), (60**0.5, 0.5), (10, 0), (30, 0)])
+def test_other_words_lead_to_vectors_only_if_these_know_meanings(
+    kurtosis: float, factor: float
+) -> None:
+    one, other = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    weights = EvidenceWeights(dense=0.5, agreement=0.0, coverage=0.5)
+    share = dense_share(one, other, 0.3, weights, math.log(kurtosis))
+    assert share == pytest.approx(0.5 + 0.5 * 0.4 * factor)
