@@ -102,3 +102,18 @@ def test_where_a_name_ends(question: str, alone: bool) -> None:
 )
 def test_common_words_are_a_name_if_they_are_written_as_one(question: str, named: bool) -> None:
     assert is_named("field of their own", question, rare=False) is named
+
+
+def test_what_many_other_passages_mention_is_not_named_in_common_words() -> None:
+    """Of two words that often stand together, neither is rare, but their sum seems to be."""
+    oven = Chunk(id="oven", title="bread oven", text="It has a door of cast iron and two flues.")
+    asked = "why does the crust of rye loaves burn in a bread oven?"
+    rye = [Chunk(id=f"rye{n}", text=f"Crust of rye loaves, batch {n}: burnt.") for n in range(5)]
+    oats = [Chunk(id=f"oats{n}", text=f"Field {n} was sown with oats.") for n in range(60)]
+    lit = [Chunk(id=f"lit{n}", text=f"Day {n}: lit the bread oven, swept it.") for n in range(12)]
+    ranks = []
+    for others in (oats, oats + lit):
+        with HebbianIndex.open(":memory:") as index:
+            index.add([oven, *rye, *others])
+            ranks.append(_ids(index, asked).index("oven"))
+    assert ranks[0] < 3 <= ranks[1]

@@ -10,7 +10,7 @@ A question names a title if
 - it is the whole title of a passage,
 - it is not part of a longer name, as *Ash Fenn* is in "Ash Fenn Mill", and
 - it consists of several words written as a name, or is as rare as the rarest word of the question.
-  "Information systems" is neither.
+  "Information systems" is neither, nor is "heat transfer" where many other passages mention it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.question import Question
+from hebbgraph.recall.question import Question, is_as_rare
 from hebbgraph.text.tokens import phrase_key, stop_words, tokenize_word
 
 __all__ = ["is_named", "show_named", "titled_by"]
@@ -84,12 +84,20 @@ def _named_tags(graph: TagGraph, question: Question) -> list[int]:
     cues = [
         cue for cue in question.cues if cue not in question.carried and cue not in question.foreign
     ]
-    is_title = graph.title_counts(np.array(cues, np.int64)) > 0
-    keys = graph.phrases.keys
+    tags = np.array(cues, np.int64)
+    n_titled, keys = graph.title_counts(tags), graph.phrases.keys
+    mentions = graph.df(tags) - n_titled
+
+    def is_rare(cue: int, n_mentions: int) -> bool:
+        # Two words that often stand together are rare by themselves, but not as a title.
+        return question.trust.get(cue, 1.0) >= 1.0 and is_as_rare(
+            n_mentions, question.frequencies, graph.n_chunks
+        )
+
     return [
         cue
-        for cue, titled in zip(cues, is_title.tolist(), strict=True)
-        if titled and is_named(keys[cue], question.query, rare=question.trust.get(cue, 1.0) >= 1.0)
+        for cue, titled, others in zip(cues, n_titled.tolist(), mentions.tolist(), strict=True)
+        if titled and is_named(keys[cue], question.query, rare=is_rare(cue, others))
     ]
 
 
@@ -160,6 +168,8 @@ def is_named(key: str, query: str, *, rare: bool) -> bool:
     True
     >>> is_named("ash fenn", "Who built Ash Fenn Mill?", rare=True)
     False
+    >>> is_named("pier 50", "Who built Pier 50?", rare=False)
+    True
     """
     words = query.split()
     owners = [(at, token) for at, word in enumerate(words) for token in tokenize_word(word)]
@@ -188,7 +198,8 @@ def _is_in_longer(words: list[str], span: slice) -> bool:
 
 
 def _is_capital(word: str) -> bool:
-    return word.lstrip(_OPENING)[:1].isupper() or _is_stop_word(word)
+    first = word.lstrip(_OPENING)[:1]
+    return first.isupper() or first.isdigit() or _is_stop_word(word)
 
 
 def _is_stop_word(word: str) -> bool:

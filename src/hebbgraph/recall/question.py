@@ -31,6 +31,7 @@ __all__ = [
     "cues_of",
     "foreign_note",
     "idf",
+    "is_as_rare",
     "known_marks",
     "weighted_terms",
 ]
@@ -218,18 +219,27 @@ def trust_of_cues(
     """
     if not cues:
         return {}
-    n = graph.n_chunks + _UNSEEN
-    rarity = {term: math.log((n + 1) / (max(df, 1) + 0.5)) for term, df in frequencies.items()}
-    rarest = max(rarity.values(), default=0.0)
+    rarities = {term: _rarity(df, graph.n_chunks) for term, df in frequencies.items()}
+    rarest = max(rarities.values(), default=0.0)
     trust = {}
     for cue in cues:
-        rarities = (
-            sum(rarity.get(word, 0.0) for word in set(lexical_terms(key.split(" "), language)))
+        together = (
+            sum(rarities.get(word, 0.0) for word in set(lexical_terms(key.split(" "), language)))
             for key in graph.spellings(cue)
         )
-        share = max(rarities) / rarest if rarest > 0 else 1.0
+        share = max(together) / rarest if rarest > 0 else 1.0
         trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
+
+
+def is_as_rare(mentions: int, frequencies: Mapping[str, int], n_chunks: int) -> bool:
+    """Return whether what so many chunks mention is about as rare as the rarest of some words."""
+    rarest = min(frequencies.values(), default=n_chunks)
+    return _rarity(mentions, n_chunks) >= _FULL_SHARE * _rarity(rarest, n_chunks)
+
+
+def _rarity(df: int, n_chunks: int) -> float:
+    return math.log((n_chunks + _UNSEEN + 1) / (max(df, 1) + 0.5))
 
 
 def known_marks(
