@@ -37,6 +37,7 @@ prompt searches it once for each source.
 ``credit``         credits each cited chunk to one recall
 ``exchange``       a request and its answer: everything that decides what is learned
 ``outcomes``       what became of each answer, counted and logged
+``belief``         warns of actors whose lessons count next to nothing
 ``learner``        teaches what answers cite and takes verdicts, in the threads of ``worker``
 ``options``        what a learner and a verdict can be told
 ``answer``         an answer that can be judged, and its records

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from hebbgraph.citations.belief import BeliefWatch
 from hebbgraph.citations.credit import Lesson
 from hebbgraph.labels import counted
 from hebbgraph.records import Feedback
@@ -143,7 +144,8 @@ class Journal:
     """The latest outcomes, and how many of each there were. Thread-safe.
 
     Outcomes that teach, and likely mistakes, are logged at INFO, the rest at DEBUG; the first
-    likely mistake of a kind is a warning. No line contains a question or an answer.
+    likely mistake of a kind is a warning, and so are actors who are hardly believed. No line
+    contains a question or an answer.
 
     Parameters
     ----------
@@ -168,6 +170,7 @@ class Journal:
         self._counts: Counter[str] = Counter()
         self._on_answer = on_answer
         self._naming_hint = naming_hint
+        self._beliefs = BeliefWatch()
         self._lock = threading.Lock()
 
     @property
@@ -198,6 +201,7 @@ class Journal:
         logger.log(level, "%s", outcome)
         if is_warning:
             logger.warning(_UNNAMED, self._naming_hint)
+        self._beliefs.note(outcome.lessons, outcome.feedback)
         if self._on_answer is not None:
             try:
                 self._on_answer(outcome)

@@ -245,6 +245,35 @@ def test_a_name_that_a_request_chose_writes_no_line_of_its_own(
     assert len(str(Learner().learn(exchange(index, ids=["x" * 900])))) < 200
 
 
+def test_an_actor_who_is_hardly_believed_is_a_warning(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["organ", "ferry", "hemp", "yeast", "lens", "loom", "owl", "brine"]
+    with Notes.open(":memory:") as index:
+        index.add([{"id": word, "text": f"About the {word} and its {word}."} for word in words])
+
+        def teach(learner: Learner, actor: str | None, at: int, *, good: bool) -> None:
+            recall = index.recall(f"What about the {words[at]} and its {words[at]}?", k=8)
+            cited = recall.hits[0 if good else -1].chunk
+            prompt = "\n\n".join(f"[{h.rank}]\n{h.chunk.text}" for h in recall.hits)
+            reply = Reply(prompt=prompt, text=f"So [{recall.hit(cited.id).rank}].")  # type: ignore[union-attr]
+            learner.learn(Exchange(recalls=[Recalled(index, recall)], replies=[reply], actor=actor))
+
+        learner = Learner()
+        for at in range(8):
+            assert "disagree" not in caplog.text
+            teach(learner, "eve", at, good=False)
+        assert "lessons of 'eve' count 0.00 each, as search or others disagree" in caplog.text
+        caplog.clear()
+        learner = Learner()
+        for at in range(8):
+            teach(learner, "ida", at, good=True)
+        monkeypatch.setattr(index, "lessons", None)  # as where they may not be listed
+        for at in range(8):
+            teach(learner, None, at, good=False)
+        assert "disagree" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
