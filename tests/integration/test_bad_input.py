@@ -161,7 +161,10 @@ def test_unknown_words_find_by_direct_search_and_are_told(unchanged: HebbianInde
     assert recall.hits[0].chunk.id == "bare"
     assert recall.hits[0].score > 0
     assert recall.cues == ()
-    assert "no tag of the index is named in the query; hits are by direct search" in recall.notes
+    assert (
+        "no tag of the index is named in the query; paths start from what direct search finds"
+        in recall.notes
+    )
     learned = unchanged.recall("Does qwertz split?", strategy="neighbourhood")
     assert learned.hits == ()
     assert learned.notes == ("not learned: the index knows none of the query's concepts",)

@@ -45,7 +45,7 @@ NO_KNOWLEDGE = "nothing known: the index seems to hold nothing about this questi
 NONE_PASSES = "no chunk passes the filter"
 NONE_VALID = "no chunk was valid at the time of as_of"
 #: A note of strategies that search directly where the query names no tag.
-NO_CUE = "no tag of the index is named in the query; hits are by direct search"
+NO_CUE = "no tag of the index is named in the query; paths start from what direct search finds"
 
 
 def _chunk_alone(slot: int) -> Path:
