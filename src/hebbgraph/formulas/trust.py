@@ -13,10 +13,13 @@ exams move little. Memory then adds :math:`m_i` times the gain :math:`b_i / \bet
 
 The handicap of taught chunks is set otherwise, so that questions about untaught chunks do not lose
 because everything else was taught. Each exam is held again with all that was ever taught of its
-cited chunk taken out, and the handicap is the least one with which these exams lose nothing. If the
-first kind of exam loses by it, all gains shrink. How often needs are new (Good and Turing's
-question [2]_) is part of the first kind: once its lesson is taken out, a chunk that only one lesson
-cited was never taught.
+cited chunk taken out, and the handicap is the least one with which these exams lose nothing. How
+often needs are new (Good and Turing's question [2]_) is part of the first kind: once its lesson is
+taken out, a chunk that only one lesson cited was never taught.
+
+Exams flatter memory where people were only asked about what search had found for them. So memory
+must be seen to help: its gains vanish if the mean change of the exams is less than one standard
+error, and count in full from two on.
 
 References
 ----------
@@ -49,8 +52,10 @@ _FEWEST = 12
 _MOST, _MOST_HANDICAP, _STEP = 2.0, 0.6, 0.025
 #: Where no handicap is enough, gains shrink by this factor; below the least gain they vanish.
 _SHRINK, _LEAST_GAIN = 0.8, 0.02
-#: What exams may lose in nDCG@10 by learning.
+#: What exams on untaught chunks may lose in nDCG@10 by learning.
 _TOLERATED = 0.002
+#: Memory is expected to help: as if so many more exams had gained so much in nDCG@10.
+_EXPECTED, _EXPECTED_CHANGE = 16, 0.05
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 _IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
 
@@ -94,12 +99,9 @@ def fit_trust(exams: Exams) -> Trust:
         return Trust(exams=n)
     fitted = _most_probable(exams)
     gains = np.clip(fitted[1:-1] / max(float(fitted[0]), 0.5), 0.0, _MOST)
-    while gains.max() >= _LEAST_GAIN:
-        handicap = _least_handicap(exams, gains)
-        if handicap is not None:
-            return Trust(tuple(gains.round(4).tolist()), handicap, n)
-        gains *= _SHRINK
-    return Trust((0.0,) * len(KINDS), 0.0, n)
+    gains, handicap = _with_handicap(exams, gains)
+    gains, handicap = _with_handicap(exams, gains * _sureness(exams, gains, handicap))
+    return Trust(tuple(gains.round(4).tolist()), handicap, n)
 
 
 def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
@@ -146,27 +148,36 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
     return at
 
 
-def _least_handicap(exams: Exams, gains: FloatArray) -> float | None:
-    """Return the least handicap with which exams on untaught chunks lose nothing.
+def _with_handicap(exams: Exams, gains: FloatArray) -> tuple[FloatArray, float]:
+    """Return the gains with the least handicap with which exams on untaught chunks lose nothing.
 
-    None if none is enough, or exams on taught chunks lose by it.
+    If none is enough, the gains shrink.
     """
-    for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
-        trust = np.concatenate((gains, [handicap]))
-        if _gained(exams, exams.untaught, trust) >= -_TOLERATED:
-            gained = _gained(exams, exams.features, trust)
-            return round(float(handicap), 4) if gained >= -_TOLERATED else None
-    return None
+    while gains.max() >= _LEAST_GAIN:
+        for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
+            change = _change(exams, exams.untaught, gains, handicap)
+            if exams.weight @ change >= -_TOLERATED * exams.weight.sum():
+                return gains, round(float(handicap), 4)
+        gains = gains * _SHRINK
+    return np.zeros_like(gains), 0.0
 
 
-def _gained(exams: Exams, features: FloatArray, trust: FloatArray) -> float:
-    """Return how much gains and handicap add to the mean nDCG@10 of exams."""
+def _sureness(exams: Exams, gains: FloatArray, handicap: float) -> float:
+    """Return how sure exams are that memory helps: 0 up to one standard error, 1 from two on."""
+    weight, change = exams.weight, _change(exams, exams.features, gains, handicap)
+    mean = float(weight @ change / weight.sum())
+    error = float(np.sqrt(weight**2 @ (change - mean) ** 2))
+    helped = float(weight @ change) + _EXPECTED * _EXPECTED_CHANGE
+    return min(max(helped / error - 1.0, 0.0), 1.0) if error else float(helped > 0)
+
+
+def _change(
+    exams: Exams, features: FloatArray, gains: FloatArray, handicap: float
+) -> NDArray[np.float64]:
+    """Return how much gains and handicap add to the nDCG@10 of each exam."""
     plain = features[..., 0]
-    before, after = (
-        ndcg(scores, exams.cited, exams.present)
-        for scores in (plain, plain + features[..., 1:] @ trust)
-    )
-    return float(exams.weight @ (after - before) / exams.weight.sum())
+    learned = plain + features[..., 1:] @ np.append(gains, handicap)
+    return ndcg(learned, exams.cited, exams.present) - ndcg(plain, exams.cited, exams.present)
 
 
 def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:

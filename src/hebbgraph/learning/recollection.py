@@ -57,13 +57,13 @@ class Recollection:
 
     def contributions(self, plain: Activation) -> tuple[IntArray, FloatArray]:
         """Return the nodes that the question touches, and what each kind of memory adds."""
-        nodes, evidence = self._evidence(plain)
+        nodes, evidence = self._evidence(plain, self.slots.nodes_at(plain.chunks))
         return nodes, evidence * self.gains
 
-    def _evidence(self, plain: Activation) -> tuple[IntArray, FloatArray]:
+    def _evidence(self, plain: Activation, near: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return what memory says; ``near`` are the nodes of the chunks found, or -1."""
         memory = self.associations
         best, mass = find_seeds(plain.scores)
-        near = self.slots.nodes_at(plain.chunks)
         seeds, near = near[best], near[near >= 0]
         pairs = memory.pairs_from(seeds[seeds >= 0])
         return memory_evidence(
@@ -117,11 +117,11 @@ class Recollection:
 
     def _taught(self, plain: Activation, allowed: BoolArray) -> _Taught:
         """Return the taught chunks among those that search found, then those memory brings."""
-        nodes, evidence = self._evidence(plain)
+        near = self.slots.nodes_at(plain.chunks)
+        nodes, evidence = self._evidence(plain, near)
         gain, slots = evidence @ self.gains, self.slots.of_node[nodes]
         exact = np.zeros(len(nodes))
         exact[nodes.searchsorted(self.exact[0])] = self.exact[1]
-        near = self.slots.nodes_at(plain.chunks)
         found = flatnonzero(near >= 0)
         at = nodes.searchsorted(near[found])
         is_brought = (gain > 0) | (exact > 0)

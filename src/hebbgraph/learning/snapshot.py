@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 SNAPSHOT_NAME = "learned.arrays"
 #: Raised when the fold, its constants or the arrays change.
-VERSION = 15
+VERSION = 16
 #: Another process writes or removes a snapshot in moments.
 _LOCK_SECONDS = 10.0
 

@@ -40,3 +40,32 @@ def test_memory_that_helps_is_trusted() -> None:
     trust = fit_trust(held)
     assert trust.gains[0] > 0.5
     assert gained(held, held.features, trust) > 0.1
+
+
+def choices(*, gained: int, lost: int, undecided: int = 0) -> Exams:
+    """Exams of two candidates: memory puts the cited one first, or second, or says nothing."""
+    n = gained + lost + undecided
+    features = np.zeros((n, 2, len(KINDS) + 2))
+    cited = np.zeros((n, 2), np.bool_)
+    features[:, 0, 0], features[:, 1, 0] = 0.5, 0.4
+    features[: gained + lost, 1, 1] = 1.0
+    cited[:gained, 1] = True
+    cited[gained:, 0] = True
+    return Exams(features, features, cited, np.ones_like(cited), np.ones(n))
+
+
+@pytest.mark.parametrize(
+    ("held", "least", "most"),
+    [
+        (choices(gained=60, lost=4), 0.4, 1.0),
+        (choices(gained=36, lost=28), 0.02, 0.2),
+        (choices(gained=64, lost=60), 0.0, 0.0),
+        (choices(gained=2, lost=1, undecided=10), 0.4, 1.0),
+        (choices(gained=0, lost=0, undecided=64), 0.4, 1.0),
+    ],
+    ids=["it helps", "it may help", "it helps as often as not", "few exams", "it changes nothing"],
+)
+def test_memory_counts_as_far_as_exams_are_sure_that_it_helps(
+    held: Exams, least: float, most: float
+) -> None:
+    assert least <= fit_trust(held).gains[0] <= most
