@@ -324,6 +324,8 @@ class HebbianVectorStore(VectorStore):
         if vector is not None:
             self._check_embeds()
             options["vector"] = vector
+        if mmr is not None:
+            check_search({"fetch_k": mmr[0], "lambda_mult": mmr[1]}, "mmr")
         question = Question(
             index=self.index,
             text=query,

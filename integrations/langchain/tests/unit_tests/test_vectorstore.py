@@ -78,6 +78,9 @@ def test_mmr_passes_over_duplicates() -> None:
     alike = store.max_marginal_relevance_search("Petrel built Dunmore", k=2, lambda_mult=1.0)
     assert alike == store.similarity_search("Petrel built Dunmore", k=2)
     assert store.max_marginal_relevance_search("nothing", k=0 + 1, fetch_k=1)
+    for odd in ({"lambda_mult": 2.0}, {"lambda_mult": "0.5"}, {"fetch_k": 0}):
+        with pytest.raises(ParameterError, match=next(iter(odd))):
+            store.max_marginal_relevance_search("nothing", **odd)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
