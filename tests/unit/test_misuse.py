@@ -44,6 +44,9 @@ def index() -> HebbianIndex:
         (lambda i: i.recall("x", k="5"), "k is a whole number from 1 to 10000, got '5'"),
         (lambda _: HebbianIndex("a.hebb"), r"HebbianIndex.open\('a.hebb'\)"),  # type: ignore[arg-type]
         (lambda i: i.reinforce(i.recall("x"), [i.recall("x").hits[0]]), "hit.chunk.id; got Hit"),
+        (lambda i: i.forget(since=5.0, until=1.0), "until, 1.0, lies before since, 5.0"),
+        (lambda i: i.lessons(since=5.0, until=1.0), "lies before since"),
+        (lambda i: i.get([7]), "a chunk id is a printable str, got 7"),  # type: ignore[list-item]
         (lambda i: i.add([SimpleNamespace(metadata={})]), "HebbianRetriever.from_documents"),
         (pickle.dumps, "neither pickled nor copied; hand its location on"),
         (copy.copy, "neither pickled nor copied"),

@@ -260,13 +260,17 @@ def _selection(
         )
     if actor is not None:
         check_ids([actor], "an actor")
+    first = None if since is None else _seconds("since", since)
+    end = None if until is None else _seconds("until", until)
+    if first is not None and end is not None and end < first:
+        raise ParameterError(f"until, {until!r}, lies before since, {since!r}; exchange them")
     return Selection(
         ids=None if feedback is None else _feedback_ids(feedback),
         actor=actor,
         unnamed=unnamed,
         recall=recall,
-        since=None if since is None else _seconds("since", since),
-        until=None if until is None else _seconds("until", until),
+        since=first,
+        until=end,
     )
 
 
