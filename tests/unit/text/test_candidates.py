@@ -15,6 +15,7 @@ def names(text):
 def test_titles_also_without_parenthesis_and_up_to_a_comma():
     assert keys("", "title", title="Angi Vera (film)") == ["angi vera film", "angi vera"]
     assert keys("", "title", title="Paris, Texas") == ["paris texas", "paris"]
+    assert keys("", "title", title="Ash, Moss and Fenn") == ["ash moss and fenn"]
     assert keys("", "title", title="1984") == []
 
 
