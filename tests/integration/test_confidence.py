@@ -57,6 +57,18 @@ def test_a_question_about_other_matters_is_told(index: HebbianIndex) -> None:
     assert known.hits[0].score > 0.8
 
 
+@pytest.mark.parametrize("n_words", [20, 200, 2000])
+def test_a_long_chunk_that_alone_holds_what_is_asked_for_is_known(
+    index: HebbianIndex, n_words: int
+) -> None:
+    others = " ".join(f"ballast{n}" for n in range(n_words))
+    index.add([Chunk(id="long", text=f"Code QX37 was signed by Petrosyan. {others}")])
+    assert sure(index, "QX37") > 0.8
+    assert sure(index, "Who signed the code QX37?") > 0.8
+    assert sure(index, "Who is Petrosyan?", where={"n": {"$lt": 3}}) < NOTHING_KNOWN
+    assert sure(index, "Who signed the code QX38 in Lisbon?") < NOTHING_KNOWN
+
+
 @pytest.mark.parametrize("where", [{"n": 2}, {"n": 9}])
 def test_with_the_answer_filtered_out_it_falls(
     index: HebbianIndex, where: dict[str, object]

@@ -10,9 +10,19 @@ tests them on a corpus that was left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-__all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness", "share_held"]
+__all__ = [
+    "BOTH",
+    "HELD_ONCE",
+    "LEXICAL",
+    "NOTHING_KNOWN",
+    "confidence",
+    "coverage",
+    "nearness",
+    "rarest",
+    "share_held",
+]
 
 #: Below this confidence, a recall reports that nothing is known about the question.
 NOTHING_KNOWN = 0.3
@@ -20,6 +30,8 @@ NOTHING_KNOWN = 0.3
 _N_RAREST = 3
 #: The most that BM25 (k1 = 1.2) gives for a term, in units of its idf.
 _SATURATION = 2.2
+#: Coverage by a chunk of mean length that holds each of the rarest words once.
+HELD_ONCE = 1.0 / _SATURATION
 #: Intercept and coefficients of coverage and nearness, without vectors and with them.
 LEXICAL = (-6.3, 18.1)
 BOTH = (-7.8, 15.0, 8.1)
@@ -51,11 +63,30 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
     >>> round(coverage([(1.0, 1), (1.0, 0)], 100, best=6.0), 2)
     0.32
     """
-    masses = []
-    for weight, df in terms:
-        masses.append(weight * _idf(min(max(df, 1), n_chunks), n_chunks))
+    masses = [_mass(weight, df, n_chunks) for weight, df in terms]
     most = _SATURATION * sum(sorted(masses)[-_N_RAREST:])
     return min(best / most, 1.0) if most > 0 else 0.0
+
+
+def rarest(terms: Mapping[str, tuple[float, int]], n_chunks: int) -> list[str]:
+    """Return the words with which a question stands or falls, at most three.
+
+    Parameters
+    ----------
+    terms : mapping of str to (float, int)
+        The weight and the document frequency of each term, as in :func:`coverage`.
+    n_chunks : int
+
+    Examples
+    --------
+    >>> rarest({"the": (1.0, 90), "petrel": (1.0, 1), "yard": (1.0, 7), "gannet": (1.0, 2)}, 100)
+    ['petrel', 'gannet', 'yard']
+    """
+    return sorted(terms, key=lambda term: -_mass(*terms[term], n_chunks))[:_N_RAREST]
+
+
+def _mass(weight: float, df: int, n_chunks: int) -> float:
+    return weight * _idf(min(max(df, 1), n_chunks), n_chunks)
 
 
 def _idf(df: int, n_chunks: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,14 @@ from hebbgraph.arrays import (
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.confidence import confidence, coverage, nearness, share_held
+from hebbgraph.formulas.confidence import (
+    HELD_ONCE,
+    confidence,
+    coverage,
+    nearness,
+    rarest,
+    share_held,
+)
 from hebbgraph.formulas.dense_share import EvidenceWeights
 from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
@@ -75,7 +82,9 @@ class DirectSearch:
     def evidence(self, graph: TagGraph, question: Question, passing: PassingChunks) -> Evidence:
         """Return the direct evidence of allowed chunks, by slot."""
         slots, bm25 = lexical_search(self._derived, graph, question.terms, passing)
-        covered, held_share = self._coverage(question, bm25)
+        frequencies, n_texts = self._frequencies(question), len(self._derived.lexical)
+        best = float(bm25.max(initial=0.0))
+        covered = coverage(frequencies.values(), n_texts, best)
         fused = partial(
             fuse, slots, bm25, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
         )
@@ -96,10 +105,13 @@ class DirectSearch:
                     table, vector, foreign = neutral
                     fused = partial(fused, foreign=foreign)
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
+        words = RareWords(self._derived.lexical, graph, question.terms)
+        # A long chunk ranks lower, but is no less sure to hold what is asked for.
+        if covered < HELD_ONCE and words.held_by_one(rarest(frequencies, n_texts), slots):
+            covered = HELD_ONCE
         certainty: float | None = confidence(covered, near)
         if foreign is not None and _is_best(evidence, foreign):
             certainty = None  # question and chunk are in different languages and share no words
-        words = RareWords(self._derived.lexical, graph, question.terms)
         if evidence.dense is not None and len(codes := words.codes()):
             evidence = evidence.upheld(codes)
         return replace(
@@ -107,21 +119,19 @@ class DirectSearch:
             confidence=certainty,
             covered=covered,
             near=near,
-            share_held=held_share,
+            share_held=share_held(frequencies.values(), n_texts, best),
             words=words,
         )
 
-    def _coverage(self, question: Question, bm25: FloatArray) -> tuple[float, float]:
-        """Return how well the best chunk covers the rarest words, and its share of all words."""
+    def _frequencies(self, question: Question) -> dict[str, tuple[float, int]]:
+        """Return the weight and document frequency of each term that tells what is asked."""
         terms = zip(question.terms.items(), question.frequencies.values(), strict=True)
         # Unknown words of earlier turns may be about anything, so they do not count.
-        weights = [
-            (weight, df)
+        return {
+            term: (weight, df)
             for (term, weight), df in terms
             if df > 0 or (weight >= 1.0 and term not in question.dates)
-        ]
-        n_chunks, best = len(self._derived.lexical), float(bm25.max(initial=0.0))
-        return coverage(weights, n_chunks, best), share_held(weights, n_chunks, best)
+        }
 
     def _dense(
         self,
@@ -225,6 +235,15 @@ class RareWords:
         df = {term: self._index.document_frequency(term) for term in filter(is_code, self._terms)}
         slots = [self._slots_with(term, n) for term, n in df.items() if 0 < n <= _MOST_WITH_CODE]
         return np.unique(np.concatenate(slots)) if slots else np.empty(0, np.int64)
+
+    def held_by_one(self, terms: Sequence[str], chunks: IntArray) -> bool:
+        """Return whether one of these chunks holds all these terms, of which none is frequent."""
+        df = {term: self._index.document_frequency(term) for term in terms}
+        if not df or not all(0 < n <= _CANDIDATES for n in df.values()):
+            return False
+        for term, n in df.items():
+            chunks = np.intersect1d(chunks, self._slots_with(term, n))
+        return bool(len(chunks))
 
     @cached_property
     def _holders(self) -> list[tuple[float, IntArray]]:
