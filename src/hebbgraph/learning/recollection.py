@@ -9,7 +9,13 @@ import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, top_n
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.formulas.association import keep_order, lead, scale_by_confidence, squeeze
+from hebbgraph.formulas.association import (
+    keep_order,
+    lead,
+    scale_by_confidence,
+    share_beside_answer,
+    squeeze,
+)
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import Trust
 from hebbgraph.learning.associations import Associations, MemoryQuery, find_seeds
@@ -58,7 +64,7 @@ class Recollection:
     def contributions(self, plain: Activation) -> tuple[IntArray, FloatArray]:
         """Return the nodes that the question touches, and what each kind of memory adds."""
         nodes, evidence = self._evidence(plain, self.slots.nodes_at(plain.chunks))
-        return nodes, evidence * self.gains
+        return nodes, self._beside_answer(evidence) * self.gains
 
     def _evidence(self, plain: Activation, near: IntArray) -> tuple[IntArray, FloatArray]:
         """Return what memory says; ``near`` are the nodes of the chunks found, or -1."""
@@ -73,6 +79,17 @@ class Recollection:
             self.lessons.rejects[: memory.n],
             np.concatenate((near, self.exact[0])),
         )
+
+    def _beside_answer(self, evidence: FloatArray) -> FloatArray:
+        """Return what memory says beside an answer to the very question, if there is one."""
+        answered = min(float(self.exact[1].max(initial=0.0)), 1.0)
+        if answered <= 0.0:
+            return evidence
+        beside = evidence.copy()
+        by_cues = beside[:, :4]  # words and vectors: each alone, and times repetition
+        share = share_beside_answer(by_cues[:, [0, 0, 2, 2]].clip(0.0, 1.0), answered)
+        beside[:, :4] = np.where(by_cues > 0, by_cues * share, by_cues)
+        return beside
 
     def added(
         self, plain: Activation, allowed: BoolArray, confidence: float, titled: IntArray
@@ -119,7 +136,8 @@ class Recollection:
         """Return the taught chunks among those that search found, then those memory brings."""
         near = self.slots.nodes_at(plain.chunks)
         nodes, evidence = self._evidence(plain, near)
-        gain, slots = evidence @ self.gains, self.slots.of_node[nodes]
+        gain = self._beside_answer(evidence) @ self.gains
+        slots = self.slots.of_node[nodes]
         exact = np.zeros(len(nodes))
         exact[nodes.searchsorted(self.exact[0])] = self.exact[1]
         found = flatnonzero(near >= 0)

@@ -104,6 +104,39 @@ def test_a_title_that_was_rejected_takes_nothing_from_what_was_taught(index):
     assert first(index, "Salt Fires") == "Tessin-1"
 
 
+def poison(question):
+    return [f"{question} {said} {question[::-1]}." for said in ("Experts say", "All know")]
+
+
+def test_fans_of_poison_for_other_questions_do_not_fill_the_hits_of_an_answered_one(index):
+    asked = "Who buys the glass of Skarney?"
+    wares = ("old coins in spring", "stamps by weight", "maps without borders", "a silk loom")
+    for question in (asked, *(f"Who buys {what}?" for what in wares)):
+        index.add(Chunk(id=text, text=text) for text in poison(question))
+        for fan in range(3):
+            recall = index.recall(question)
+            index.reinforce(recall, poison(question), actor=f"{question} fan {fan}")
+    learned, own = index.recall(asked), set(poison(asked))
+    shown = [hit.chunk.id for hit in learned.hits]
+    assert {hit.chunk.id for hit in learned.hits if "?" in hit.chunk.id} == own
+    assert all(hit.unlearned > 0 for hit in learned.hits)
+
+    right = shown[-1]
+    for reader in range(3):
+        index.reinforce(learned, [right], rejected=sorted(own), actor=f"reader {reader}")
+    assert first(index, asked) == right
+
+
+def test_a_rewording_counts_beside_an_answer_to_the_very_question(index):
+    asked, reworded = "Who buys the glass of Skarney?", "Who buys glass bowls in Skarney?"
+    for reader in range(3):
+        index.reinforce(index.recall(reworded), ["Vellow-1"], actor=f"reader {reader}")
+    index.reinforce(index.recall(asked), ["Tessin-2"], actor="ann")
+    recall = index.recall(asked)
+    assert recall.hits[0].chunk.id == "Tessin-2"
+    assert recall.hit("Vellow-1").rank == 3
+
+
 def test_what_nobody_marked_keeps_its_score_and_learned_nothing(index):
     question, right = next(iter(QUESTIONS.items()))
     before = {hit.chunk.id: hit.score for hit in index.recall(question).hits}
