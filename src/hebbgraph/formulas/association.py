@@ -89,7 +89,7 @@ def scale_by_confidence(
     return confidence * gain, confidence * greatest_likeness**0.5 * handicap
 
 
-def share_beside_answer(cosine: FloatArray, answered: float) -> NDArray[np.float64]:
+def share_beside_answer(cosine: FloatArray, answered: float) -> FloatArray:
     """Return the share that other questions keep where the very question was answered.
 
     An answer to the very question has a likeness of 1, and beside it other questions count by their
@@ -99,7 +99,7 @@ def share_beside_answer(cosine: FloatArray, answered: float) -> NDArray[np.float
     >>> share_beside_answer(np.array([1.0, 0.5, 0.1]), 0.9).round(2).tolist()
     [1.0, 0.55, 0.19]
     """
-    share: NDArray[np.float64] = 1.0 - answered * (1.0 - cosine)
+    share: FloatArray = 1.0 - answered * (1.0 - cosine)
     return share
 
 
