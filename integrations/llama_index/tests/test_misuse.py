@@ -141,6 +141,7 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: citing_tool(r.index), r"write HebbianRetriever\(index\)"),
         (lambda r, s: citing_tool(r, prefx="always"), "did you mean 'prefix'"),
         (lambda r, s: CitationLearner("memory.hebb"), "got 'memory.hebb'"),
+        (lambda r, s: CitationLearner(HebbianIndex), "an object, got the class HebbianIndex"),
         (lambda r, s: CitationLearner(r, trusted="ida"), "trusted is True, False, or a callable"),
         (lambda r, s: CitationLearner(r, judge="gpt"), "judge is a callable from a sentence"),
         (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "set query_str"),

@@ -140,6 +140,8 @@ def check_verdict(
 
 def home_of(given: Any) -> tuple[Any, str | None]:
     """Return the index or pool of a learner's ``index``, and the namespace of a retriever."""
+    if isinstance(given, type):
+        raise ParameterError(f"index is an object, got the class {given.__name__}; make one of it")
     if given is None or isinstance(given, TeachableIndex | TeachablePool):
         return given, None
     retriever = getattr(given, "vectorstore", given)

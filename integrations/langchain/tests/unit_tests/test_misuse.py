@@ -166,6 +166,7 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: create_citing_retriever_tool(s), r"store.as_retriever\(\)"),
         (lambda r, s: format_documents(["Owls hunt."]), "a list of Document"),
         (lambda r, s: CitationLearner("memory.hebb"), "got 'memory.hebb'"),
+        (lambda r, s: CitationLearner(HebbianIndex), "an object, got the class HebbianIndex"),
         (lambda r, s: CitationLearner(r, trusted="ida"), "trusted is True, False, or a callable"),
         (lambda r, s: CitationLearner(r, judge="gpt"), "judge is a callable from a sentence"),
         (lambda r, s: CitationLearner(r, learn_on="thumbs"), "'citation' or 'approval'"),
