@@ -100,7 +100,8 @@ def fit_trust(exams: Exams) -> Trust:
     fitted = _most_probable(exams)
     gains = np.clip(fitted[1:-1] / max(float(fitted[0]), 0.5), 0.0, _MOST)
     gains, handicap = _with_handicap(exams, gains)
-    gains, handicap = _with_handicap(exams, gains * _sureness(exams, gains, handicap))
+    if (sure := _sureness(exams, gains, handicap)) < 1.0:
+        gains, handicap = _with_handicap(exams, gains * sure)
     return Trust(tuple(gains.round(4).tolist()), handicap, n)
 
 
