@@ -178,6 +178,27 @@ def test_citing_teaches_that_a_rewording_is_known(index: HebbianIndex) -> None:
     assert sure(index, OTHER) < NOTHING_KNOWN
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_what_people_reject_is_not_known(index: HebbianIndex, trusted: bool) -> None:
+    unlearned = sure(index, KNOWN)
+    for actor in ("ada", "bo", "cleo"):
+        recall = index.recall(KNOWN)
+        index.reinforce(recall, rejected=["moss"], actor=actor, trusted=trusted)
+    rejected = index.recall(KNOWN)
+    assert rejected.nothing_known
+    assert rejected.confidence == pytest.approx(rejected.hits[0].score)
+    index.forget(everything=True)
+    assert sure(index, KNOWN) == unlearned
+
+
+def test_where_others_are_cited_a_rejection_leaves_it_known(index: HebbianIndex) -> None:
+    recall = index.recall(KNOWN, k=len(CHUNKS))
+    index.reinforce(recall, cited=["slate"], rejected=["moss"], trusted=True)
+    corrected = index.recall(KNOWN)
+    assert (corrected.hits[0].chunk.id, corrected.nothing_known) == ("slate", False)
+    assert sure(index, KNOWN) >= corrected.hits[0].score > 0.9
+
+
 def test_other_strategies_have_none(index: HebbianIndex) -> None:
     recall = index.recall(OTHER, strategy="neighbourhood")
     assert recall.confidence is None

@@ -97,6 +97,8 @@ class Activation:
         The flows of each step, for :meth:`path`.
     remembered : float, in [0, 1]
         The most that memory adds to any score.
+    kept : float, in (0, 1]
+        The share of the best score that remains where memory lowers it.
     gained : ndarray of float64, shape (n,), optional
         What memory adds to each score; negative where it subtracts.
     unlearned : Activation, optional
@@ -111,6 +113,7 @@ class Activation:
     cue_mass: FloatArray
     layers: tuple[Layer, ...]
     remembered: float = 0.0
+    kept: float = 1.0
     gained: FloatArray | None = None
     unlearned: Activation | None = None
 

@@ -120,14 +120,17 @@ class Recollection:
         is_led = scores[taught.position] > 2.0 * static[taught.position]
         nodes = taught.nodes[is_led]
         self.led_to.update(zip(self.slots.of_node[nodes].tolist(), nodes.tolist(), strict=True))
+        absolute, best = squeeze(scores, most), float(static.max())
+        kept = min(float(absolute.max()) / best, 1.0) if best > 0 else 1.0
         order = slots.argsort(kind="stable")
         return replace(
             plain,
             chunks=slots[order],
-            scores=squeeze(scores[order], most) / most,
+            scores=absolute[order] / (most * kept),
             direct=np.concatenate((plain.direct, zeros))[order],
             arrived=np.concatenate((plain.arrived, zeros))[order],
             remembered=float(remembered),
+            kept=kept,
             gained=(scores - static)[order],
             unlearned=plain,
         )

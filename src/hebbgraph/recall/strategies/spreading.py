@@ -64,7 +64,8 @@ class Spreading:
         if by_search is None:
             return 1.0
         named = _NAMED if activation.layers[0].credit.any() else 0.0
-        return 1.0 - (1.0 - by_search) * (1.0 - activation.remembered) * (1.0 - named)
+        known = 1.0 - (1.0 - by_search) * (1.0 - activation.remembered) * (1.0 - named)
+        return known * activation.kept
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, raise titles that the question names, then add what memory brings."""
