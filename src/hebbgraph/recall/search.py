@@ -36,7 +36,8 @@ from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import PassingChunks
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.vector_slots import VectorSlots
-from hebbgraph.text.query import is_code
+from hebbgraph.text import lexical_terms, tokenize
+from hebbgraph.text.query import code_forms, codes_of_parts, is_code
 from hebbgraph.vectors.table import VectorTable
 
 if TYPE_CHECKING:
@@ -106,10 +107,17 @@ class DirectSearch:
                     fused = partial(fused, foreign=foreign)
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
         words = RareWords(self._derived.lexical, graph, question.terms)
+        held = share_held(frequencies.values(), n_texts, best)
+        if unheld := self._unheld_codes(graph, question, passing):
+            rest = _without(unheld, question)
+            frequencies = self._frequencies(rest) | dict.fromkeys(unheld, (1.0, 0))
+            best_of_rest = lexical_search(self._derived, graph, rest.terms, passing)[1]
+            covered = coverage(frequencies.values(), n_texts, float(best_of_rest.max(initial=0.0)))
         # A long chunk ranks lower, but is no less sure to hold what is asked for.
         if covered < HELD_ONCE and words.held_by_one(rarest(frequencies, n_texts), slots):
             covered = HELD_ONCE
-        certainty: float | None = confidence(covered, near)
+        # Vectors do not tell codes apart that differ in a part.
+        certainty: float | None = confidence(covered, None if unheld else near)
         if foreign is not None and _is_best(evidence, foreign):
             certainty = None  # question and chunk are in different languages and share no words
         if evidence.dense is not None and len(codes := words.codes()):
@@ -119,7 +127,7 @@ class DirectSearch:
             confidence=certainty,
             covered=covered,
             near=near,
-            share_held=share_held(frequencies.values(), n_texts, best),
+            share_held=held,
             words=words,
         )
 
@@ -132,6 +140,24 @@ class DirectSearch:
             for (term, weight), df in terms
             if df > 0 or (weight >= 1.0 and term not in question.dates)
         }
+
+    def _unheld_codes(
+        self, graph: TagGraph, question: Question, passing: PassingChunks
+    ) -> list[str]:
+        """Return the codes of several parts that no chunk that passes holds in any form."""
+        index = self._derived.lexical
+
+        def is_held(form: list[str]) -> bool:
+            if not all(map(index.document_frequency, form)):
+                return False
+            rows = index.rows_with_phrase(form)
+            return len(_known(graph, rows, rows, passing.mask)[0]) > 0
+
+        return [
+            code
+            for code in dict.fromkeys(codes_of_parts(question.query))
+            if not any(map(is_held, code_forms(code, question.language)))
+        ]
 
     def _dense(
         self,
@@ -172,6 +198,22 @@ class DirectSearch:
         )
         background = float(typical.mean(dtype=np.float64))
         return evidence, nearness(float(nearest.cosines.max()), background)
+
+
+def _without(codes: Sequence[str], question: Question) -> Question:
+    """Return a question without these codes and the terms that only they have."""
+    rest = question.query
+    for code in codes:
+        rest = rest.replace(code, " ")
+    before, after = (
+        set(lexical_terms(tokenize(text), question.language)) for text in (question.query, rest)
+    )
+    return replace(
+        question,
+        query=rest,
+        terms={t: weight for t, weight in question.terms.items() if t not in before - after},
+        frequencies={t: df for t, df in question.frequencies.items() if t not in before - after},
+    )
 
 
 def _by_cosines(
