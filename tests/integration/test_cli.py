@@ -668,6 +668,24 @@ def test_chunks_and_documents_are_shown_and_deleted(
         assert len(index.ids()) == number - of_document
 
 
+@pytest.mark.parametrize("name", ["/", "./", "{}/"])
+def test_a_folder_with_all_documents_is_deleted_only_on_purpose(
+    run: Run, folder: Path, indexed: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(folder)
+    with HebbianIndex.open(indexed) as index:
+        ids = index.ids()
+    command = ("delete", ids[0], "--document", name.format(folder), "--db", indexed)
+    refused = run(*command)
+    assert (refused.code, refused.out) == (1, "")
+    assert "all documents of the index (3) are below" in refused.err
+    assert "--everything" in refused.err
+    with HebbianIndex.open(indexed) as index:
+        assert index.ids() == ids
+    gone = run(*command, "--everything", "--erase")
+    assert (gone.code, gone.out) == (0, f"{counted(len(ids), 'chunk')} deleted\n")
+
+
 def test_a_document_goes_by_its_path_from_here_or_the_end_of_its_path(
     run: Run, folder: Path, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

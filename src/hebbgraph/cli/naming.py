@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from hebbgraph.errors import NotFoundError
+from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.labels import counted, heading_of, place_of
 from hebbgraph.records import Chunk, Recall
@@ -60,20 +60,28 @@ def find_document(
     raise NotFoundError(f"there is no document {name!r:.200}{hint}")
 
 
-def find_documents(index: HebbianIndex, name: str) -> list[str]:
+def find_documents(index: HebbianIndex, name: str, *, everything: bool = False) -> list[str]:
     """Return the ids of the documents with this name: one, or all below a folder, ``notes/``.
 
     Raises
     ------
     NotFoundError
         If no document matches.
+    ParameterError
+        If the folder has all documents of the index, unless ``everything`` allows that.
     """
     if not name.endswith(("/", os.sep)) or index.ids({"$document_id": name}):
         return [find_document(index, name)]
     folders = (name.replace("\\", "/"), f"{Path(name).resolve().as_posix()}/")
-    below = [id_ for id_ in _document_ids(index) if id_.replace("\\", "/").startswith(folders)]
+    all_ids = _document_ids(index)
+    below = [id_ for id_ in all_ids if id_.replace("\\", "/").startswith(folders)]
     if not below:
         raise NotFoundError(f"there is no document below {name!r:.200}")
+    if len(below) == len(all_ids) and not everything:
+        raise ParameterError(
+            f"all documents of the index ({len(below):,}) are below {name!r:.200}; if you mean "
+            "that, add --everything"
+        )
     return below
 
 

@@ -79,6 +79,9 @@ def delete(
             "below it; repeatable."
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Allow a FOLDER/ that has all documents.")
+    ] = False,
     erase: Annotated[
         bool, typer.Option("--erase", help="Also erase every trace from logs and files.")
     ] = False,
@@ -89,15 +92,15 @@ def delete(
     if not ids and not document:
         raise typer.BadParameter("give ids of chunks, or --document ID")
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        missing = missing_chunks(index, ids or ())
-        deleted = index.delete(ids, erase=erase) if ids else 0
+        missing, documents = missing_chunks(index, ids or ()), dict[str, None]()
         for name in document or ():
             try:
-                *others, last = find_documents(index, name)
-                deleted += sum(index.delete(document_id=other) for other in others)
-                deleted += index.delete(document_id=last, erase=erase)
+                documents |= dict.fromkeys(find_documents(index, name, everything=everything))
             except NotFoundError as error:
                 missing.append(str(error))
+        deleted = index.delete(ids, erase=erase and not documents) if ids else 0
+        for left, id_ in enumerate(documents, start=1 - len(documents)):
+            deleted += index.delete(document_id=id_, erase=erase and not left)
     out.print(f"{counted(deleted, 'chunk')} deleted")
     fail_with(missing)
 
