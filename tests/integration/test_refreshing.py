@@ -54,6 +54,17 @@ def test_what_is_missing_goes_if_that_is_said(index: HebbianIndex) -> None:
     assert index.ids() == ["p1"]
 
 
+@pytest.mark.parametrize("documents", [[], [OWLS]])
+def test_a_refresh_without_chunks_does_not_empty_an_index(
+    index: HebbianIndex, documents: list[str]
+) -> None:
+    assert index.refresh([], delete_missing=True).deleted == 0
+    index.add([_page(1), _page(2, "other")])
+    with pytest.raises(ParameterError, match=r"\(2 chunks\).* index\.delete\(index\.ids\(\)\)"):
+        index.refresh([], document_ids=documents, delete_missing=True)
+    assert index.delete(index.ids()) == 2
+
+
 def test_a_chunk_that_is_skipped_stays_as_it_was(index: HebbianIndex) -> None:
     index.add([_page(1), _page(2), _page(3)])
     report = index.refresh([_page(1), _page(2, text=5)], on_error="skip")

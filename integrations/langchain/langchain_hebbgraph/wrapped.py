@@ -18,7 +18,7 @@ from hebbgraph.adapters.seed_vectors import (
     included_vectors,
 )
 from hebbgraph.calling import Steps, twins
-from hebbgraph.ingest import Intake, OnError
+from hebbgraph.ingest import Intake, OnError, check_emptying
 from hebbgraph.protocols import VectorSource
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -284,7 +284,7 @@ def sync(index: HebbianIndex, wrapped: WrappedStore) -> AddReport:
     Raises
     ------
     ParameterError
-        If the store cannot be asked by id.
+        If the store cannot be asked by id, or has none of these documents any more.
     """
     if not wrapped.is_readable:
         raise ParameterError(
@@ -293,6 +293,7 @@ def sync(index: HebbianIndex, wrapped: WrappedStore) -> AddReport:
         )
     ids = index.ids()
     current = wrapped.read(ids)
+    check_emptying(len(current), len(ids))
     can_compare = index.settings.keep_text
     updated = [
         updated_fields(chunk, current[chunk.id])

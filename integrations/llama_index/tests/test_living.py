@@ -253,6 +253,8 @@ def test_what_is_added_and_deleted_goes_through_to_the_store(
         assert "seven" not in said(found)
         assert not {"moss", "tessel"} & {node.node_id for node in found}
     over.refresh([BREAD], delete_missing=True)
+    with pytest.raises(ParameterError, match="nothing to keep"):
+        over.refresh([], delete_missing=True)
     assert {node.node.ref_doc_id for node in vectors.as_retriever().retrieve(ASKED)} == {"bread.md"}
 
 

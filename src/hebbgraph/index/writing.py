@@ -115,7 +115,7 @@ class WritingVerbs(Session):
         document_ids : iterable of str
             More documents to replace, such as those that are empty now.
         delete_missing : bool
-            Also delete every chunk that is not among ``chunks``.
+            Also delete every chunk that is not among ``chunks``. Without any, this is refused.
         on_error, strict, show_progress, on_progress
             As for :meth:`add`. A chunk that is skipped keeps its version in the index.
 

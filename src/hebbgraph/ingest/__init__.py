@@ -19,6 +19,7 @@ from hebbgraph.ingest.intake import (
     Intake,
     OnError,
     UnreadableChunk,
+    check_emptying,
     clean_chunk,
     is_blank,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "OnError",
     "OnProgress",
     "UnreadableChunk",
+    "check_emptying",
     "clean_chunk",
     "is_blank",
     "progress",

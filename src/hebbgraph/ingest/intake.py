@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.labels import counted
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
@@ -17,6 +18,7 @@ __all__ = [
     "Intake",
     "OnError",
     "UnreadableChunk",
+    "check_emptying",
     "check_iterable",
     "clean_chunk",
     "is_blank",
@@ -53,6 +55,15 @@ def check_iterable(chunks: Iterable[ChunkLike], method: str) -> None:
         )
     if not isinstance(chunks, Iterable):
         raise ParameterError(f"{method} takes an iterable of chunks, got {chunks!r}")
+
+
+def check_emptying(n_left: int, n_missing: int) -> None:
+    """Raise ParameterError if a refresh would leave nothing of an index by deleting the missing."""
+    if n_missing and not n_left:
+        raise ParameterError(
+            "refresh got nothing to keep and would delete the whole index "
+            f"({counted(n_missing, 'chunk')}); if you mean that: index.delete(index.ids())"
+        )
 
 
 class Intake:

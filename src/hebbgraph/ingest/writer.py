@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from hebbgraph.errors import EmbeddingError, InvalidChunkError, ParameterError
 from hebbgraph.ingest.candidates import Tagging, propose_candidates
-from hebbgraph.ingest.intake import AcceptedChunk, ChunkLike, Intake, OnError, check_iterable
+from hebbgraph.ingest.intake import (
+    AcceptedChunk,
+    ChunkLike,
+    Intake,
+    OnError,
+    check_emptying,
+    check_iterable,
+)
 from hebbgraph.ingest.progress import OnProgress, part_of, progress
 from hebbgraph.ingest.vectors import ChunkVectors, Embedded
 from hebbgraph.ingest.versions import arranged, check_versioned, dated, ended, version_key
@@ -209,6 +216,8 @@ class Writer:
         intake.tell()
         skipped = {chunk.id for chunk in intake.failed if chunk.id}
         staying = {chunk.id for chunk in accepted} | skipped
+        if delete_missing:
+            check_emptying(len(staying), truth.count())
         documents = {chunk.document_id for chunk in accepted if chunk.document_id}.union(
             document_ids
         )

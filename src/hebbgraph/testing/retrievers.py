@@ -106,6 +106,8 @@ class RetrieverContract:
             ids = retriever.index.ids()
             report = retriever.refresh([self._documents()[0]], delete_missing=True)
             assert (report.unchanged, report.deleted) == (1, 2)
+            with pytest.raises(ParameterError, match=r"index\.delete"):
+                retriever.refresh([], delete_missing=True)
             (left,) = retriever.index.ids()
             assert retriever.delete([*ids, "nobody"]) == 1
             assert retriever.delete([left]) == 0

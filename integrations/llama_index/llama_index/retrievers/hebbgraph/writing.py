@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode, Document, MediaResource
 from hebbgraph import AddReport, HebbianIndex
 from hebbgraph.adapters.seed_vectors import check_sizes
 from hebbgraph.embedders import given_vectors, passage_text
-from hebbgraph.ingest import Intake, OnError
+from hebbgraph.ingest import Intake, OnError, check_emptying
 from hebbgraph.limits import MAX_TEXT
 from hebbgraph.records import storable
 from llama_index.retrievers.hebbgraph.nodes import node_fields, source_hash
@@ -102,6 +102,8 @@ def write_nodes(
             where = None if delete_missing else {"$document_id": {"$in": sorted(ids)}}
             deleted = [id_ for id_ in index.ids(where) if id_ not in accepted]
         changed = {str(chunk.document_id) for chunk in (*differing, *index.get(deleted))}
+        if delete_missing:
+            check_emptying(len(accepted), len(deleted))
         if wrapped is not None:
             replaced = [chunk.id for chunk in differing if chunk.id in stored]
             wrapped.put([accepted[chunk.id][1] for chunk in differing], [*replaced, *deleted])
