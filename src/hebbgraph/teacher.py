@@ -5,6 +5,7 @@ The verbs and their parameters are documented where users meet them, at :class:`
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FeedbackError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms
 from hebbgraph.learning.judgements import judgements_of
+from hebbgraph.learning.lessons import shared_credit
 from hebbgraph.learning.undo import ForgettingHistory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
@@ -23,6 +25,8 @@ from hebbgraph.records import AnswerRecord, Feedback, Recall
 from hebbgraph.store.feedback_rows import anonymized, phrases_of
 
 __all__ = ["Teacher"]
+
+logger = logging.getLogger(__name__)
 
 _DAY = 86_400.0
 _EXPIRE_EVERY_SECONDS = 3600.0
@@ -74,6 +78,13 @@ class Teacher:
             feedback = self.without_gone_phrases(feedback)
         [(stored, _)] = self._log.append([(feedback, digest)])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
+        n_cited, n_known = len(feedback.cited), len(feedback.known_chunks)
+        if n_cited and not feedback.rejected and not shared_credit(n_cited, n_known):
+            logger.warning(
+                "reinforce: all of %d chunks were cited, which prefers none of them, so nothing "
+                "is learned",
+                n_cited,
+            )
         return stored
 
     def _known(self, recall: Recall) -> Recall:

@@ -228,6 +228,19 @@ def test_an_actor_can_be_required(corpus):
         assert index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann").actor == "ann"
 
 
+def test_citing_all_of_many_says_that_it_teaches_nothing(index, caplog):
+    recall = index.recall(QUESTION, k=5)
+    ids = [hit.chunk.id for hit in recall.hits]
+    assert len(ids) == 5
+    index.reinforce(recall, ids[:4])
+    index.reinforce(recall, ids[:4], rejected=ids[4:])
+    assert caplog.messages == []
+    index.reinforce(recall, ids)
+    assert caplog.messages == [
+        "reinforce: all of 5 chunks were cited, which prefers none of them, so nothing is learned"
+    ]
+
+
 def test_one_actor_cannot_move_as_much_as_the_application(corpus):
     scores = []
     for trusted in (True, False):
