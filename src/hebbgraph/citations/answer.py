@@ -232,10 +232,14 @@ def about_chunks(
     if not recalls:
         return None
     hit_ids = {id_ for recalled in recalls for id_ in recalled.ids}
-    if unknown := [id_ for id_ in cited if id_ not in hit_ids]:
+    others = [id_ for id_ in cited if id_ not in hit_ids]
+    beside: dict[str, Recalled] = {}
+    for recalled in recalls if others else ():
+        beside |= dict.fromkeys(recalled.index.holds(others), recalled)
+    if unknown := [id_ for id_ in others if id_ not in beside]:
         raise FeedbackError(
-            f"chunk {unknown[0]!r} is not among the hits that run {names[-1]!r} was given; "
-            "only what a recall found can be judged"
+            f"chunk {unknown[0]!r} is not among the hits that run {names[-1]!r} was given, and the "
+            "index that was asked holds no such chunk"
         )
     shown = [id_ for lesson in lessons for id_ in lesson.shown]
     asking = actor if answer is None else answer.actor
@@ -249,7 +253,7 @@ def about_chunks(
                 trusted=trusted,
                 outdated={old: outdated[old] for old in lesson.cited if old in outdated},
             )
-            for lesson in share_credit(cited, [*shown, *cited], recalls)
+            for lesson in share_credit(cited, [*shown, *cited], recalls, beside=beside)
         ),
         made=() if answer is None else tuple(recalls),
         conversation=None if answer is None else answer.conversation,

@@ -323,8 +323,8 @@ class FrameworkLearner(Closing):
             The id that the request gave its answer, or another name; the class says which.
         good : bool
         cited : sequence of str, optional
-            The ids of the chunks to judge, in place of those that the answer cited. If the
-            answer is not remembered, the name must be a recall's.
+            The ids of the chunks to judge, of the index, in place of those that the answer cited.
+            If the answer is not remembered, the name must be a recall's.
         outdated : mapping of str to str, optional
             With a thumb down: maps chunks that no longer hold to those that do, as for
             ``index.reinforce``.
@@ -347,7 +347,7 @@ class FrameworkLearner(Closing):
         NotFoundError
             If the answer is not, or no longer, remembered.
         FeedbackError
-            If no recall of it found a chunk in ``cited``.
+            If a chunk in ``cited`` is in no index that was asked.
         ParameterError
             If several tenants may have an answer of this name, and no namespace is given.
             Nothing is judged then.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from recalls import recalled
 
-from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Settings
+from hebbgraph import FeedbackError, HebbianIndex, NotFoundError, ParameterError, Settings
 from hebbgraph.citations import Exchange, Learner, Reason, Recalled, Reply
 from hebbgraph.records import Feedback
 
@@ -299,6 +299,20 @@ def test_a_thumb_about_chunks(index: Notes) -> None:
         learner.feedback("run", True, cited=[])
     with pytest.raises(NotFoundError):
         Learner(index=index).feedback("never", True, cited=["b"])
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_thumb_about_a_chunk_that_no_recall_found(index: Notes, good: bool) -> None:
+    index.add([{"id": "late", "text": "Text that was not found."}])
+    learner = Learner()
+    learner.learn(exchange(index, recalls=[index.recalled("a"), index.recalled("b")]))
+    given = learner.feedback("run", good, cited=["late", "b"])
+    judged = {id_ for one in given for id_ in (one.cited if good else one.rejected)}
+    assert judged == {"late", "b"}
+    assert "late" not in set[str]().union(*map(shown, given))
+    assert learner.feedback("run", good, cited=["late", "b"]) == given
+    with pytest.raises(FeedbackError, match=r"'nope' is not among the hits .* no such chunk"):
+        learner.feedback("run", good, cited=["late", "nope"])
 
 
 def test_a_thumb_about_chunks_of_a_recall_without_an_answer() -> None:
