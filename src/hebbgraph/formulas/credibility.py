@@ -15,6 +15,9 @@ discovery [1]_. :func:`judge` takes five steps:
    settle disputes on their very question anew (:func:`settle`).
 5. *Allowance*: no actor weighs without bound (:func:`allowances`).
 
+Later lessons are judged from what earlier ones add up to (:class:`Standing`), beside those on the
+same needs, so that a new lesson does not cost a judgement of the whole log.
+
 A *need* is a question by its words. A *claim* is that a chunk is right, or wrong, for a need.
 
 References
@@ -34,6 +37,7 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray, equal_later, sum_b
 
 __all__ = [
     "Credibility",
+    "Standing",
     "Votes",
     "allowances",
     "beliefs",
@@ -52,7 +56,8 @@ _USUAL = 0.3
 #: counts by at most so many lessons. Search is relied on at least by so much, so that names who lie
 #: together where nobody else asks do not excuse one another.
 _ASSUMED, _COUNTED_LESSONS, _LEAST = 10.0, 50.0, 0.4
-#: Belief needs reliance on search, which needs belief: so often both are computed in turn.
+#: Belief needs reliance on search, which needs belief: so often both are computed in turn, and
+#: once where much is known before.
 _ROUNDS = 4
 #: Log-odds that an unknown actor cites what is right.
 PRIOR = 3.0
@@ -92,6 +97,45 @@ class Votes(NamedTuple):
     openness: FloatArray
 
 
+class Standing(NamedTuple):
+    """What lessons add up to for each actor, so that later lessons are judged without them.
+
+    All are arrays of shape (n_actors,); the last actor is any newcomer, who gave none.
+
+    Parameters
+    ----------
+    record
+        See :func:`records`.
+    vouched
+        How far others vouch for the actor's lessons, summed.
+    n_lessons, n_new
+        How many lessons the actor gave, and how many that do not only repeat others of it.
+    earned, n_against
+        How many of these earn room for others, and how many contradict search.
+    n_corrections
+        How many claims cite what search did not find first.
+    confirmed, denied
+        How far the actor confirms and denies what search says.
+    """
+
+    record: FloatArray
+    vouched: FloatArray
+    n_lessons: FloatArray
+    n_new: FloatArray
+    earned: FloatArray
+    n_against: FloatArray
+    n_corrections: FloatArray
+    confirmed: FloatArray
+    denied: FloatArray
+
+    @classmethod
+    def among(cls, n_actors: int, before: Standing | None) -> Standing:
+        """Return the standing of so many actors: as before, and that of new ones."""
+        if before is None:
+            return cls(*np.zeros((len(cls._fields), n_actors)))
+        return cls(*(np.pad(sums, (0, n_actors - len(sums))) for sums in before))
+
+
 class Credibility(NamedTuple):
     """How far actors and lessons are believed; values lie in [0, 1] unless stated.
 
@@ -101,6 +145,8 @@ class Credibility(NamedTuple):
         What a lesson of the actor weighs: belief within the actor's allowance.
     strength : ndarray of float, same shape, not negative
         The support of the actor's side in a dispute.
+    beliefs : ndarray of float, shape (n_lessons,)
+        What the lesson weighs by its actor.
     shares : ndarray of float, shape (n_lessons,), in [0, 1]
         The share of the lesson's side; 1 if nobody disputes it, 0 if its actor took it back.
     overrules : ndarray of float, shape (n_actors,)
@@ -109,16 +155,36 @@ class Credibility(NamedTuple):
     spared : ndarray of float, shape (n_lessons,)
         What the lesson weighs at least. Search errs, so the first few undisputed words of any
         actor against it count; 0 for other lessons.
+    standing : Standing
+        What the lessons add up to.
     """
 
     weights: NDArray[np.float64]
     strength: NDArray[np.float64]
+    beliefs: NDArray[np.float64]
     shares: NDArray[np.float64]
     overrules: NDArray[np.float64]
     spared: NDArray[np.float64]
+    standing: Standing
+
+    def after(self, earlier: Credibility) -> Credibility:
+        """Return this, beside lessons that were judged earlier and stay as they were."""
+        return self._replace(
+            beliefs=np.concatenate((earlier.beliefs, self.beliefs)),
+            shares=np.concatenate((earlier.shares, self.shares)),
+            spared=np.concatenate((earlier.spared, self.spared)),
+        )
 
 
-def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Credibility:
+def judge(
+    votes: Votes,
+    n_actors: int,
+    *,
+    at_least: float,
+    share: float,
+    before: Standing | None = None,
+    n_before: int = 0,
+) -> Credibility:
     """Return how far actors and lessons are believed.
 
     Parameters
@@ -127,6 +193,10 @@ def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Cred
     n_actors : int
     at_least, share : float
         See :func:`allowances`.
+    before : Standing, optional
+        What earlier lessons add up to.
+    n_before : int
+        The first so many lessons are among the earlier ones. They only take sides.
 
     Examples
     --------
@@ -141,33 +211,52 @@ def judge(votes: Votes, n_actors: int, *, at_least: float, share: float) -> Cred
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.94, 0.94, 0.06, 0.06]
     """
     actor, claims = votes.actor, _Claims(votes, n_actors)
+    n_rounds = _ROUNDS if before is None else 1
+    before = Standing.among(n_actors, before)
     # A lesson that only repeats its actor's claims counts for nothing below.
     new = np.zeros(len(actor), np.bool_)
     new[votes.lesson[claims.first_vote]] = True
+    new[:n_before] = False
     by, agrees = actor[new], votes.agrees[new]
 
     vouched_by_lesson = np.where(new, _vouching(votes, claims, n_actors), 0.0)
-    vouched = sum_by(actor, vouched_by_lesson, n_actors)
-    n_lessons = np.bincount(actor, minlength=n_actors).astype(np.float64)
-    believed = np.ones(n_actors)
-    for _ in range(_ROUNDS):
+    vouched = before.vouched + sum_by(actor, vouched_by_lesson, n_actors)
+    n_lessons = before.n_lessons + np.bincount(actor[n_before:], minlength=n_actors)
+    n_new = before.n_new + np.bincount(by, minlength=n_actors)
+    # A flood counts by 50 lessons.
+    counted = np.minimum(_COUNTED_LESSONS / np.maximum(n_new, 1), 1.0)[by]
+    believed = beliefs(before.record / (1.0 + _PARDON * before.vouched), before.n_lessons)
+    for _ in range(n_rounds):
         heard = believed[actor] * claims.shares(believed) / claims.n_endorsements()
-        reliance = reliances(by, agrees, heard[new], n_actors)
-        record = records(by, agrees * reliance[by], n_actors)
+        counts = heard[new] * counted
+        confirmed = before.confirmed + sum_by(by, np.maximum(agrees, 0.0) * counts, n_actors)
+        denied = before.denied + sum_by(by, np.maximum(-agrees, 0.0) * counts, n_actors)
+        reliance = reliances(confirmed, denied)
+        record = records(by, agrees * reliance[by], before.record)
         believed = beliefs(record / (1.0 + _PARDON * vouched), n_lessons)
 
     strength = believed * (1.0 + vouched)
     strength[0] = _TRUSTED
     shares = claims.shares(strength)
 
-    n_new = np.bincount(by, minlength=n_actors).astype(np.float64)
-    earned = sum_by(by, np.where(agrees > 0, 1.0, vouched_by_lesson[new]), n_actors)
+    earns = np.where(agrees > 0, 1.0, vouched_by_lesson[new])
+    earned = before.earned + sum_by(by, earns, n_actors)
     allowed = allowances(n_new, earned, at_least=at_least, share=share)
-    n_against = sum_by(by, (agrees < 0).astype(np.float64), n_actors)
+    n_against = before.n_against + np.bincount(by, agrees < 0, n_actors)
     overrules = allowances(n_against, vouched / 2, at_least=at_least / 4, share=0.0)
-    is_spared = claims.first_corrections(at_least / 4) & (shares > _UNDISPUTED)
-    spared = np.where(is_spared, (_SPARED * allowed)[actor], 0.0)
-    return Credibility(believed * allowed, strength, shares, overrules, spared)
+    corrects, n_corrections = claims.corrections(before.n_corrections, at_least / 4, n_before)
+    spared = np.where(corrects & (shares > _UNDISPUTED), (_SPARED * allowed)[actor], 0.0)
+    sums = record, vouched, n_lessons, n_new, earned, n_against, n_corrections
+    weights, rest = believed * allowed, slice(n_before, None)
+    return Credibility(
+        weights,
+        strength,
+        weights[actor[rest]],
+        shares[rest],
+        overrules,
+        spared[rest],
+        Standing(*sums, confirmed, denied),
+    )
 
 
 def contradicted(cites: BoolArray, *claim: IntArray) -> BoolArray:
@@ -205,48 +294,48 @@ def _vouching(votes: Votes, claims: _Claims, n_actors: int) -> FloatArray:
     return vouching
 
 
-def records(actor: IntArray, agrees: FloatArray, n_actors: int) -> NDArray[np.float64]:
+def records(actor: IntArray, agrees: FloatArray, before: FloatArray) -> NDArray[np.float64]:
     """Return the record of each actor, at most 0: how surely search stands against what it denies.
 
     Agreeing with search earns nothing, as anybody can ask what is easy, and neither does denying
     it where it is unsure: that only makes up for having denied it before where it was sure.
 
-    >>> records(np.array([1, 1, 1, 2, 2]), np.array([-0.1, 0.5, -0.1, -1.4, -0.1]), 3).round(2)
+    Parameters
+    ----------
+    actor : ndarray of int, shape (n_lessons,)
+    agrees : ndarray of float, same shape
+    before : ndarray of float, shape (n_actors,)
+        The record of each actor before these lessons.
+
+    Examples
+    --------
+    >>> agrees = np.array([-0.1, 0.5, -0.1, -1.4, -0.1])
+    >>> records(np.array([1, 1, 1, 2, 2]), agrees, np.zeros(3)).round(2)
     array([ 0. , -0.1, -1.2])
     """
-    record = [0.0] * n_actors
+    record = before.tolist()
     denies = agrees < 0
     for who, step in zip(actor[denies].tolist(), agrees[denies].tolist(), strict=True):
         record[who] = max(min(record[who] + _USUAL, 0.0) + step, -SATURATION)
     return np.array(record)
 
 
-def reliances(
-    actor: IntArray, agrees: FloatArray, heard: FloatArray, n_actors: int
-) -> NDArray[np.float64]:
+def reliances(confirmed: FloatArray, denied: FloatArray) -> NDArray[np.float64]:
     """Return how far search is relied on against each actor, in [0.4, 1].
 
     Where search is poor, everybody denies it, and nobody is to blame. So what it says counts as
-    far as other actors confirm it more than they deny it. A flood counts by 50 lessons.
+    far as other actors confirm it more than they deny it.
 
     Parameters
     ----------
-    actor : ndarray of int, shape (n_lessons,)
-    agrees : ndarray of float, same shape
-    heard : ndarray of float, same shape, not negative
-        What the word of each lesson counts.
-    n_actors : int
+    confirmed, denied : ndarray of float, shape (n_actors,), not negative
+        How far each actor does.
 
     Examples
     --------
-    >>> actor, agrees = np.repeat([1, 2], 100), np.tile([-0.4, 0.2], 100)
-    >>> reliances(actor, agrees, np.ones(200), 4).round(2).tolist()
+    >>> reliances(np.array([0, 5.0, 5, 0]), np.array([0, 10.0, 10, 0])).round(2).tolist()
     [0.67, 0.75, 0.75, 0.67]
     """
-    n = np.bincount(actor, minlength=n_actors)
-    counts = heard * np.minimum(_COUNTED_LESSONS / np.maximum(n, 1), 1.0)[actor]
-    confirmed = sum_by(actor, np.maximum(agrees, 0.0) * counts, n_actors)
-    denied = sum_by(actor, np.maximum(-agrees, 0.0) * counts, n_actors)
     ratio = (_ASSUMED + confirmed.sum() - confirmed) / (_ASSUMED + denied.sum() - denied)
     return np.asarray(np.clip(ratio, _LEAST, 1.0), np.float64)
 
@@ -371,9 +460,9 @@ class _Claims:
         """Return the support of each claim, from the strength of each actor."""
         return sum_by(self._claim, self._contributions(strength), len(self._need))
 
-    def _power(self, strength: FloatArray) -> NDArray[np.float64]:
+    def _power(self, support: FloatArray) -> NDArray[np.float64]:
         counts = np.where(self._cites, 1.0, _REJECTION)
-        return np.asarray((self.support(strength) * counts) ** 4, np.float64)
+        return np.asarray((support * counts) ** 4, np.float64)
 
     def _contributions(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return what each endorsement adds to the support of its claim.
@@ -397,8 +486,9 @@ class _Claims:
         one chunk cited now, and another later, may both be right.
         """
         lesson, of_vote, n = self.votes.lesson, self.of_vote, len(self.votes.actor)
-        support = self.support(strength)
-        power = self._power(strength)
+        contributions = self._contributions(strength)
+        support = sum_by(self._claim, contributions, len(self._need))
+        power = self._power(support)
         cited, rejected = np.where(self._cites, power, 0.0), np.where(self._cites, 0.0, power)
         own, own_cited = sum_by(lesson, power[of_vote], n), sum_by(lesson, cited[of_vote], n)
 
@@ -407,7 +497,7 @@ class _Claims:
         # Other citations for the need, less what only the actor's own other votes add to them.
         rivals = np.zeros(n)
         rivals[lesson] = _total(self._need, cited)[of_vote]
-        without = np.maximum(support[self._claim] - self._contributions(strength), 0.0) ** 4
+        without = np.maximum(support[self._claim] - contributions, 0.0) ** 4
         added = np.where(self._cites[self._claim], power[self._claim] - without, 0.0)
         by_actor = np.zeros(n)
         by_actor[lesson] = _total(self._need_of_actor, added)[self.endorsement]
@@ -418,27 +508,32 @@ class _Claims:
 
     def sinks(self, strength: FloatArray) -> NDArray[np.float64]:
         """Return the share of each rejecting vote's claim; 0 for citing votes."""
-        power = self._power(strength)
+        power = self._power(self.support(strength))
         cited = _total(self._pair, np.where(self._cites, power, 0.0))
         sinks = np.where(self._cites, 0.0, power / (power + cited + _SEARCH))
         return np.asarray(sinks[self.of_vote], np.float64)
 
-    def first_corrections(self, at_most: float) -> BoolArray:
+    def corrections(
+        self, made: FloatArray, at_most: float, n_before: int
+    ) -> tuple[BoolArray, FloatArray]:
         """Return which lessons only cite, and are among their actor's first against search.
 
-        Claims are counted, not chunks, so nobody can put one chunk first for every question.
+        And how many such claims each actor made in all; ``made`` are those before. Claims are
+        counted, not chunks, so nobody can put one chunk first for every question.
         """
         votes = self.votes
         against = votes.cites & (votes.agrees[votes.lesson] < 0)
-        vote = self.first_vote[against[self.first_vote]]
+        is_new = against[self.first_vote] & (votes.lesson[self.first_vote] >= n_before)
+        vote = self.first_vote[is_new]
         actor = votes.actor[votes.lesson[vote]]
         order = np.lexsort((vote, actor))
-        rank = np.arange(len(order)) - actor[order].searchsorted(actor[order])
+        in_order = actor[order]
+        rank = made[in_order] + np.arange(len(order)) - in_order.searchsorted(in_order)
         early = self.endorsement[vote[order[rank < at_most]]]
         corrects = np.zeros(len(votes.actor), np.bool_)
         corrects[votes.lesson[np.isin(self.endorsement, early) & against]] = True
         corrects[votes.lesson[~votes.cites]] = False
-        return corrects
+        return corrects, made + np.bincount(actor, minlength=len(made))
 
 
 def _total(group: IntArray, values: FloatArray) -> FloatArray:

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
-from hebbgraph.formulas.credibility import Credibility, Votes, contradicted, judge
+from hebbgraph.formulas.credibility import Credibility, Standing, Votes, contradicted, judge
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
@@ -85,25 +85,32 @@ def _found(cited: list[StoredChunk], body: LessonBody) -> list[StoredChunk]:
 
 
 def credibility_of(
-    lessons: Lessons, until: int, n_actors: int, settings: LearningSettings
+    lessons: Lessons,
+    until: int,
+    settings: LearningSettings,
+    first: int = 0,
+    before: Standing | None = None,
 ) -> Credibility:
-    """Return whom the first ``until`` lessons let us believe; the last actor is any newcomer.
+    """Return whom the lessons up to ``until`` let us believe; the last actor is any newcomer.
 
-    Implicit feedback speaks for and against nobody (:mod:`hebbgraph.learning.kinds`).
+    Of the lessons before ``first``, only those on the questions of the others are read;
+    ``before`` is what they all add up to. What is said of lessons is said of the others. Implicit
+    feedback speaks for and against nobody (:mod:`hebbgraph.learning.kinds`).
 
     Examples
     --------
-    >>> credibility_of(Lessons(), 0, 1, LearningSettings()).weights.round(2).tolist()
+    >>> credibility_of(Lessons(), 0, LearningSettings()).weights.round(2).tolist()
     [1.0, 0.95]
     """
-    explicit = np.flatnonzero(lessons.kind[:until] == CITED)
-    links = lessons.links_of(explicit)
-    lesson = explicit.searchsorted(lessons.link_lesson[links])
+    explicit = first + np.flatnonzero(lessons.kind[first:until] == CITED)
+    asked = _with_earlier(lessons, explicit, first)
+    links = lessons.links_of(asked)
+    lesson = asked.searchsorted(lessons.link_lesson[links])
     rejects = lessons.rejects
     chunk = np.where(rejects >= 0, rejects, np.arange(len(lessons.nodes)))
     chunk, cites = chunk[lessons.link_node[links]], lessons.link_credit[links] > 0
-    need = unique_inverse(lessons.question[explicit])[1]
-    actor = lessons.actor[explicit].astype(np.int64)
+    need = unique_inverse(lessons.question[asked])[1]
+    actor = lessons.actor[asked].astype(np.int64)
     holds = ~contradicted(cites, need[lesson], chunk, actor[lesson])
     votes = Votes(
         need[lesson][holds],
@@ -111,23 +118,40 @@ def credibility_of(
         lesson[holds],
         cites[holds],
         actor,
-        lessons.agrees[explicit].astype(np.float64),
-        lessons.openness[explicit].astype(np.float64),
+        lessons.agrees[asked].astype(np.float64),
+        lessons.openness[asked].astype(np.float64),
     )
-    judged = judge(votes, n_actors + 1, at_least=settings.actor_events, share=settings.actor_share)
-    shares, spared = np.ones(until), np.zeros(until)
-    shares[explicit], spared[explicit] = judged.shares, judged.spared
-    return judged._replace(shares=shares, spared=spared)
+    judged = judge(
+        votes,
+        int(lessons.actor[:until].max(initial=TRUSTED)) + 2,
+        at_least=settings.actor_events,
+        share=settings.actor_share,
+        before=before,
+        n_before=len(asked) - len(explicit),
+    )
+    shares, spared = np.ones(until - first), np.zeros(until - first)
+    shares[explicit - first], spared[explicit - first] = judged.shares, judged.spared
+    by_actor = judged.weights[lessons.actor[first:until]]
+    return judged._replace(beliefs=by_actor, shares=shares, spared=spared)
+
+
+def _with_earlier(lessons: Lessons, explicit: IntArray, first: int) -> IntArray:
+    """Return explicit lessons and those before ``first`` on the same questions."""
+    if not first:
+        return explicit
+    questions = np.unique(lessons.question[explicit]).tolist()
+    same = (lessons.on_question(question) for question in questions)
+    earlier = np.array(sorted(at for found in same for at in found if at < first), np.int64)
+    return np.concatenate((earlier[lessons.kind[earlier] == CITED], explicit))
 
 
 def lesson_beliefs(lessons: Lessons, credibility: Credibility) -> FloatArray:
-    """Return how far each lesson that was judged is believed, before it ages.
+    """Return how far each lesson is believed, before it ages.
 
     Implicit feedback has 0.
     """
-    until = len(credibility.shares)
-    weight = np.maximum(credibility.weights[lessons.actor[:until]], credibility.spared)
-    return np.where(lessons.kind[:until] == CITED, weight * credibility.shares, 0.0)
+    weight = np.maximum(credibility.beliefs, credibility.spared)
+    return np.where(lessons.kind == CITED, weight * credibility.shares, 0.0)
 
 
 def weights_of(log: Iterable[Feedback], settings: LearningSettings) -> list[float]:
@@ -137,6 +161,6 @@ def weights_of(log: Iterable[Feedback], settings: LearningSettings) -> list[floa
     for lesson in map(lesson_of, log):
         actor = numbers.setdefault(actor_key(lesson), len(numbers))
         lessons.add(lesson, actor, *search_agreement(lesson.body))
-    credibility = credibility_of(lessons, len(lessons), len(numbers), settings)
+    credibility = credibility_of(lessons, len(lessons), settings)
     weights: list[float] = lesson_beliefs(lessons, credibility).tolist()
     return weights

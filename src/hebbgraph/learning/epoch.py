@@ -1,7 +1,7 @@
 """What follows from the lessons up to the clock's last step, and from those since.
 
-Whom to believe and how far to trust memory is computed once for each step of the clock, and sums
-are made anew. Within a step, a new lesson only adds to the sums of the lessons since.
+How far to trust memory is computed once for each step of the clock, lessons are judged and sums are
+made anew. Within a step, only the lessons since are judged, and they add to the sums.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.formulas.credibility import Credibility
 from hebbgraph.formulas.trust import Trust
-from hebbgraph.learning.actors import TRUSTED, credibility_of
+from hebbgraph.learning.actors import credibility_of
 from hebbgraph.learning.associations import Associations, LessonSums, QuestionStatistics
 from hebbgraph.learning.exams import examine
 from hebbgraph.learning.kinds import ImplicitWeights
@@ -25,7 +26,7 @@ __all__ = ["Epoch"]
 
 #: The lessons since the clock's last step are summed in two spans. The latter has fewer than this
 #: many, and only it is summed anew with each lesson.
-_FEW = 512
+_FEW = 64
 
 
 class Epoch:
@@ -47,26 +48,39 @@ class Epoch:
     ) -> None:
         self._lessons, self.until = lessons, until
         self._settings, self._takes_part = settings, takes_part
-        n_actors = int(lessons.actor[:until].max(initial=TRUSTED)) + 1
-        self.credibility = credibility_of(lessons, until, n_actors, settings)
+        self._at_step = self._credibility = credibility_of(lessons, until, settings)
         self._repeats = count_repeats(lessons, 0, until)
         #: None while people only cite.
         self.implicit: ImplicitWeights | None = None
         self._weights: Weights | None = None
+        self._judged: dict[tuple[int, int], Credibility] = {}
         self._since: dict[tuple[int, int], LessonSums] = {}
         self._associations: tuple[int, Associations] | None = None
+
+    # The sums of a span are kept, so lessons after it must change nothing that is said of it.
+    def credibility(self) -> Credibility:
+        """Return whom to believe, and how far each lesson is believed."""
+        lessons = self._lessons
+        if len(self._credibility.shares) != len(lessons):
+            known, self._judged, found = self._judged, {}, self._at_step
+            for first, until in self._spans():
+                span = first, until
+                self._judged[span] = known.get(span) or credibility_of(
+                    lessons, until, self._settings, first, found.standing
+                )
+                found = self._judged[span].after(found)
+            self._credibility = found
+        return self._credibility
 
     def weights(self) -> Weights:
         """Return what each lesson weighs: belief in it, decayed to the clock."""
         lessons, until = self._lessons, self.until
         if self._weights is not None and len(self._weights.amount) == len(lessons):
             return self._weights
-        # The sums of a span are kept, so lessons after it must change nothing in it.
         since = (count_repeats(lessons, *span) for span in self._spans())
         repeats = np.concatenate((self._repeats, *since))
-        by_actor, spared = self.credibility.weights, self.credibility.spared
-        belief: FloatArray = by_actor[np.minimum(lessons.actor, len(by_actor) - 1)]
-        belief[:until] = np.maximum(belief[:until], np.where(repeats[:until], 0.0, spared))
+        judged = self.credibility()
+        belief = np.maximum(judged.beliefs, np.where(repeats, 0.0, judged.spared))
         if len(lessons.kinds) > 1:
             if self.implicit is None:
                 explicit = np.where(lessons.kind == CITED, belief, 0.0)
@@ -78,7 +92,7 @@ class Epoch:
 
     def _decayed(self, belief: FloatArray, repeats: IntArray) -> Weights:
         retention = 0.5 ** (1.0 / self._settings.half_life_events)
-        return decayed(self.until, belief, repeats, self.credibility.shares, retention)
+        return decayed(self.until, belief, repeats, self.credibility().shares, retention)
 
     def associations(self) -> Associations:
         """Return the sums of all lessons."""

@@ -269,7 +269,7 @@ class Memory:
         if not len(links):
             return links, np.empty(0)
         epoch = self._current_epoch()
-        return exact_judgements(self.lessons, links, epoch.credibility, epoch.weights(), n_words)
+        return exact_judgements(self.lessons, links, epoch.credibility(), epoch.weights(), n_words)
 
     def resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return the row and text hash of each chunk that exists."""
@@ -298,9 +298,9 @@ class Memory:
             return self._current_epoch().weights().amount
 
     def credibility(self) -> Credibility:
-        """Return whom to believe as of the clock."""
+        """Return whom to believe, and how far each lesson is believed."""
         with self.lock.held():
-            return self._current_epoch().credibility
+            return self._current_epoch().credibility()
 
     def weight_of(self, actor: ActorKey, kind: str = "cited") -> float:
         """Return what feedback of an actor and a kind weighs, before it ages."""

@@ -111,8 +111,8 @@ def disbelieved(memory: Memory) -> list[tuple[ActorKey, int, float, bool]]:
         lessons, credibility = memory.lessons, memory.credibility()
         belief = lesson_beliefs(lessons, credibility)
         names = list(memory.actors)
-        actor = lessons.actor[: len(belief)]
-        little = (belief < _LITTLE) & (lessons.kind[: len(belief)] == CITED) & (actor != TRUSTED)
+        actor = lessons.actor
+        little = (belief < _LITTLE) & (lessons.kind == CITED) & (actor != TRUSTED)
         n, most = np.bincount(actor[little], minlength=len(names)), np.zeros(len(names))
         np.maximum.at(most, actor[little], belief[little])
         is_disputed = little & (credibility.shares < 0.5)

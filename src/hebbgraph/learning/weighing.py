@@ -48,16 +48,15 @@ def decayed(
     """Return what each lesson weighs as of the clock ``at``, from belief in its actor.
 
     An actor who speaks of a question again counts little more than once, and most by the last
-    word. ``shares`` are those of the sides of the first ``at`` lessons, and ``retention`` is what
-    a lesson keeps when another one follows that is wholly believed.
+    word. ``shares`` are those of the sides of lessons, and ``retention`` is what a lesson keeps
+    when another one follows that is wholly believed.
     """
     belief = belief / (1.0 + repeats) ** 2
     passed = np.cumsum(belief)  # disbelieved and repeated lessons age nothing
     age = np.maximum(passed[at - 1] - passed, 0.0) if at else 0.0 * passed
     undisputed = belief * retention**age
     undisputed[undisputed < MIN_WEIGHT] = 0.0
-    amount = undisputed.copy()
-    amount[:at] *= shares
+    amount = undisputed * shares
     return Weights(np.where(amount < MIN_WEIGHT, 0.0, amount), undisputed, repeats)
 
 
@@ -88,10 +87,7 @@ def exact_judgements(
     actor, kind = lessons.actor[asked].astype(np.int64), lessons.kind[asked]
     chunks, chunk = unique_inverse(np.where(credit < 0, lessons.rejects[node], node))
     holds = ~contradicted(credit > 0, actor[at], kind[at], chunk)
-    known = np.minimum(actor, len(credibility.overrules) - 1)
-    share = credibility.overrules[known]
-    judged = asked < len(credibility.spared)
-    share[judged] = np.where(credibility.spared[asked[judged]] > 0, 1.0, share[judged])
+    share = np.where(credibility.spared[asked] > 0, 1.0, credibility.overrules[actor])
 
     names, name = unique_inverse(actor)
     explicit = holds & (kind[at] == CITED)
@@ -104,8 +100,7 @@ def exact_judgements(
         lessons.agrees[asked].astype(np.float64),
         lessons.openness[asked].astype(np.float64),
     )
-    strength = credibility.strength
-    sides, sinks = settle(votes, strength[np.minimum(names, len(strength) - 1)])
+    sides, sinks = settle(votes, credibility.strength[names])
     weight = weights.undisputed[asked] * (1.0 + weights.repeats[asked]) ** 2
     sunk = np.zeros(len(chunks))
     np.maximum.at(sunk, chunk[explicit], weight[at[explicit]] * sinks)

@@ -92,11 +92,13 @@ def test_where_people_disagree_the_side_that_others_agree_with_elsewhere_counts(
 def test_a_record_holds_what_search_is_sure_of_and_is_not_bought_back_by_what_is_easy():
     lies, easy = [-1.4] * 5, [0.5] * 20
     # By hand: .3 comes back with each denial, but never before the first one.
-    assert records(np.ones(5, int), np.array(lies), 2)[1] == pytest.approx(-1.4 - 4 * 1.1)
+    assert records(np.ones(5, int), np.array(lies), np.zeros(2))[1] == pytest.approx(-1.4 - 4 * 1.1)
     for said in (lies + easy, easy + lies, [x for lie in lies for x in (lie, *easy[:4])]):
-        assert records(np.ones(len(said), int), np.array(said), 2)[1] == pytest.approx(-5.8)
+        assert records(np.ones(len(said), int), np.array(said), np.zeros(2))[1] == pytest.approx(
+            -5.8
+        )
     # Who denies search where it is unsure has nothing held against him, however long he does.
-    assert records(np.ones(900, int), np.full(900, -0.2), 2)[1] == pytest.approx(-0.2)
+    assert records(np.ones(900, int), np.full(900, -0.2), np.zeros(2))[1] == pytest.approx(-0.2)
 
 
 def sinks(said, strength):
@@ -229,3 +231,56 @@ def test_names_that_lie_together_do_not_excuse_each_other(same: bool) -> None:
         needs.append(list(range(first, first + 20)))
     *_, best_liar = sorted(believed_among([rich] * 5 + [lies] * 8, needs)[5:])
     assert best_liar < 0.05
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lessons_are_judged_after_others_as_they_are_among_them(seed):
+    """Where search is mostly confirmed, it is relied on alike; the questions differ."""
+    random = np.random.default_rng(seed)
+    n, n_before = 90, 60
+    actor = np.where(np.arange(n) < n_before, random.integers(0, 4, n), random.integers(0, 7, n))
+    need = random.integers(0, 12, n) + np.where(np.arange(n) < n_before, 0, 12)
+    agrees = np.where(random.random(n) < 0.3, -random.random(n), 1.0)
+    found = Votes(
+        need,
+        3 * need + random.integers(0, 2, n),
+        np.arange(n),
+        random.random(n) < 0.8,
+        actor,
+        agrees,
+        random.random(n),
+    )
+
+    def part(of, n_actors, before=None):
+        columns = (column[of] for column in found)
+        chosen = Votes(*columns)._replace(lesson=np.arange(len(found.need[of])))
+        return judge(chosen, n_actors, at_least=8, share=0.1, before=before)
+
+    whole = judge(found, 8, at_least=8, share=0.1)
+    earlier = part(slice(n_before), 5)
+    later = part(slice(n_before, None), 8, earlier.standing)
+    for name in ("weights", "strength", "overrules"):
+        assert getattr(later, name) == pytest.approx(getattr(whole, name)), name
+    for name in ("shares", "spared"):
+        assert getattr(later, name) == pytest.approx(getattr(whole, name)[n_before:]), name
+    for name, sums in later.standing._asdict().items():
+        # How far a word is heard depends a little on what others say later.
+        most_off = 0.3 if name in ("confirmed", "denied") else 1e-6
+        assert sums == pytest.approx(getattr(whole.standing, name), abs=most_off), name
+    joined = later.after(earlier)
+    assert [len(joined.beliefs), len(joined.shares), len(joined.spared)] == [n, n, n]
+
+
+def test_earlier_lessons_take_sides_and_count_once():
+    said = [(1, 9, [9], []), (2, 9, [], [9])]
+    first = judge(votes(said[:1], agrees=-1.0), 2, at_least=8, share=0.1)
+    both = votes(said, agrees=-1.0)
+    later = judge(both, 4, at_least=8, share=0.1, before=first.standing, n_before=1)
+    assert later.standing.n_lessons.tolist() == [0, 1, 1, 0]
+    assert later.standing.n_corrections.tolist() == [0, 1, 0, 0]
+    among_them = judge(both, 4, at_least=8, share=0.1).shares[1:]
+    assert 0 < later.shares[0] == pytest.approx(among_them[0], abs=0.005)
+    again = votes([*said[:1] * 2], agrees=-1.0)
+    repeated = judge(again, 2, at_least=8, share=0.1, before=first.standing, n_before=1)
+    assert repeated.standing.n_new.tolist() == [0, 1]
+    assert repeated.standing.record == pytest.approx(first.standing.record)

@@ -267,3 +267,29 @@ def test_a_dispute_is_settled_before_the_clock_steps(index):
     ranked = [hit.chunk.id for hit in index.recall(HEMP).hits]
     assert ranked[0] == "Skarney-2"
     assert "Skarney-3" not in ranked[:4]  # behind the other works of the town
+
+
+@pytest.mark.parametrize("n_lessons", [31, 33, 34, 37])
+def test_a_rejection_counts_alike_whenever_it_comes(index, n_lessons):
+    """As the clock steps with every second lesson from the 32nd on, so do beliefs."""
+    for n in range(n_lessons - 1):
+        town, craft = TOWNS[n // 4 % 7], CRAFTS[n % 4]
+        recall = index.recall(f"Who makes {craft} in {town} by {n % 28} hands?")
+        index.reinforce(recall, [recall.hits[0].chunk.id], actor=f"reader-{n % 3}")
+    asked = "Who makes glass at night in Lundin?"
+    before = index.recall(asked).hits[0]
+    index.reinforce(index.recall(asked), [], rejected=[before.chunk.id], actor="eve")
+    after = index.recall(asked).hits[0]
+    assert after.chunk.id == before.chunk.id
+    assert 0.7 * before.score < after.score < 0.95 * before.score
+
+
+def test_a_new_name_that_lies_again_and_again_is_found_out_between_two_steps(index):
+    for n in range(304):  # the next step is at 320
+        town, craft = TOWNS[n // 4 % 7], CRAFTS[n % 4]
+        recall = index.recall(f"Who makes {craft} in {town} by {n % 28} hands?")
+        index.reinforce(recall, [recall.hits[0].chunk.id], actor=f"reader-{n % 3}")
+    for n in range(14):
+        recall = index.recall(f"Who makes {CRAFTS[n % 4]} in {TOWNS[n % 7]} by {n} feet?")
+        index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
+    assert [said.weight for said in index.lessons(actor="eve")][0] < 0.2
