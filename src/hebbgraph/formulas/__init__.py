@@ -18,7 +18,8 @@
 ``association``          memory: cues of questions, summed by the chunks that they cited
 ``trust``                how far memory is trusted, by exams
 ``agreement``            how far a citation agrees with search
-``credibility``          how far actors are believed, and which side of a dispute counts
+``claims``               which side of a dispute counts how far
+``credibility``          how far actors are believed
 ``parameters``           range checks for the dataclasses of parameters
 ``bootstrap``            confidence interval of the difference between two systems
 ``colony_parameters``    the constants of colonies

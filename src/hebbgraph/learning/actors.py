@@ -9,7 +9,8 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
-from hebbgraph.formulas.credibility import Credibility, Standing, Votes, contradicted, judge
+from hebbgraph.formulas.claims import Votes, contradicted
+from hebbgraph.formulas.credibility import Credibility, Standing, judge
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings

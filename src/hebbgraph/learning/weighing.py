@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray, equal_later, sum_by, unique_inverse
-from hebbgraph.formulas.credibility import Credibility, Votes, contradicted, settle
+from hebbgraph.formulas.claims import Votes, contradicted, settle
+from hebbgraph.formulas.credibility import Credibility
 from hebbgraph.learning.actors import TRUSTED
 from hebbgraph.learning.lessons import CITED, Lessons
 

@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.credibility import (
-    Votes,
-    allowances,
-    beliefs,
-    contradicted,
-    judge,
-    records,
-    settle,
-)
+from hebbgraph.formulas.claims import Votes, contradicted, settle
+from hebbgraph.formulas.credibility import allowances, beliefs, judge, records
 
 
 def test_a_new_name_is_judged_by_the_other_new_names():
