@@ -57,6 +57,41 @@ def test_each_title_that_is_named_has_a_passage() -> None:
         assert {id_[:-1] for id_ in first} == {"Amber", "Cedar", "Flint", "Hazel"}
 
 
+MOSSES = [
+    Chunk(id="plant", title="Moss", text="Small flowerless plants that form dense green clumps."),
+    Chunk(id="ida", title="Moss, Ida", text="Moss built schooners. Moss died in Tessel Bay."),
+    Chunk(id="lake", title="Moss (lake)", text="Moss is north of Moss Fell; Moss feeds the Moss."),
+    Chunk(id="ship", title="Petrel", text="The Petrel, built by Moss for Moss, sank off Moss."),
+]
+
+
+@pytest.mark.parametrize("question", ["What is Moss?", "moss", "Who or what was moss?"])
+@pytest.mark.parametrize("n_mentions", [0, 30])
+def test_a_question_that_is_only_a_title_has_its_passage_first(
+    question: str, n_mentions: int
+) -> None:
+    mentions = [Chunk(id=f"{n}", text=f"Moss, entry {n} of a log.") for n in range(n_mentions)]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([*MOSSES, *mentions])
+        recall = index.recall(question)
+        assert recall.hits[0].chunk.id == "plant"
+        assert recall.confidence is not None
+        assert recall.hits[0].score <= recall.confidence
+        for hit in index.inspect.trace(recall).hits:
+            causes = hit.causes
+            parts = (causes.lexical, causes.dense, causes.graph)
+            assert min(parts) > -1e-9
+            assert sum(parts) == pytest.approx(hit.score)
+
+
+def test_a_title_is_above_longer_forms_of_it() -> None:
+    fields = [Chunk(id=f"{n}", text=f"Sheep grow fat on field {n}.") for n in range(9)]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([*MOSSES, *fields])
+        found = _ids(index, "Where does moss grow?")
+        assert found.index("plant") < min(found.index("ida"), found.index("lake"))
+
+
 def test_a_filter_holds() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([FILM.model_copy(update={"metadata": {"kind": "film"}}), *OTHERS])

@@ -3,14 +3,17 @@
 Evidence and activation see single words, and those of "A League of Their Own" are common. A whole
 title in the question says more. So for each title that a question names, one passage is among the
 first three (or among as many as there are titles named), and above passages whose title is a part
-of that title. A passage that already ranks there stays where it is.
+of that title, or a longer form of it, as "Moss, Ida" is of "Moss". If the question is nothing but
+the title ("What is moss?"), the passage comes first. One that already ranks there stays where it
+is.
 
 A question names a title if
 
 - it is the whole title of a passage,
 - it is not part of a longer name, as *Ash Fenn* is in "Ash Fenn Mill", and
-- it consists of several words written as a name, or is as rare as the rarest word of the question.
-  "Information systems" is neither, nor is "heat transfer" where many other passages mention it.
+- it consists of several words written as a name, or is as rare as the rarest word of the question,
+  or the question has no other words. "Information systems" in a longer question is neither, nor is
+  "heat transfer" where many other passages mention it.
 """
 
 from __future__ import annotations
@@ -68,14 +71,17 @@ def show_named(
     ]
     raised: dict[int, float] = {}
     for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], -item[0])):
-        partial = [
+        is_all = _is_all(key, question.query)
+        behind = [
             float(scores[other])
             for other, its_titles in titles
-            if any(_is_part(title, key) for title in its_titles)
+            if is_all
+            or any(_is_part(title, key) for title in its_titles)
+            or (key in its_titles and any(_is_part(key, title) for title in its_titles))
         ]
-        floor = max([limit, *partial])
+        floor = max([limit, *behind])
         if scores[position] <= floor:
-            limit = raised[position] = min(floor + _MARGIN, 1.0)
+            limit = raised[position] = floor + _MARGIN
     return _with_scores(activation, raised) if raised else activation
 
 
@@ -97,7 +103,11 @@ def _named_tags(graph: TagGraph, question: Question) -> list[int]:
     return [
         cue
         for cue, titled, others in zip(cues, n_titled.tolist(), mentions.tolist(), strict=True)
-        if titled and is_named(keys[cue], question.query, rare=is_rare(cue, others))
+        if titled
+        and (
+            _is_all(keys[cue], question.query)
+            or is_named(keys[cue], question.query, rare=is_rare(cue, others))
+        )
     ]
 
 
@@ -146,6 +156,17 @@ def _is_part(part: str, whole: str) -> bool:
     (True, False, False)
     """
     return part != whole and f" {part} " in f" {whole} "
+
+
+def _is_all(key: str, query: str) -> bool:
+    """Return whether a question has no words but a title and stop words.
+
+    >>> _is_all("moss", "What is moss?"), _is_all("moss", "Where does moss grow?")
+    (True, False)
+    """
+    title = set(key.split(" "))
+    asked = {token for word in query.split() for token in tokenize_word(word)}
+    return title <= asked and asked <= title | stop_words()
 
 
 def is_named(key: str, query: str, *, rare: bool) -> bool:
@@ -207,13 +228,14 @@ def _is_stop_word(word: str) -> bool:
 
 
 def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:
-    """Set scores; the increase counts as arrived over the graph."""
+    """Set scores; the increase counts as arrived over the graph. All shrink if any exceeds 1."""
     at: IntArray = np.array(list(raised), np.int64)
-    scores, arrived = activation.scores.copy(), activation.arrived.copy()
+    most = max(1.0, *raised.values())
+    scores, arrived = activation.scores / most, activation.arrived / most
     free = flatnonzero(arrived[at] < 1.0)
     at = at[free]
     direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
-    scores[at] = np.array(list(raised.values()))[free]
+    scores[at] = np.array(list(raised.values()))[free] / most
     open_ = flatnonzero(direct < 1.0)
     arrived[at[open_]] = (scores[at[open_]] - direct[open_]) / (1.0 - direct[open_])
     return replace(activation, scores=scores, arrived=arrived)
