@@ -108,16 +108,16 @@ class DirectSearch:
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
         words = RareWords(self._derived.lexical, graph, question.terms)
         held = share_held(frequencies.values(), n_texts, best)
-        if unheld := self._unheld_codes(graph, question, passing):
-            rest = _without(unheld, question)
-            frequencies = self._frequencies(rest) | dict.fromkeys(unheld, (1.0, 0))
+        if missed := self._missed_codes(graph, question, passing, words):
+            rest = _without(missed, question)
+            frequencies = self._frequencies(rest) | dict.fromkeys(missed, (1.0, 0))
             best_of_rest = lexical_search(self._derived, graph, rest.terms, passing)[1]
             covered = coverage(frequencies.values(), n_texts, float(best_of_rest.max(initial=0.0)))
         # A long chunk ranks lower, but is no less sure to hold what is asked for.
         if covered < HELD_ONCE and words.held_by_one(rarest(frequencies, n_texts), slots):
             covered = HELD_ONCE
         # Vectors do not tell codes apart that differ in a part.
-        certainty: float | None = confidence(covered, None if unheld else near)
+        certainty: float | None = confidence(covered, None if missed else near)
         if foreign is not None and _is_best(evidence, foreign):
             certainty = None  # question and chunk are in different languages and share no words
         if evidence.dense is not None and len(codes := words.codes()):
@@ -141,23 +141,30 @@ class DirectSearch:
             if df > 0 or (weight >= 1.0 and term not in question.dates)
         }
 
-    def _unheld_codes(
-        self, graph: TagGraph, question: Question, passing: PassingChunks
+    def _missed_codes(
+        self, graph: TagGraph, question: Question, passing: PassingChunks, words: RareWords
     ) -> list[str]:
-        """Return the codes of several parts that no chunk that passes holds in any form."""
+        """Return the codes of which the chunks that pass hold all parts but one, and none whole."""
         index = self._derived.lexical
 
-        def is_held(form: list[str]) -> bool:
-            if not all(map(index.document_frequency, form)):
+        def is_held(terms: list[str]) -> bool:
+            if not all(map(index.document_frequency, terms)):
                 return False
-            rows = index.rows_with_phrase(form)
+            rows = index.rows_with_phrase(terms)
             return len(_known(graph, rows, rows, passing.mask)[0]) > 0
 
-        return [
-            code
-            for code in dict.fromkeys(codes_of_parts(question.query))
-            if not any(map(is_held, code_forms(code, question.language)))
-        ]
+        def is_missed(code: str) -> bool:
+            *forms, parts = code_forms(code, question.language)
+            if any(map(is_held, [*forms, parts])):
+                return False
+            inner = (parts[:at] + parts[at + 1 :] for at in range(1, len(parts) - 1))
+            return (
+                is_held(parts[1:])
+                or is_held(parts[:-1])
+                or any(words.held_by_one(terms, flatnonzero(passing.mask)) for terms in inner)
+            )
+
+        return [code for code in dict.fromkeys(codes_of_parts(question.query)) if is_missed(code)]
 
     def _dense(
         self,
