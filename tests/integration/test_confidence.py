@@ -69,54 +69,6 @@ def test_a_long_chunk_that_alone_holds_what_is_asked_for_is_known(
     assert sure(index, "Who signed the code QX38 in Lisbon?") < NOTHING_KNOWN
 
 
-CODES = {
-    "ZK-90417-B": ["ZK-90417-B", "ZK 90417 B", "zk90417-b"],
-    "ZK 90417 B": ["ZK-90417-B", "ZK 90417 B"],
-    "ZK90417B": ["ZK90417B", "zk90417b"],
-    "ZK-90417B": ["ZK-90417B", "zk90417b"],
-}
-OTHER_CODES = ["ZK-90417-C", "ZX-90417-B", "ZK-90418-B", "ZK-90417-B-2"]
-
-
-@pytest.mark.parametrize("written", CODES)
-def test_a_code_is_known_whole_or_not_at_all(index: HebbianIndex, written: str) -> None:
-    index.add([Chunk(id="code", text=f"The windlass {written} is kept in shed four.")])
-    for code in CODES[written]:
-        assert sure(index, f"Where is the windlass {code}?") > 0.8
-    for code in OTHER_CODES:
-        assert sure(index, f"Where is {code}?") < NOTHING_KNOWN
-        assert sure(index, f"Where is the windlass {code}?") < 0.4
-
-
-def test_a_code_that_is_held_counts_beside_one_that_is_not(index: HebbianIndex) -> None:
-    index.add([Chunk(id="code", text="The windlass ZK-90417-B is kept in shed four.")])
-    assert sure(index, "Where is ZK-90417-B, and where is ZK-90417-C?") > NOTHING_KNOWN
-
-
-def test_a_code_of_which_nothing_is_known_is_a_word_like_others(index: HebbianIndex) -> None:
-    index.add([Chunk(id="code", text="The windlass ZK-90417-B is kept in shed four.")])
-    question = "Where is the windlass of the ice trade kept, {}?"
-    assert sure(index, question.format("QF-31-07")) == sure(
-        index, question.format("umber ochre sienna teal")
-    )
-
-
-def test_a_code_that_the_filter_leaves_out_is_not_known(index: HebbianIndex) -> None:
-    for n, code in enumerate(("ZK-90417-B", "ZK-90417-C")):
-        index.add([Chunk(id=code, text=f"The windlass {code}.", metadata={"n": n})])
-    assert sure(index, "ZK-90417-C", where={"n": 1}) > 0.8
-    assert sure(index, "ZK-90417-C", where={"n": 0}) < NOTHING_KNOWN
-
-
-def test_hyphens_make_no_code_of_words(index: HebbianIndex) -> None:
-    index.add([Chunk(id="care", text="After COVID-19 the up to date rule of care holds.")])
-    known = sure(index, "Which up to date rule of care holds after COVID-19?")
-    assert sure(index, "Which up-to-date rule of care holds post-COVID-19?") > 0.8
-    assert sure(index, "Which up-to-date COVID-19-rule of care holds?") == pytest.approx(
-        known, abs=0.05
-    )
-
-
 @pytest.mark.parametrize("where", [{"n": 2}, {"n": 9}])
 def test_with_the_answer_filtered_out_it_falls(
     index: HebbianIndex, where: dict[str, object]

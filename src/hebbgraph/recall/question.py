@@ -77,8 +77,6 @@ class Question:
         Cues named in another language or script.
     dates : frozenset of str
         Terms of dates that no text holds but the dates of chunks match.
-    language : str
-        Language of the stemmer.
     """
 
     query: str
@@ -94,7 +92,6 @@ class Question:
     trust: Mapping[int, float] = field(default_factory=dict)
     foreign: tuple[int, ...] = ()
     dates: frozenset[str] = frozenset()
-    language: str = "english"
 
     @property
     def cue_weights(self) -> FloatArray:
@@ -158,7 +155,6 @@ class QuestionReader:
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
-            language=language,
         )
 
     def _foreign_names(self, graph: TagGraph, query: Query, tokens: list[str]) -> list[int]:

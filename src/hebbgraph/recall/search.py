@@ -36,8 +36,7 @@ from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import PassingChunks
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.vector_slots import VectorSlots
-from hebbgraph.text import lexical_terms, tokenize
-from hebbgraph.text.query import code_forms, codes_of_parts, is_code
+from hebbgraph.text.query import is_code
 from hebbgraph.vectors.table import VectorTable
 
 if TYPE_CHECKING:
@@ -107,17 +106,10 @@ class DirectSearch:
                     fused = partial(fused, foreign=foreign)
             evidence, near = self._dense(graph, vector, passing.mask, table, fused)
         words = RareWords(self._derived.lexical, graph, question.terms)
-        held = share_held(frequencies.values(), n_texts, best)
-        if missed := self._missed_codes(graph, question, passing, words):
-            rest = _without(missed, question)
-            frequencies = self._frequencies(rest) | dict.fromkeys(missed, (1.0, 0))
-            best_of_rest = lexical_search(self._derived, graph, rest.terms, passing)[1]
-            covered = coverage(frequencies.values(), n_texts, float(best_of_rest.max(initial=0.0)))
         # A long chunk ranks lower, but is no less sure to hold what is asked for.
         if covered < HELD_ONCE and words.held_by_one(rarest(frequencies, n_texts), slots):
             covered = HELD_ONCE
-        # Vectors do not tell codes apart that differ in a part.
-        certainty: float | None = confidence(covered, None if missed else near)
+        certainty: float | None = confidence(covered, near)
         if foreign is not None and _is_best(evidence, foreign):
             certainty = None  # question and chunk are in different languages and share no words
         if evidence.dense is not None and len(codes := words.codes()):
@@ -127,7 +119,7 @@ class DirectSearch:
             confidence=certainty,
             covered=covered,
             near=near,
-            share_held=held,
+            share_held=share_held(frequencies.values(), n_texts, best),
             words=words,
         )
 
@@ -140,31 +132,6 @@ class DirectSearch:
             for (term, weight), df in terms
             if df > 0 or (weight >= 1.0 and term not in question.dates)
         }
-
-    def _missed_codes(
-        self, graph: TagGraph, question: Question, passing: PassingChunks, words: RareWords
-    ) -> list[str]:
-        """Return the codes of which the chunks that pass hold all parts but one, and none whole."""
-        index = self._derived.lexical
-
-        def is_held(terms: list[str]) -> bool:
-            if not all(map(index.document_frequency, terms)):
-                return False
-            rows = index.rows_with_phrase(terms)
-            return len(_known(graph, rows, rows, passing.mask)[0]) > 0
-
-        def is_missed(code: str) -> bool:
-            *forms, parts = code_forms(code, question.language)
-            if any(map(is_held, [*forms, parts])):
-                return False
-            inner = (parts[:at] + parts[at + 1 :] for at in range(1, len(parts) - 1))
-            return (
-                is_held(parts[1:])
-                or is_held(parts[:-1])
-                or any(words.held_by_one(terms, flatnonzero(passing.mask)) for terms in inner)
-            )
-
-        return [code for code in dict.fromkeys(codes_of_parts(question.query)) if is_missed(code)]
 
     def _dense(
         self,
@@ -205,22 +172,6 @@ class DirectSearch:
         )
         background = float(typical.mean(dtype=np.float64))
         return evidence, nearness(float(nearest.cosines.max()), background)
-
-
-def _without(codes: Sequence[str], question: Question) -> Question:
-    """Return a question without these codes and the terms that only they have."""
-    rest = question.query
-    for code in codes:
-        rest = rest.replace(code, " ")
-    before, after = (
-        set(lexical_terms(tokenize(text), question.language)) for text in (question.query, rest)
-    )
-    return replace(
-        question,
-        query=rest,
-        terms={t: weight for t, weight in question.terms.items() if t not in before - after},
-        frequencies={t: df for t, df in question.frequencies.items() if t not in before - after},
-    )
 
 
 def _by_cosines(

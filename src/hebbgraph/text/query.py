@@ -6,26 +6,15 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from itertools import islice, product
+from itertools import islice
 
 from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.stopwords import STOP_WORDS
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
-__all__ = [
-    "code_forms",
-    "codes_of_parts",
-    "function_words",
-    "is_code",
-    "query_terms",
-    "usable_question",
-]
+__all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 
-#: "ZK-90417-B", but not "up-to-date" or "COVID-19-related": parts have a digit or one character.
-_CODE_OF_PARTS = re.compile(
-    r"(?<![\w-])(?=[\w-]*\d)[^\W\d_]\w*+(?:-(?:(?=\w*\d)\w++|\w(?!\w))){2,4}(?![\w-])"
-)
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 
 
@@ -92,27 +81,6 @@ def is_code(term: str) -> bool:
     ['e0384', 'gpt-3.5']
     """
     return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
-
-
-def codes_of_parts(query: str) -> list[str]:
-    """Return the codes of a query that have several parts with hyphens between them.
-
-    >>> codes_of_parts("Does ZK-90417-B need up-to-date COVID-19-related care, or R-17?")
-    ['ZK-90417-B']
-    """
-    return _CODE_OF_PARTS.findall(query)
-
-
-def code_forms(code: str, language: str) -> list[list[str]]:
-    """Return the terms of each form in which texts may write a code of several parts.
-
-    >>> code_forms("R-17-B", "english")[:3]
-    [['r17', 'r', '17', 'b'], ['r17b'], ['r17', 'b']]
-    """
-    first, *others = code.split("-")
-    joints = product(("", " "), repeat=len(others))
-    forms = [first + "".join(map("".join, zip(joint, others, strict=True))) for joint in joints]
-    return [lexical_terms(tokenize(form), language) for form in (code, *forms)]
 
 
 def query_terms(
