@@ -57,6 +57,9 @@ class Evidence:
     words : callable, optional
         Maps n chunks to the weights of the question's rare words that each of them holds, shape
         (n, n_words); a row sums to at most 1.
+    sentences : callable, optional
+        Maps n chunks and n addresses, as tags, to the share of the question's words, in [0, 1],
+        in the sentence where each chunk links to the address; 0 where none does.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Evidence:
     near: float | None = None
     share_held: float = 1.0
     words: _ScoreOf | None = None
+    sentences: Callable[[IntArray, IntArray], FloatArray] | None = None
 
     @cached_property
     def _padded(self) -> tuple[IntArray, FloatArray]:

@@ -10,9 +10,10 @@ A chunk :math:`c` with mass :math:`m_c` passes to chunk :math:`c'`, in each dire
 .. math:: m_c\, \sigma\, \frac{a(c, c')^2}{\lambda + \sum_{c''} a(c, c'')^2}
 
 where :math:`a` is the direct evidence of :math:`c'` plus the share of the question's words, by
-rarity, that :math:`c'` holds and :math:`c` lacks: what the question still asks for. The sum runs
-over the chunks that :math:`c` leads to, :math:`\lambda` is a leak, and the share :math:`\sigma`
-depends on the direction:
+rarity, that :math:`c'` holds and :math:`c` lacks: what the question still asks for. Forwards,
+``sentence`` times the share that the linking sentence holds is added: an author who speaks of the
+matter links there. The sum runs over the chunks that :math:`c` leads to, :math:`\lambda` is a
+leak, and the share :math:`\sigma` depends on the direction:
 
 - forwards, to what the chunk refers to;
 - backwards, to what refers to the chunk, divided by the number of those. So a message reaches its
@@ -64,6 +65,8 @@ class LinkParameters:
         Each source leads to this many chunks in each direction, and to those that tie with them.
     leak : float, positive
         Weight of "none of these chunks": larger values let links raise good answers only.
+    sentence : float, at least 0
+        Weight of what the linking sentence holds of the question, in direct evidence.
     tags_per_chunk : int, at least 1
         A source follows this many of its links, those that the fewest chunks have.
     """
@@ -75,10 +78,11 @@ class LinkParameters:
     sideways: float = 0.2
     fan_out: int = 2
     leak: float = 0.05
+    sentence: float = 2.0
     tags_per_chunk: int = 64
 
     def __post_init__(self) -> None:
-        check_range(self, ("n_sources",), 0)
+        check_range(self, ("n_sources", "sentence"), 0)
         check_range(self, ("fan_out", "tags_per_chunk"), 1)
         check_range(self, ("forward", "backward", "sideways"), 0, 1)
         check_positive(self, ("sharpness", "leak"))
@@ -115,6 +119,7 @@ def follow_links(
     cut: int,
     allowed: BoolArray | None = None,
     words: Callable[[IntArray], FloatArray] | None = None,
+    sentences: Callable[[IntArray, IntArray], FloatArray] | None = None,
 ) -> LinkFlows | None:
     """Pass mass over the links of some chunks.
 
@@ -131,7 +136,7 @@ def follow_links(
         Links that more chunks have than this lead nowhere.
     allowed : ndarray of bool, indexed by chunk, optional
         Chunks that take part; all if omitted.
-    words : callable, optional
+    words, sentences : callable, optional
         See :class:`hebbgraph.formulas.evidence.Evidence`.
 
     Returns
@@ -178,7 +183,10 @@ def follow_links(
         links = _most_particular(links, kind)
         if not len(links.source):
             continue
-        pull = _answer(links, sources, evidence, words) ** 2
+        answer = _answer(links, sources, evidence, words)
+        if sentences is not None and not is_backward:
+            answer = answer + p.sentence * sentences(sources[links.source], reached[links.tag])
+        pull = answer**2
         if is_backward:
             pull = pull / links.shared
         # Dozens of chunks may link to a page with equal evidence; no order among them is right.

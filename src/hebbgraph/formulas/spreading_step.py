@@ -215,6 +215,7 @@ class SpreadingStep:
             cut=self.cut,
             allowed=self.allowed,
             words=self.evidence.words,
+            sentences=self.evidence.sentences,
         )
         if flows is None:
             return []

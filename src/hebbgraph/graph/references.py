@@ -25,6 +25,7 @@ __all__ = [
     "link_keys",
     "link_kind",
     "normal_address",
+    "place_name",
     "tag_key",
 ]
 
@@ -46,6 +47,7 @@ _FILE = re.compile(
 #: Addresses that texts write as they stand: words, or an identifier of several parts.
 _WORDS = re.compile(r"\w[\w'&.+-]*+(?: [\w'&.,+()-]++)++")
 _SYMBOL = re.compile(r"(?=\w*[A-Za-z])\w+(?:(?:\.|::)\w+)*+(?:\(\))?")
+_SEPARATORS = re.compile(r"[\W_]+")
 _PARTS = re.compile(r"\w_\w|[a-z0-9][A-Z]|\w(?:\.|::)\w|\(\)$")
 
 
@@ -121,6 +123,21 @@ def link_kind(key: str) -> LinkKind:
     if not key.startswith(ADDRESS):
         return LinkKind.PHRASE
     return LinkKind.PAGE if key.endswith(_ANYWHERE) else LinkKind.ADDRESS
+
+
+def place_name(key: str) -> str:
+    """Return what texts call the place of an address: its anchor, or else the name of its page.
+
+    >>> [place_name(key) for key in ("@docs/ice.md#road-salt", "@docs/ice_trade.md#", "@[[salt]]")]
+    ['road salt', 'ice trade', 'salt']
+    >>> place_name("@net.http.Client"), place_name("=year:1871"), place_name("ice trade")
+    ('net http Client', '', '')
+    """
+    if not key.startswith(ADDRESS):
+        return ""
+    page, _, anchor = key.removeprefix(ADDRESS).partition(_ANYWHERE)
+    name = anchor or _FILE.sub("", page.rpartition("/")[2])
+    return " ".join(_SEPARATORS.split(name)).strip()
 
 
 def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[str]]:

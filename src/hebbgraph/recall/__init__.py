@@ -10,6 +10,7 @@ The files, in the order in which a question meets them; read ``recaller`` first:
 ``question``       a query read with one graph's vocabulary: terms, cues, memory
 ``masks``          a filter to the chunks that pass it
 ``search``         direct evidence: lexical and dense search
+``link_sentences`` what the sentences in which chunks link hold of a question
 ``vector_slots``   the vectors of a table as slots of a graph
 ``elsewhere``      vectors that another store keeps
 ``strategies``     ways to rank: what they read, what they return, one file each

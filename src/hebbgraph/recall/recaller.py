@@ -21,6 +21,7 @@ from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, filled_up, make_hits, numbered, weighed
+from hebbgraph.recall.link_sentences import LinkSentences
 from hebbgraph.recall.masks import Masks, PassingChunks, Where
 from hebbgraph.recall.options import RecallOptions, check_filter, check_query
 from hebbgraph.recall.predicate import FilteredStrategy
@@ -90,8 +91,15 @@ class Recaller:
         self._reader = QuestionReader(namespace, memory or namespace.memory)
         self._source = source
         self._masks = Masks(namespace.truth, namespace.colony_of, self._stale)
+        settings = namespace.settings
+        # A recall asks a store of the caller's only for the texts of hits.
+        sentences = (
+            LinkSentences(namespace.truth.texts, settings.language)
+            if namespace.truth.text_store.here
+            else None
+        )
         self._search = DirectSearch(
-            namespace.derived, namespace.settings.evidence, namespace.languages
+            namespace.derived, settings.evidence, namespace.languages, sentences
         )
         self._strategies: dict[StrategyName, Strategy] = {}
         self._strategies_lock = threading.Lock()

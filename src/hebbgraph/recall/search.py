@@ -41,6 +41,7 @@ from hebbgraph.vectors.table import VectorTable
 
 if TYPE_CHECKING:
     from hebbgraph.derived.languages import Languages
+    from hebbgraph.recall.link_sentences import LinkSentences
 
 __all__ = ["DirectSearch", "lexical_search"]
 
@@ -69,14 +70,21 @@ class DirectSearch:
     weights : EvidenceWeights
     languages : Languages, optional
         If given, vectors are compared without what tells their languages apart.
+    sentences : LinkSentences, optional
+        Tells links apart by the sentences that they are in.
     """
 
     def __init__(
-        self, derived: Derived, weights: EvidenceWeights, languages: Languages | None = None
+        self,
+        derived: Derived,
+        weights: EvidenceWeights,
+        languages: Languages | None = None,
+        sentences: LinkSentences | None = None,
     ) -> None:
         self._derived = derived
         self._weights = weights
         self._languages = languages
+        self._sentences = sentences
         self._slots: VectorSlots | None = None
 
     def evidence(self, graph: TagGraph, question: Question, passing: PassingChunks) -> Evidence:
@@ -121,6 +129,7 @@ class DirectSearch:
             near=near,
             share_held=share_held(frequencies.values(), n_texts, best),
             words=words,
+            sentences=(None if self._sentences is None else partial(self._sentences, graph, words)),
         )
 
     def _frequencies(self, question: Question) -> dict[str, tuple[float, int]]:
@@ -246,16 +255,28 @@ class RareWords:
         return bool(len(chunks))
 
     @cached_property
-    def _holders(self) -> list[tuple[float, IntArray]]:
-        """Weight and slots, ascending, of each rare word; the weights add up to at most 1."""
-        df = {term: n for term in self._terms if (n := self._index.document_frequency(term))}
+    def _frequencies(self) -> dict[str, int]:
+        """The document frequency of each term that some chunk holds."""
+        index = self._index
+        return {term: n for term in self._terms if (n := index.document_frequency(term))}
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of each term in the question, by rarity; those of known terms add up to 1."""
         weights = {
-            term: self._terms[term] * math.log1p(len(self._index) / n) for term, n in df.items()
+            term: self._terms[term] * math.log1p(len(self._index) / n)
+            for term, n in self._frequencies.items()
         }
         total = sum(weights.values())
+        return {term: weight / total for term, weight in weights.items()}
+
+    @cached_property
+    def _holders(self) -> list[tuple[float, IntArray]]:
+        """Share and slots, ascending, of each rare word; the shares add up to at most 1."""
+        df = self._frequencies
         rarest = sorted(df, key=lambda term: (df[term], term))[:_WORDS]
         return [
-            (weights[term] / total, self._slots_with(term, df[term]))
+            (self.shares[term], self._slots_with(term, df[term]))
             for term in rarest
             if df[term] <= _CANDIDATES
         ]

@@ -110,6 +110,26 @@ def test_words_that_the_source_lacks_decide_between_links() -> None:
     )
 
 
+def test_the_linking_sentence_decides_between_links_but_not_between_backlinks() -> None:
+    view = ArrayView([[0, 1], [0], [1]], titles=[set(), {0}, {1}], links={0: A, 1: A})
+
+    def flow(source: int) -> dict[int, float]:
+        result = follow_links(
+            view,
+            np.array([source]),
+            np.ones(1),
+            lambda chunks: np.full(len(chunks), 0.2),
+            LinkParameters(leak=1.0, sentence=2.0),
+            cut=9,
+            sentences=lambda chunks, tags: np.where((chunks == 0) & (tags == 1), 0.4, 0.0),
+        )
+        assert result is not None
+        return dict(zip(result.targets.tolist(), result.mass.tolist(), strict=True))
+
+    assert flow(0) == pytest.approx({1: 0.4 * 0.04 / 2.04, 2: 0.4 * 1.0 / 2.04})
+    assert flow(2) == pytest.approx({0: 0.05 * 0.04 / 1.04})
+
+
 def test_cycles_and_links_to_nothing_end() -> None:
     view = ArrayView([[0, 1, 2], [0, 1]], titles=[{0}, {1}], links={0: A, 1: A, 2: A})
     result = flows(view, [1, 1], [0, 1])
