@@ -1,7 +1,7 @@
 """What follows from the lessons up to the clock's last step, and from those since.
 
-How far to trust memory is computed once for each step of the clock, lessons are judged and sums are
-made anew. Within a step, only the lessons since are judged, and they add to the sums.
+At each step of the clock, all lessons are judged and summed anew, and exams say how far to trust
+memory. Between two steps, only the lessons since are judged, and added to the sums.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from hebbgraph.settings import LearningSettings
 
 __all__ = ["Epoch"]
 
-#: The lessons since the clock's last step are summed in two spans. The latter has fewer than this
-#: many, and only it is summed anew with each lesson.
+#: The lessons since the clock's last step are judged and summed in two spans. The latter has fewer
+#: than this many, and only it is judged and summed anew with each lesson.
 _FEW = 64
 
 
