@@ -140,14 +140,6 @@ class Credibility(NamedTuple):
     spared: NDArray[np.float64]
     standing: Standing
 
-    def after(self, earlier: Credibility) -> Credibility:
-        """Return this, beside lessons that were judged earlier and stay as they were."""
-        return self._replace(
-            beliefs=np.concatenate((earlier.beliefs, self.beliefs)),
-            shares=np.concatenate((earlier.shares, self.shares)),
-            spared=np.concatenate((earlier.spared, self.spared)),
-        )
-
 
 def judge(
     votes: Votes,
@@ -169,7 +161,8 @@ def judge(
     before : Standing, optional
         What earlier lessons add up to.
     n_before : int
-        The first so many lessons are among the earlier ones. They only take sides.
+        The first so many lessons are among the earlier ones. They only take sides, and nothing is
+        said of how far they are spared.
 
     Examples
     --------
@@ -220,16 +213,8 @@ def judge(
     corrects, n_corrections = claims.corrections(before.n_corrections, at_least / 4, n_before)
     spared = np.where(corrects & (shares > _UNDISPUTED), (_SPARED * allowed)[actor], 0.0)
     sums = record, vouched, n_lessons, n_new, earned, n_against, n_corrections
-    weights, rest = believed * allowed, slice(n_before, None)
-    return Credibility(
-        weights,
-        strength,
-        weights[actor[rest]],
-        shares[rest],
-        overrules,
-        spared[rest],
-        Standing(*sums, confirmed, denied),
-    )
+    weights, standing = believed * allowed, Standing(*sums, confirmed, denied)
+    return Credibility(weights, strength, weights[actor], shares, overrules, spared, standing)
 
 
 def _vouching(votes: Votes, claims: Claims, n_actors: int) -> FloatArray:

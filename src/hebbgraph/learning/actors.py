@@ -10,7 +10,7 @@ import numpy as np
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 from hebbgraph.formulas.agreement import agreement
 from hebbgraph.formulas.claims import Votes, contradicted
-from hebbgraph.formulas.credibility import Credibility, Standing, judge
+from hebbgraph.formulas.credibility import Credibility, judge
 from hebbgraph.learning.lessons import CITED, Lessons
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
@@ -89,20 +89,20 @@ def credibility_of(
     lessons: Lessons,
     until: int,
     settings: LearningSettings,
-    first: int = 0,
-    before: Standing | None = None,
+    before: Credibility | None = None,
 ) -> Credibility:
     """Return whom the lessons up to ``until`` let us believe; the last actor is any newcomer.
 
-    Of the lessons before ``first``, only those on the questions of the others are read;
-    ``before`` is what they all add up to. What is said of lessons is said of the others. Implicit
-    feedback speaks for and against nobody (:mod:`hebbgraph.learning.kinds`).
+    Of the lessons that were judged ``before``, only those on the questions of the others are read,
+    to settle disputes anew. Implicit feedback speaks for and against nobody
+    (:mod:`hebbgraph.learning.kinds`).
 
     Examples
     --------
     >>> credibility_of(Lessons(), 0, LearningSettings()).weights.round(2).tolist()
     [1.0, 0.95]
     """
+    first = 0 if before is None else len(before.shares)
     explicit = first + np.flatnonzero(lessons.kind[first:until] == CITED)
     asked = _with_earlier(lessons, explicit, first)
     links = lessons.links_of(asked)
@@ -127,13 +127,18 @@ def credibility_of(
         int(lessons.actor[:until].max(initial=TRUSTED)) + 2,
         at_least=settings.actor_events,
         share=settings.actor_share,
-        before=before,
-        n_before=len(asked) - len(explicit),
+        before=before and before.standing,
+        n_before=(n_before := len(asked) - len(explicit)),
     )
-    shares, spared = np.ones(until - first), np.zeros(until - first)
-    shares[explicit - first], spared[explicit - first] = judged.shares, judged.spared
-    by_actor = judged.weights[lessons.actor[first:until]]
-    return judged._replace(beliefs=by_actor, shares=shares, spared=spared)
+    beliefs, shares, spared = judged.weights[lessons.actor[:until]], np.ones(until), np.zeros(until)
+    if before is not None:
+        beliefs[:first], shares[:first], spared[:first] = (
+            before.beliefs,
+            before.shares,
+            before.spared,
+        )
+    shares[asked], spared[explicit] = judged.shares, judged.spared[n_before:]
+    return judged._replace(beliefs=beliefs, shares=shares, spared=spared)
 
 
 def _with_earlier(lessons: Lessons, explicit: IntArray, first: int) -> IntArray:

@@ -1,9 +1,9 @@
 """The memory: for each chunk, the sum of the questions that cited it.
 
-:class:`LessonSums` sums a span of lessons: by cues, by vectors, and by pairs of chunks.
-:class:`Associations` adds up the sums of several spans: one up to the clock's last step, and those
-of the lessons since, so that a new lesson does not cost a sum over the whole log. Products with a
-question add up over spans, and the length of a sum needs the products between spans too.
+:class:`LessonSums` sums some lessons: by cues, by vectors, and by pairs of chunks.
+:class:`Associations` adds up several such sums: one up to the clock's last step, and those of what
+lessons since add and take back, so that a new lesson does not cost a sum over the whole log.
+Products with a question add up over sums, and the length of all needs the products between them.
 """
 
 from __future__ import annotations
@@ -173,27 +173,26 @@ class Pairs(NamedTuple):
 
 
 class LessonSums:
-    """The sums of a span of lessons.
+    """The sums of some lessons.
 
     Parameters
     ----------
     lessons : Lessons
-    first, until : int
-        The span.
+    chosen : ndarray of int
+        Which lessons, ascending.
     amount : ndarray of float, shape (n_lessons,)
-        What each lesson weighs.
+        What each lesson adds; below 0 if it takes back what other sums have of it.
     statistics : QuestionStatistics
     """
 
     def __init__(
         self,
         lessons: Lessons,
-        first: int,
-        until: int,
+        chosen: IntArray,
         amount: FloatArray,
         statistics: QuestionStatistics,
     ) -> None:
-        links = np.arange(*lessons.link_lesson.searchsorted([first, until]).tolist())
+        links = lessons.links_of(chosen)
         self.n_nodes = n = len(lessons.nodes)
         owner = lessons.link_lesson[links]
         node = lessons.link_node[links]
@@ -204,7 +203,7 @@ class LessonSums:
         self.latest = np.full(n, -1)
         is_cited = lessons.link_credit[links] > 0
         self.latest[node[is_cited]] = owner[is_cited]
-        self._sum_cues(lessons, first, until, owner, node, weight, statistics)
+        self._sum_cues(lessons, chosen, owner, node, weight, statistics)
         self._sum_vectors(lessons, owner, node, weight, statistics)
         pairs = Pairs.of(lessons, links, amount)
         key, position = unique_inverse(pairs.source * n + pairs.target)
@@ -214,25 +213,25 @@ class LessonSums:
     def _sum_cues(
         self,
         lessons: Lessons,
-        first: int,
-        until: int,
+        chosen: IntArray,
         owner: IntArray,
         node: IntArray,
         weight: FloatArray,
         statistics: QuestionStatistics,
     ) -> None:
         # Each question as a unit vector.
-        ends = lessons.cue_ends[first : until + 1]
-        start, stop = int(ends[0]), int(ends[-1])
-        self.keys, cue = np.unique(lessons.cue_key[start:stop], return_inverse=True)
-        value = statistics.weigh(lessons.cue_key[start:stop], lessons.cue_weight[start:stop])
-        n_cues = np.diff(ends)
+        starts = lessons.cue_ends[chosen]
+        n_cues = lessons.cue_ends[chosen + 1] - starts
+        at = concatenated_ranges(starts, n_cues)
+        self.keys, cue = np.unique(lessons.cue_key[at], return_inverse=True)
+        value = statistics.weigh(lessons.cue_key[at], lessons.cue_weight[at])
         question = np.repeat(np.arange(len(n_cues)), n_cues)
         length = np.sqrt(np.bincount(question, value * value, len(n_cues)))
         value = value / np.maximum(length, 1e-9)[question]
         # Summed by node and cue.
-        sizes = n_cues[owner - first]
-        at = concatenated_ranges(ends[:-1][owner - first] - start, sizes)
+        position = chosen.searchsorted(owner)
+        sizes = n_cues[position]
+        at = concatenated_ranges((np.cumsum(n_cues) - n_cues)[position], sizes)
         key = np.repeat(node, sizes) << _CUE_BITS | cue[at]
         value = np.repeat(weight, sizes) * value[at]
         order = np.argsort(key, kind="stable")
@@ -308,7 +307,7 @@ def _run_starts(ordered: IntArray) -> IntArray:
 
 
 class Associations:
-    """The sums of all lessons: those of several spans, in their order."""
+    """The sums of all lessons: several sums, which together say what each lesson weighs."""
 
     def __init__(self, statistics: QuestionStatistics, *spans: LessonSums) -> None:
         self.statistics = statistics
@@ -323,6 +322,7 @@ class Associations:
             np.maximum(self.latest[known], span.latest, out=self.latest[known])
             for name in span.vectors:
                 self._vector_squared.setdefault(name, np.zeros(n))
+        self.taught = np.maximum(self.taught, 0.0)  # the rest of what was taken back
         for earlier, later in combinations(spans, 2):
             self.squared[: later.n_nodes] += 2.0 * _cue_products(earlier, later)
         for name, squared in self._vector_squared.items():

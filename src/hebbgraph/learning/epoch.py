@@ -1,13 +1,15 @@
 """What follows from the lessons up to the clock's last step, and from those since.
 
 At each step of the clock, all lessons are judged and summed anew, and exams say how far to trust
-memory. Between two steps, only the lessons since are judged, and added to the sums.
+memory. Between two steps, only the lessons since are judged, and those on the same questions anew:
+what that adds or takes back comes to the sums.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,13 @@ __all__ = ["Epoch"]
 _FEW = 64
 
 
+class _Judged(NamedTuple):
+    """What the first lessons say of each other, and what each then weighs."""
+
+    credibility: Credibility
+    weights: Weights
+
+
 class Epoch:
     """What follows from the first ``until`` lessons, and the weights and sums of all.
 
@@ -48,85 +57,90 @@ class Epoch:
     ) -> None:
         self._lessons, self.until = lessons, until
         self._settings, self._takes_part = settings, takes_part
-        self._at_step = self._credibility = credibility_of(lessons, until, settings)
-        self._repeats = count_repeats(lessons, 0, until)
         #: None while people only cite.
         self.implicit: ImplicitWeights | None = None
-        self._weights: Weights | None = None
-        self._judged: dict[tuple[int, int], Credibility] = {}
-        self._since: dict[tuple[int, int], LessonSums] = {}
+        self._at_step = self._judge(None, until)
+        #: What is judged and summed, by the end of each span since the step.
+        self._since: dict[int, _Judged] = {}
+        self._sums: dict[int, LessonSums] = {}
         self._associations: tuple[int, Associations] | None = None
 
-    # The sums of a span are kept, so lessons after it must change nothing that is said of it.
     def credibility(self) -> Credibility:
         """Return whom to believe, and how far each lesson is believed."""
-        lessons = self._lessons
-        if len(self._credibility.shares) != len(lessons):
-            known, self._judged, found = self._judged, {}, self._at_step
-            for first, until in self._spans():
-                span = first, until
-                self._judged[span] = known.get(span) or credibility_of(
-                    lessons, until, self._settings, first, found.standing
-                )
-                found = self._judged[span].after(found)
-            self._credibility = found
-        return self._credibility
+        return self._judged()[-1].credibility
 
     def weights(self) -> Weights:
         """Return what each lesson weighs: belief in it, decayed to the clock."""
-        lessons, until = self._lessons, self.until
-        if self._weights is not None and len(self._weights.amount) == len(lessons):
-            return self._weights
-        since = (count_repeats(lessons, *span) for span in self._spans())
-        repeats = np.concatenate((self._repeats, *since))
-        judged = self.credibility()
+        return self._judged()[-1].weights
+
+    def _judged(self) -> list[_Judged]:
+        """Return what is judged at the step, and after each span of lessons since."""
+        ends, known = self._ends(), self._since
+        if any(end not in known for end in ends):
+            self._since, earlier = {}, self._at_step
+            for end in ends:
+                earlier = self._since[end] = known.get(end) or self._judge(earlier, end)
+        return [self._at_step, *(self._since[end] for end in ends)]
+
+    def _judge(self, earlier: _Judged | None, until: int) -> _Judged:
+        """Judge the lessons up to ``until``, of which some were judged earlier."""
+        lessons = self._lessons
+        judged = credibility_of(
+            lessons, until, self._settings, None if earlier is None else earlier.credibility
+        )
+        repeats: IntArray = np.empty(0, np.int64) if earlier is None else earlier.weights.repeats
+        repeats = np.concatenate((repeats, count_repeats(lessons, len(repeats), until)))
         belief = np.maximum(judged.beliefs, np.where(repeats, 0.0, judged.spared))
+        retention = 0.5 ** (1.0 / self._settings.half_life_events)
+        weigh = partial(
+            decayed, self.until, repeats=repeats, shares=judged.shares, retention=retention
+        )
         if len(lessons.kinds) > 1:
             if self.implicit is None:
-                explicit = np.where(lessons.kind == CITED, belief, 0.0)
-                amount = self._decayed(explicit, repeats).amount
-                self.implicit = ImplicitWeights.of(lessons, until, amount, self._settings)
-            belief *= self.implicit.factors(lessons)
-        self._weights = self._decayed(belief, repeats)
-        return self._weights
-
-    def _decayed(self, belief: FloatArray, repeats: IntArray) -> Weights:
-        retention = 0.5 ** (1.0 / self._settings.half_life_events)
-        return decayed(self.until, belief, repeats, self.credibility().shares, retention)
+                explicit = np.where(lessons.kind[:until] == CITED, belief, 0.0)
+                amount = (weigh(explicit) if earlier is None else self._at_step.weights).amount
+                self.implicit = ImplicitWeights.of(lessons, self.until, amount, self._settings)
+            belief *= self.implicit.factors(lessons)[:until]
+        return _Judged(judged, weigh(belief))
 
     def associations(self) -> Associations:
         """Return the sums of all lessons."""
         n = len(self._lessons)
         if self._associations is None or self._associations[0] != n:
-            spans, base = self._spans(), self._base
-            if any(span not in self._since for span in spans):
-                amount = self.weights().amount
-                self._since = {
-                    span: self._since.get(span)
-                    or LessonSums(self._lessons, *span, amount, base.statistics)
-                    for span in spans
-                }
-            sums = (self._since[span] for span in spans)
-            self._associations = n, Associations(base.statistics, *base.sums, *sums)
+            known, self._sums = self._sums, {}
+            for earlier, later in pairwise(self._judged()):
+                amount = later.weights.amount
+                end = len(amount)
+                self._sums[end] = known.get(end) or self._changes(earlier.weights.amount, amount)
+            base = self._base
+            sums = Associations(base.statistics, *base.sums, *self._sums.values())
+            self._associations = n, sums
         return self._associations[1]
+
+    def _changes(self, before: FloatArray, amount: FloatArray) -> LessonSums:
+        """Return the sums of new lessons, and of what they change about lessons before them."""
+        n = len(before)
+        changes = amount.copy()
+        changes[:n] -= before
+        changed = np.concatenate((np.flatnonzero(changes[:n]), np.arange(n, len(amount))))
+        return LessonSums(self._lessons, changed, changes, self._base.statistics)
 
     @cached_property
     def _base(self) -> Associations:
         """The sums of the first ``until`` lessons."""
-        amount = self.weights().amount
+        amount = self._at_step.weights.amount
         statistics = QuestionStatistics.of(self._lessons, self.until, amount)
         return Associations(
-            statistics, LessonSums(self._lessons, 0, self.until, amount, statistics)
+            statistics, LessonSums(self._lessons, np.arange(self.until), amount, statistics)
         )
 
     @cached_property
     def trust(self) -> Trust:
         """How far exams on the first ``until`` lessons trust memory."""
-        amount = self.weights().amount
+        amount = self._at_step.weights.amount
         return examine(self._lessons, self.until, self._base, amount, self._takes_part)
 
-    def _spans(self) -> list[tuple[int, int]]:
-        """Return the spans of the lessons since the clock's last step."""
+    def _ends(self) -> list[int]:
+        """Return the ends of the spans of lessons since the clock's last step."""
         n = len(self._lessons)
-        ends = pairwise((self.until, max(self.until, n - n % _FEW), n))
-        return [(first, until) for first, until in ends if first < until]
+        return sorted({max(self.until, n - n % _FEW), n} - {self.until})

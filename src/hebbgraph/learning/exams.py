@@ -212,7 +212,8 @@ def _cited_elsewhere(
     These are no candidates: citing one of two right chunks says nothing against the other.
     """
     asked = np.array(lessons.on_question(int(lessons.question[lesson])), np.int64)
-    links = lessons.links_of(asked[(asked < until) & (amount[asked] > 0)])
+    asked = asked[asked < until]
+    links = lessons.links_of(asked[amount[asked] > 0])
     return np.setdiff1d(lessons.link_node[links[lessons.link_credit[links] > 0]], cited)
 
 

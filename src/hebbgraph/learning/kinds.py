@@ -42,7 +42,7 @@ class ImplicitWeights(NamedTuple):
     ) -> ImplicitWeights:
         """Weigh kinds by the citations among the first ``until`` lessons, of these amounts."""
         statistics = QuestionStatistics.of(lessons, until, amount)
-        sums = LessonSums(lessons, 0, until, amount, statistics)
+        sums = LessonSums(lessons, np.arange(until), amount, statistics)
         by_kind = _kind_weights(lessons, until, Associations(statistics, sums), amount)
         actors = lessons.actor[:until][lessons.kind[:until] != CITED]
         n_actors = int(lessons.actor.max(initial=TRUSTED)) + 1

@@ -284,6 +284,31 @@ def test_a_rejection_counts_alike_whenever_it_comes(index, n_lessons):
     assert 0.7 * before.score < after.score < 0.95 * before.score
 
 
+@pytest.mark.parametrize(("n_earlier", "n_between"), [(62, 0), (63, 0), (127, 0), (127, 12)])
+def test_a_slip_that_was_rejected_is_gone_at_once(index, n_earlier, n_between):
+    """Also if the clock, which steps at 64 and 128, steps between the two."""
+
+    def teach(n):
+        town, craft = TOWNS[n // 4 % 7], CRAFTS[n % 4]
+        recall = index.recall(f"Who makes {craft} in {town} by {n % 28} hands?")
+        index.reinforce(recall, [recall.hits[0].chunk.id], actor=f"reader-{n % 3}")
+
+    def score():
+        recall = index.recall("Who brings maps to Lundin?", k=40)
+        return next((hit.score for hit in recall.hits if hit.chunk.id == "Tessin-1"), 0.0)
+
+    for n in range(n_earlier):
+        teach(n)
+    before = score()
+    index.reinforce(index.recall("Who brings maps to Lundin?"), ["Tessin-1"], actor="ann")
+    assert score() > before + 0.3
+    for n in range(n_between):
+        teach(n)
+    recall = index.recall("Who brings maps to Lundin?")
+    index.reinforce(recall, [], rejected=["Tessin-1"], actor="ann")
+    assert score() <= before + 0.01
+
+
 def test_a_new_name_that_lies_again_and_again_is_found_out_between_two_steps(index):
     for n in range(304):  # the next step is at 320
         town, craft = TOWNS[n // 4 % 7], CRAFTS[n % 4]
