@@ -356,7 +356,7 @@ def test_errors_are_told_in_words(run: Run, indexed: Path, tmp_path: Path) -> No
         assert done.code == 1, arguments
         assert done.err.startswith("error ")
         assert "Traceback" not in done.err
-    for where in ("{", "[1]", "5", '"text"', "null"):
+    for where in ("{", "[1]", '[["a", "b"]]', "5", '"text"', "null"):
         assert run("query", "x", "--db", indexed, "--where", where).code == 2, where
 
 

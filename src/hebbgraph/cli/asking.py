@@ -87,9 +87,12 @@ def _filter(where: str | None) -> dict[str, Any] | None:
     if where is None:
         return None
     try:
-        return dict(json.loads(where))
-    except (ValueError, TypeError, RecursionError) as error:
+        given = json.loads(where)
+    except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"--where takes a JSON object: {error}") from error
+    if not isinstance(given, dict):
+        raise typer.BadParameter(f"--where takes a JSON object, got {where:.200}")
+    return given
 
 
 def _show_recall(recall: Recall, explain: bool) -> None:

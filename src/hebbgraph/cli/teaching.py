@@ -159,7 +159,10 @@ def forget(
     If an id is unknown, or no feedback matches, say so and exit with 1.
     """
     narrowing = (feedback_ids, unnamed or None, actor, chunk, since, until)
-    if everything == any(criterion is not None for criterion in narrowing):
+    is_narrowed = any(criterion is not None for criterion in narrowing)
+    if everything and is_narrowed:
+        raise typer.BadParameter("--everything forgets all feedback: leave it or the rest out")
+    if not everything and not is_narrowed:
         raise typer.BadParameter(
             "give ids of feedback, --actor, --unnamed, --chunk, --since or --until, or else "
             "--everything"

@@ -98,7 +98,8 @@ class Recollection:
 
         ``plain`` has the scores without memory, as shares of the confidence without memory.
         ``allowed`` is what the filter lets pass. ``titled`` are chunks whose whole title the
-        question is: what other questions taught moves nothing before them.
+        question is: what other questions taught moves nothing before them, and they pay no
+        handicap.
         """
         taught = self._taught(plain, allowed)
         nothing = not (taught.gain.any() or taught.exact.any() or self.trust.handicap)
@@ -109,12 +110,13 @@ class Recollection:
         static = confidence * np.concatenate((plain.scores, zeros))
         exact = np.zeros(len(slots))
         exact[taught.position] = taught.exact
-        change = self._change(taught, static, confidence)
+        is_titled = np.isin(slots, titled)
+        change = self._change(taught, static, confidence, ~is_titled)
         remembered = min(max(change.max(initial=0.0), exact.max(initial=0.0)), 1.0)
         most = 1.0 - (1.0 - confidence) * (1.0 - remembered)
         if not most:
             return plain
-        if len(titled) and (is_titled := np.isin(slots, titled)).any():
+        if is_titled.any():
             change[~is_titled] *= _room_behind(static, change, is_titled)
         scores = lead(static + change, exact, static)
         is_led = scores[taught.position] > 2.0 * static[taught.position]
@@ -161,14 +163,18 @@ class Recollection:
             greatest_likeness(evidence),
         )
 
-    def _change(self, taught: _Taught, static: FloatArray, confidence: float) -> FloatArray:
-        """Return how much memory changes each score: gain less handicap."""
+    def _change(
+        self, taught: _Taught, static: FloatArray, confidence: float, pays: BoolArray
+    ) -> FloatArray:
+        """Return how much memory changes each score: gain less the handicap of chunks that pay."""
         position = taught.position
         gain, handicap = scale_by_confidence(
             confidence,
             taught.greatest_likeness,
             taught.gain,
-            self.trust.handicap * share_taught(self.associations.taught[taught.nodes]),
+            self.trust.handicap
+            * share_taught(self.associations.taught[taught.nodes])
+            * pays[position],
         )
         change = np.zeros(len(static))
         change[position] = gain - handicap

@@ -111,15 +111,18 @@ def _named_tags(graph: TagGraph, question: Question) -> list[int]:
     ]
 
 
-def titled_by(graph: TagGraph, query: str) -> IntArray:
-    """Return the chunks whose whole title is the question."""
-    tag = graph.phrases.number(phrase_key(query))
-    return np.empty(0, np.int64) if tag is None else _titled(graph, tag)
+def titled_by(graph: TagGraph, question: Question) -> IntArray:
+    """Return the chunks whose whole title the question is, but for stop words."""
+    keys, query = graph.phrases.keys, question.query
+    tags = [cue for cue in question.cues if _is_all(keys[cue], query)]
+    if (tag := graph.phrases.number(phrase_key(query))) is not None:
+        tags.append(tag)
+    return _titled(graph, *tags)
 
 
-def _titled(graph: TagGraph, tag: int) -> IntArray:
+def _titled(graph: TagGraph, *tags: int) -> IntArray:
     """Return the chunks that have a tag as a title."""
-    _, chunks, is_title = graph.chunks_of(np.array([tag], np.int64))
+    _, chunks, is_title = graph.chunks_of(np.array(tags, np.int64))
     return chunks[is_title]
 
 

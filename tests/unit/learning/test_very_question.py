@@ -1,5 +1,7 @@
 """A lesson shows for the very question that it was given on, and little else moves."""
 
+import random
+
 import pytest
 
 from hebbgraph import Chunk, HebbianIndex
@@ -92,6 +94,27 @@ def test_a_question_that_is_a_title_finds_it_whatever_others_were_taught(index):
     assert first(index, "Salt Fires") == "fires"
     index.reinforce(index.recall("Salt Fires"), ["Vellow-1"], trusted=True)
     assert first(index, "Salt Fires") == "Vellow-1"
+
+
+def test_what_is_asked_by_its_title_alone_stays_first_whatever_others_were_taught(index):
+    index.reinforce(index.recall("Where do they sing of the salt fires?"), ["Vellow-1"])
+    for asked in ("Salt Fires", "What are Salt Fires?"):
+        assert first(index, asked) == "fires"
+
+
+def test_a_passage_whose_title_is_asked_does_not_pay_for_being_taught(index):
+    said = random.Random(4)
+    ids = index.ids()
+    for n in range(120):  # what was taught misleads more often than it helps
+        recall = index.recall(f"Who makes {CRAFTS[n % 4]} in {TOWNS[n // 4 % 8]} by {n} hands?")
+        index.reinforce(recall, [said.choice(ids)], actor=f"reader-{n % 8}")
+    for n in range(3):
+        index.reinforce(index.recall(f"Which ballad has {n} boats?"), ["fires"], actor="ann")
+    losses = [one.value for one in index.inspect.learned() if "lose" in str(one)]
+    assert losses
+    assert losses[0] > 0.2
+    assert first(index, "Salt Fires") == "fires"
+    assert index.recall("Salt Fires").hits[0].score > 0.95
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

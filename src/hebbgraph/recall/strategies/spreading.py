@@ -93,7 +93,7 @@ class Spreading:
         if recollection is None:
             return activation
         confidence = self.confidence(request, activation)
-        titled = titled_by(request.graph, request.question.query)
+        titled = titled_by(request.graph, request.question)
         return recollection.added(activation, request.allowed, confidence, titled)
 
     def _alias_edges(self, graph: TagGraph) -> EdgeSet | None:
