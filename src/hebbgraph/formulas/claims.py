@@ -59,7 +59,7 @@ def settle(votes: Votes, strength: FloatArray) -> tuple[NDArray[np.float64], NDA
     """Return the share of each lesson's side, and how far each vote sinks what it rejects.
 
     A rejection sinks a chunk by its share beside search and those who cite the chunk: one name
-    alone by a fifth, several names or the trusted one wholly. Citations sink nothing.
+    alone by a fifth, four by four fifths, the trusted one wholly. Citations sink nothing.
     """
     claims = Claims(votes, len(strength))
     return claims.shares(strength), claims.sinks(strength)

@@ -23,7 +23,7 @@ Then, what a lesson weighs and how far memory is trusted:
 ``weighing``      what each lesson weighs: belief, less as others come after it
 ``kinds``         what implicit feedback weighs, such as that a passage was opened
 ``exams``         each lesson asked again without itself, to fit trust in memory
-``epoch``         all of that, computed once for each step of a clock
+``epoch``         all of that, at each step of a clock, and what lessons since change
 ``memory``        keeps it in step with the log and the graph
 ================= ====================================================================
 
@@ -39,7 +39,8 @@ And around it:
 ================= ====================================================================
 
 The formulas are :mod:`hebbgraph.formulas.association` (the rule),
-:mod:`hebbgraph.formulas.credibility` (belief) and :mod:`hebbgraph.formulas.trust` (exams). The log
-is :mod:`hebbgraph.store.feedback_log`, and :mod:`hebbgraph.teacher` writes it. *Feedback* is the
-record in the log; a *lesson* is a feedback as it is folded here.
+:mod:`hebbgraph.formulas.claims` and :mod:`hebbgraph.formulas.credibility` (belief), and
+:mod:`hebbgraph.formulas.trust` (exams). The log is :mod:`hebbgraph.store.feedback_log`, and
+:mod:`hebbgraph.teacher` writes it. *Feedback* is the record in the log; a *lesson* is a feedback as
+it is folded here.
 """

@@ -132,11 +132,8 @@ def credibility_of(
     )
     beliefs, shares, spared = judged.weights[lessons.actor[:until]], np.ones(until), np.zeros(until)
     if before is not None:
-        beliefs[:first], shares[:first], spared[:first] = (
-            before.beliefs,
-            before.shares,
-            before.spared,
-        )
+        beliefs[:first], shares[:first] = before.beliefs, before.shares
+        spared[:first] = before.spared
     shares[asked], spared[explicit] = judged.shares, judged.spared[n_before:]
     return judged._replace(beliefs=beliefs, shares=shares, spared=spared)
 

@@ -307,26 +307,27 @@ def _run_starts(ordered: IntArray) -> IntArray:
 
 
 class Associations:
-    """The sums of all lessons: several sums, which together say what each lesson weighs."""
+    """The sums of all lessons, in several parts, which add up to what each lesson weighs."""
 
-    def __init__(self, statistics: QuestionStatistics, *spans: LessonSums) -> None:
+    def __init__(self, statistics: QuestionStatistics, *parts: LessonSums) -> None:
         self.statistics = statistics
-        self.sums = spans
-        self.n = n = max(span.n_nodes for span in spans)
+        self.parts = parts
+        self.n = n = max(part.n_nodes for part in parts)
         self.taught, self.squared, self.latest = np.zeros(n), np.zeros(n), np.full(n, -1)
         self._vector_squared: dict[str, FloatArray] = {}
-        for span in spans:
-            known = slice(span.n_nodes)
-            self.taught[known] += span.taught
-            self.squared[known] += span.squared
-            np.maximum(self.latest[known], span.latest, out=self.latest[known])
-            for name in span.vectors:
+        for part in parts:
+            known = slice(part.n_nodes)
+            self.taught[known] += part.taught
+            self.squared[known] += part.squared
+            np.maximum(self.latest[known], part.latest, out=self.latest[known])
+            for name in part.vectors:
                 self._vector_squared.setdefault(name, np.zeros(n))
-        self.taught = np.maximum(self.taught, 0.0)  # the rest of what was taken back
-        for earlier, later in combinations(spans, 2):
+        # Rounding may leave less than nothing of what was taken back.
+        self.taught = np.maximum(self.taught, 0.0)
+        for earlier, later in combinations(parts, 2):
             self.squared[: later.n_nodes] += 2.0 * _cue_products(earlier, later)
         for name, squared in self._vector_squared.items():
-            sums = [span.vectors[name] for span in spans if name in span.vectors]
+            sums = [part.vectors[name] for part in parts if name in part.vectors]
             for left, right in combinations_with_replacement(sums, 2):
                 m = min(len(left), len(right))
                 products = np.einsum("ij,ij->i", left[:m], right[:m])
@@ -347,13 +348,13 @@ class Associations:
 
     def match_cues(self, query: MemoryQuery) -> Products:
         """Compare a question's words and names with each sum."""
-        matches = [span.match_cues(query) for span in self.sums]
+        matches = [part.match_cues(query) for part in self.parts]
         nodes, products = map(np.concatenate, zip(*matches, strict=True))
         return Products(sum_by(nodes, products, self.n), self.squared)
 
     def match_vector(self, query: MemoryQuery) -> Products | None:
         """Compare a question's vector with each sum; None if there is nothing to compare."""
-        matches = [span.match_vector(query, self.n) for span in self.sums]
+        matches = [part.match_vector(query, self.n) for part in self.parts]
         dots = [dot for dot in matches if dot is not None]
         if not dots:
             return None
@@ -361,8 +362,8 @@ class Associations:
 
     def pairs_from(self, seeds: IntArray, *more: SeedPairs) -> SeedPairs:
         """Return the pairs that start at some nodes, and ``more``, whose weights may be below 0."""
-        spans = [span.pairs_from(seeds) for span in self.sums]
-        return SeedPairs(*map(np.concatenate, zip(*spans, *more, strict=True)))
+        pairs = [part.pairs_from(seeds) for part in self.parts]
+        return SeedPairs(*map(np.concatenate, zip(*pairs, *more, strict=True)))
 
 
 def _cue_products(base: LessonSums, recent: LessonSums) -> FloatArray:

@@ -113,8 +113,8 @@ class Epoch:
                 end = len(amount)
                 self._sums[end] = known.get(end) or self._changes(earlier.weights.amount, amount)
             base = self._base
-            sums = Associations(base.statistics, *base.sums, *self._sums.values())
-            self._associations = n, sums
+            parts = *base.parts, *self._sums.values()
+            self._associations = n, Associations(base.statistics, *parts)
         return self._associations[1]
 
     def _changes(self, before: FloatArray, amount: FloatArray) -> LessonSums:
