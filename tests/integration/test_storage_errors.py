@@ -187,7 +187,7 @@ def test_a_failing_disk_does_not_keep_the_doctor_from_repairing(
 # -- the database --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("left", [1, 260, 511])
+@pytest.mark.parametrize("left", [0, 1, 260, 511])
 def test_what_is_left_of_a_database_is_no_new_index(place: Path, left: int) -> None:
     """SQLite takes a file of less than a page for an empty database."""
     database = place / "truth.sqlite3"

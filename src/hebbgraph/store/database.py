@@ -381,7 +381,9 @@ def _exists(directory: Path, path: Path) -> bool:
     if directory.exists() and not directory.is_dir():
         raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
     if path.exists():
-        if 0 < path.stat().st_size < _LEAST_BYTES:  # SQLite would treat it as an empty database
+        # SQLite would treat it as an empty database, which it may be where nothing was derived yet.
+        size = path.stat().st_size
+        if 0 < size < _LEAST_BYTES or (not size and (directory / "derived").exists()):
             raise DamagedIndexError(f"{path} is no database any more; restore a backup")
         return True
     if directory.exists() and any(directory.iterdir()) and not path.exists():
