@@ -1,0 +1,41 @@
+"""hebbgraph: a retriever that learns which passages belong together.
+
+>>> from hebbgraph import HebbianIndex
+>>> with HebbianIndex.open(":memory:") as index:
+...     report = index.add([{"id": "a", "text": "Owls hunt voles at night."}])
+...     recall = index.recall("What do owls hunt?")
+>>> recall[0].id
+'a'
+"""
+
+from hebbgraph._version import __version__
+from hebbgraph.embedders import SentenceTransformerEmbedder
+from hebbgraph.errors import HebbgraphError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.protocols import Embedder, Tagger, VectorSearch
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.recall.strategies import Ranking, Request, Strategy
+from hebbgraph.records import AddReport, Chunk, Cue, DeleteReport, Hit, PathStep, Recall
+from hebbgraph.settings import Settings
+
+__all__ = [
+    "AddReport",
+    "Chunk",
+    "Cue",
+    "DeleteReport",
+    "Embedder",
+    "HebbgraphError",
+    "HebbianIndex",
+    "Hit",
+    "PathStep",
+    "RankStep",
+    "Ranking",
+    "Recall",
+    "Request",
+    "SentenceTransformerEmbedder",
+    "Settings",
+    "Strategy",
+    "Tagger",
+    "VectorSearch",
+    "__version__",
+]

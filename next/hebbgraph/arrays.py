@@ -1,0 +1,220 @@
+"""Array types, and small array operations that several modules share.
+
+Distinct values, sums and top-n selection by owner. A selection keeps values that tie with its
+last one, so it depends on the order of equal values only if more of them tie than it may hold.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "all_of",
+    "concatenated_ranges",
+    "flatnonzero",
+    "is_in",
+    "is_in_sorted",
+    "sum_by",
+    "top_n",
+    "top_n_per_owner",
+    "unique",
+    "unique_inverse",
+]
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+
+#: Bounds the relative difference between sums of the same numbers in another order.
+_ROUNDING = 1e-12
+_TIES = 4  # a selection may grow to this many times its size to keep ties
+
+
+
+def all_of(flags: BoolArray) -> bool:
+    """Return whether all flags are set: ``flags.all()``, a third of the time on short arrays.
+
+    >>> all_of(np.array([True, False])), all_of(np.array([], dtype=bool))
+    (False, True)
+    """
+    return bool(np.count_nonzero(flags) == len(flags))
+
+
+def flatnonzero(flags: BoolArray) -> IntArray:
+    """Return where a flag is set: ``numpy.flatnonzero``, a third of the time on short arrays.
+
+    >>> flatnonzero(np.array([False, True])).tolist()
+    [1]
+    """
+    return flags.nonzero()[0]
+
+
+
+def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
+    """Concatenate ``arange(start, start + count)`` for each pair.
+
+    Parameters
+    ----------
+    starts, counts : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (counts.sum(),)
+
+    Examples
+    --------
+    >>> concatenated_ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
+    array([ 5,  6,  9, 10, 11])
+    """
+    at: IntArray = (starts - counts.cumsum() + counts).repeat(counts)
+    at += np.arange(len(at))
+    return at
+
+
+
+def unique(values: IntArray) -> IntArray:
+    """Return the distinct values, ascending.
+
+    Faster for integers than ``numpy.unique``, which builds a hash table since numpy 2.3.
+
+    Examples
+    --------
+    >>> unique(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    if not len(values):
+        return values
+    values = np.sort(values)
+    first = np.concatenate((np.ones(1, dtype=np.bool_), values[1:] != values[:-1]))
+    distinct: IntArray = values[first]
+    return distinct
+
+
+
+def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Sum values by position.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    if not len(position):  # numpy would return integers
+        return np.zeros(n)
+    summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
+    return summed
+
+
+
+def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct values, ascending, and the index of each value among them.
+
+    Makes half the numpy calls of ``numpy.unique(values, return_inverse=True)``, whose overhead
+    dominates on short arrays.
+
+    >>> distinct, position = unique_inverse(np.array([5, 3, 5]))
+    >>> distinct.tolist(), position.tolist()
+    ([3, 5], [1, 0, 1])
+    """
+    order = values.argsort()
+    ascending = values[order]
+    first = np.empty(len(values), np.bool_)
+    first[:1] = False  # so that the first value has number 0
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    position = np.empty(len(values), np.int64)
+    position[order] = first.cumsum()
+    first[:1] = True
+    return ascending[first], position
+
+
+def is_in(values: IntArray, few: IntArray) -> BoolArray:
+    """Return which values are in ``few``: ``numpy.isin``, faster for up to eight.
+
+    >>> is_in(np.array([5, 3, 5]), np.array([5])).tolist()
+    [True, False, True]
+    """
+    if len(few) > 8:
+        return np.isin(values, few)
+    result = np.zeros(len(values), np.bool_)
+    for value in few.tolist():
+        result |= values == value
+    return result
+
+
+def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
+    """Return which values are in ``some``, which is sorted.
+
+    >>> is_in_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
+    [True, True, False]
+    """
+    if not len(some):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(some.searchsorted(values), len(some) - 1)
+    result: BoolArray = some[at] == values
+    return result
+
+
+def top_n(values: FloatArray, n: int) -> IntArray:
+    """Return the indices of the n largest values, ties with the last one included.
+
+    Values that differ by rounding alone tie. So the result does not depend on the order of
+    equal values, nor on the order in which they were summed, unless more than 4 n values remain;
+    then the first ones are kept.
+
+    >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
+    [0, 2, 3]
+    """
+    if len(values) <= n:
+        return np.arange(len(values))
+    ascending = values.copy()  # numpy.partition takes half as long again
+    ascending.partition(len(values) - n)
+    last = ascending[-n]
+    at = flatnonzero(values >= (last - abs(last) * _ROUNDING if isfinite(last) else last))
+    if len(at) > n * _TIES:
+        at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])
+    return at
+
+
+def top_n_per_owner(
+    owner: IntArray, values: FloatArray, n_owners: int, n: int, *, all_ties: bool = False
+) -> BoolArray:
+    """Mark the n largest values of each owner, ties with the last one included.
+
+    At most 4 n values of an owner are marked; if more tie, the first ones.
+
+    Parameters
+    ----------
+    owner : ndarray of int, shape (m,), ascending, in [0, n_owners)
+        Owner of each value.
+    values : ndarray of float, shape (m,)
+    n_owners : int
+    n : int
+        Number of values to keep per owner.
+    all_ties : bool
+        Mark all that tie, however many, so that the order of the values never matters.
+
+    Examples
+    --------
+    >>> marked = top_n_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
+    >>> marked.tolist()
+    [False, True, True, True]
+    """
+    counts = np.bincount(owner, minlength=n_owners)
+    if not len(owner) or counts.max() <= n:
+        return np.ones(len(owner), np.bool_)
+    order = np.lexsort((-values, owner))
+    starts = counts.cumsum() - counts
+    rank = np.empty(len(owner), np.int64)
+    rank[order] = np.arange(len(owner)) - starts[owner[order]]
+    last = np.full(n_owners, -np.inf)
+    at_limit = rank == n - 1
+    last[owner[at_limit]] = values[at_limit] - np.abs(values[at_limit]) * _ROUNDING
+    marked: BoolArray = values >= last[owner]
+    if not all_ties:
+        marked &= rank < n * _TIES
+    return marked

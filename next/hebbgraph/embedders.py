@@ -1,0 +1,145 @@
+"""Call embedders and check what they return; sentence-transformers models as embedders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+
+__all__ = [
+    "SentenceTransformerEmbedder",
+    "embed_passages",
+    "embed_question",
+    "embedder_name",
+    "unit_vector",
+]
+
+_NAMES = ("model_name", "model", "model_id", "model_name_or_path", "name")
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """Return the name under which an embedder's vectors are stored.
+
+    It is the model's name if an attribute has one, else the name of the class. Vectors stored
+    under one name must be comparable.
+
+    Examples
+    --------
+    >>> class Small:
+    ...     model_name = "mini-384"
+    >>> embedder_name(Small())
+    'mini-384'
+    """
+    for attribute in _NAMES:
+        value = getattr(embedder, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return f"{type(embedder).__module__}.{type(embedder).__qualname__}"
+
+
+def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:
+    """Embed title and text of chunks to unit length, shape (n_chunks, dimension).
+
+    Raises
+    ------
+    EmbeddingError
+        If the embedder raises, or does not return one finite vector for each chunk.
+    """
+    texts = ["\n".join(filter(None, (chunk.title, chunk.text))) for chunk in chunks]
+    return _asked(embedder, lambda: embedder.embed_documents(texts), len(texts))
+
+
+def embed_question(embedder: Embedder, question: str) -> NDArray[np.float32]:
+    """Embed a question to unit length, shape (dimension,); raise EmbeddingError if that fails."""
+    vector: NDArray[np.float32] = _asked(embedder, lambda: [embedder.embed_query(question)], 1)[0]
+    return vector
+
+
+def unit_vector(vector: Any) -> NDArray[np.float32]:
+    """Return a caller's vector scaled to unit length; raise ParameterError if it is invalid."""
+    unit: NDArray[np.float32] = _unit([vector], 1)[0]
+    return unit
+
+
+def _asked(embedder: Embedder, ask: Any, expected: int) -> NDArray[np.float32]:
+    try:
+        return _unit(ask(), expected)
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise EmbeddingError(
+            f"the embedder {embedder_name(embedder)!r} failed: {reason}"
+        ) from error
+
+
+def _unit(vectors: Any, expected: int) -> NDArray[np.float32]:
+    try:
+        array = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"vectors are lists of numbers of equal length: {error}") from error
+    if array.ndim != 2 or len(array) != expected or array.shape[1] == 0:
+        raise ParameterError(f"expected {expected} vectors, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ParameterError("a vector holds NaN or infinity")
+    norms = np.linalg.norm(array, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = array / np.where(norms == 0, 1.0, norms)
+    return unit
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model as an embedder (extra ``sentence-transformers``).
+
+    Parameters
+    ----------
+    model_name : str
+        Any name or path that sentence-transformers can load.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, …; by default chosen by sentence-transformers.
+    batch_size : int
+    query_prefix, passage_prefix : str
+        Prefixes for models that were trained with them (``"query: "``).
+
+    Raises
+    ------
+    MissingExtraError
+        If sentence-transformers is not installed.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+    ) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtraError(
+                "SentenceTransformerEmbedder needs sentence-transformers; "
+                'pip install "hebbgraph[sentence-transformers]"'
+            ) from error
+        self.model_name = model_name
+        self.batch_size = batch_size
+        self.query_prefix = query_prefix
+        self.passage_prefix = passage_prefix
+        self._model = SentenceTransformer(model_name, device=device)
+
+    def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
+        """Embed passages."""
+        return self._encode([self.passage_prefix + text for text in texts])
+
+    def embed_query(self, text: str, /) -> NDArray[np.float32]:
+        """Embed one question."""
+        vector: NDArray[np.float32] = self._encode([self.query_prefix + text])[0]
+        return vector
+
+    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+        vectors = self._model.encode(texts, batch_size=self.batch_size, show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32)

@@ -1,0 +1,100 @@
+"""The exceptions that hebbgraph raises deliberately.
+
+::
+
+    HebbgraphError
+    ├── ParameterError      (ValueError)    an argument outside its range, or of the wrong type
+    ├── InvalidChunkError   (ValueError)    a chunk that cannot be stored
+    ├── FilterError         (ValueError)    an invalid metadata filter
+    ├── LessonError         (ValueError)    a lesson about chunks that the recall did not show
+    ├── NotFoundError       (LookupError)   an id or namespace that the index does not hold
+    ├── ConversionError     (ValueError)    a file whose text cannot be extracted
+    ├── EmbeddingError      (RuntimeError)  an embedder failed, or gave no proper vectors
+    ├── TaggingError        (RuntimeError)  a tagger failed
+    ├── MissingExtraError   (ImportError)   an optional dependency is not installed
+    ├── ClosedIndexError    (RuntimeError)  the index has been closed
+    └── StorageError        (OSError)       the database fails
+        ├── NotAnIndexError                 not an index, or one of other rules
+        ├── DamagedIndexError               the database is unreadable
+        ├── ReadOnlyIndexError              readable, but not writable
+        ├── IndexBusyError                  another writer held the lock for too long
+        ├── DiskFullError                   no space left
+        └── ConnectionLostError             the database server is unreachable
+
+Each exception also inherits from the builtin that a caller would expect to catch. A message says
+what arrived, what fits and what to do.
+"""
+
+from __future__ import annotations
+
+
+class HebbgraphError(Exception):
+    """Base class of all exceptions that hebbgraph raises deliberately."""
+
+
+class ParameterError(HebbgraphError, ValueError):
+    """An argument lies outside its range or has the wrong type."""
+
+
+class InvalidChunkError(HebbgraphError, ValueError):
+    """A chunk's text, id, tags or metadata is invalid and cannot be stored."""
+
+
+class FilterError(HebbgraphError, ValueError):
+    """A metadata filter is invalid."""
+
+
+class LessonError(HebbgraphError, ValueError):
+    """A lesson names chunks that its recall did not show, or belongs to another index."""
+
+
+class NotFoundError(HebbgraphError, LookupError):
+    """The index does not hold this id or namespace."""
+
+
+class ConversionError(HebbgraphError, ValueError):
+    """The text of a file cannot be extracted."""
+
+
+class EmbeddingError(HebbgraphError, RuntimeError):
+    """An embedder raised, or did not return one finite vector for each text."""
+
+
+class TaggingError(HebbgraphError, RuntimeError):
+    """A tagger raised, or returned something other than tags."""
+
+
+class MissingExtraError(HebbgraphError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+
+class ClosedIndexError(HebbgraphError, RuntimeError):
+    """The index has been closed."""
+
+
+class StorageError(HebbgraphError, OSError):
+    """The database of the index cannot be used."""
+
+
+class NotAnIndexError(StorageError):
+    """The path holds something else, or an index of another edition or other rules."""
+
+
+class DamagedIndexError(StorageError):
+    """The database is unreadable, or contradicts itself."""
+
+
+class ReadOnlyIndexError(StorageError):
+    """The index is readable but not writable."""
+
+
+class IndexBusyError(StorageError):
+    """Another writer, or a long reader, held the database for longer than ``Settings.wait``."""
+
+
+class DiskFullError(StorageError):
+    """No space is left on the device that holds the index."""
+
+
+class ConnectionLostError(StorageError):
+    """The database server cannot be reached, or the connection broke."""

@@ -1,0 +1,259 @@
+"""Metadata filters: what callers write, to the rows that pass.
+
+A filter is a dict in the style of MongoDB, as in most vector stores::
+
+    {"lang": "en"}                                    equality
+    {"year": {"$gte": 2020, "$lt": 2024}}             comparison
+    {"topic": {"$in": ["optics", "acoustics"]}}       membership
+    {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}
+
+Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match
+$text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key names a metadata
+field; a dotted key (``"author.name"``) reaches into nested objects. ``$id`` and ``$document_id``
+are the chunk's own. Of a list, equality, comparison and membership hold if they hold for any
+element; ``$ne`` and ``$nin`` hold if they hold for all, and for chunks without the field.
+"""
+
+from __future__ import annotations
+
+import operator
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
+from hebbgraph.errors import FilterError
+from hebbgraph.records import plain
+from hebbgraph.store.database import Session
+
+__all__ = ["Rows", "rows_passing"]
+
+_DEEPEST = 32
+_COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_NEGATED = {"$ne": "$eq", "$nin": "$in"}
+_COLUMNS = {"$id": "id", "$document_id": "document_id"}
+_OPERATORS = (
+    "$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match "
+    "$text_match_insensitive $is_empty"
+)
+_brief = reprlib.repr
+
+
+class Rows(NamedTuple):
+    """A set of chunks: some rows, ascending, or all but these."""
+
+    rows: IntArray
+    all_but: bool = False
+
+    def __call__(self, rows: IntArray) -> BoolArray:
+        """Return which rows are in the set."""
+        return is_in_sorted(rows, self.rows) ^ self.all_but
+
+    def __invert__(self) -> Rows:
+        return Rows(self.rows, not self.all_but)
+
+    def __and__(self, other: Rows) -> Rows:
+        if self.all_but and other.all_but:
+            return Rows(np.union1d(self.rows, other.rows), True)
+        if other.all_but:
+            return Rows(np.setdiff1d(self.rows, other.rows))
+        if self.all_but:
+            return Rows(np.setdiff1d(other.rows, self.rows))
+        return Rows(np.intersect1d(self.rows, other.rows))
+
+    def __or__(self, other: Rows) -> Rows:
+        return ~(~self & ~other)
+
+
+def rows_passing(session: Session, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
+    """Return the chunks that pass a filter, and the fields in it that no chunk has.
+
+    Raises
+    ------
+    FilterError
+        If an operator, field or value is invalid; the message names it.
+    """
+    evaluation = _Evaluation(session)
+    passing = evaluation.rows(where, 0)
+    return passing, [field for field in evaluation.fields if not evaluation.exists(field)]
+
+
+class _Evaluation:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.fields: dict[str, None] = {}
+
+    def rows(self, where: object, depth: int) -> Rows:
+        """Evaluate one level of a filter."""
+        if not isinstance(where, Mapping):
+            raise FilterError(f"a filter is a dict, got {_brief(where)}")
+        if depth > _DEEPEST:
+            raise FilterError(f"filters nest at most {_DEEPEST} levels deep")
+        passing = Rows(np.empty(0, np.int64), True)
+        for key, value in where.items():
+            if not isinstance(key, str):
+                raise FilterError(f"a filter's keys are field names, got {_brief(key)}")
+            if key in ("$and", "$or"):
+                passing &= self._combined(key, value, depth)
+            elif key == "$not":
+                passing &= ~self.rows(value, depth + 1)
+            elif key.startswith("$") and key not in _COLUMNS:
+                raise FilterError(
+                    f"unknown operator {key!r}; $and, $or and $not combine filters, and $id and "
+                    "$document_id are fields"
+                )
+            else:
+                passing &= self._field(key, value)
+        return passing
+
+    def _combined(self, name: str, parts: object, depth: int) -> Rows:
+        if not isinstance(parts, list | tuple) or not parts:
+            raise FilterError(f"{name} takes a list of filters, got {_brief(parts)}")
+        first, *others = (self.rows(part, depth + 1) for part in parts)
+        join: Callable[[Rows, Rows], Rows] = operator.and_ if name == "$and" else operator.or_
+        for other in others:
+            first = join(first, other)
+        return first
+
+    def _field(self, field: str, value: object) -> Rows:
+        if field not in _COLUMNS:
+            self.fields[field] = None
+        conditions = {"$eq": value}
+        if isinstance(value, Mapping):
+            conditions = dict(value)
+            if wrong := [name for name in conditions if name not in _OPERATORS.split()]:
+                raise FilterError(
+                    f"unknown operator {_brief(wrong[0])} for {field!r}; known are {_OPERATORS}; "
+                    f"a nested field is written {field + '.name'!r}"
+                )
+        passing = Rows(np.empty(0, np.int64), True)
+        for name, operand in conditions.items():
+            passing &= self._condition(field, name, self._plain(field, operand))
+        return passing
+
+    @staticmethod
+    def _plain(field: str, operand: object) -> Any:
+        try:
+            return plain(operand)
+        except ValueError as error:
+            raise FilterError(f"{field!r} cannot be compared: {error}") from error
+
+    def _condition(self, field: str, name: str, operand: Any) -> Rows:
+        if name in _NEGATED:
+            return ~self._condition(field, _NEGATED[name], operand)
+        if name == "$eq":
+            return self._equal(field, [operand])
+        if name in ("$in", "$any"):
+            return self._equal(field, _list(field, operand))
+        if name in _COMPARISONS:
+            return self._compared(field, name, operand)
+        if name == "$all":
+            parts = [self._equal(field, [item]) for item in _list(field, operand)]
+            passing = Rows(np.empty(0, np.int64), True)
+            for part in parts:
+                passing &= part
+            return passing
+        if name in ("$exists", "$is_empty"):
+            if not isinstance(operand, bool):
+                raise FilterError(f"{name} takes True or False, got {_brief(operand)}")
+            found = self._existing(field) if name == "$exists" else self._empty(field)
+            return found if operand else ~found
+        return self._text(field, name, operand)
+
+    # -- conditions ---------------------------------------------------------------------
+
+    def _select(self, field: str, condition: str, *operands: Any) -> Rows:
+        """Return the rows of facts of a field, or of a column, for which a condition holds."""
+        if field in _COLUMNS:
+            text = condition.replace("string", _COLUMNS[field]).replace("number", "NULL")
+            found = self._session.rows(f"SELECT row FROM $chunk WHERE {text}", *operands)
+        else:
+            sql = f"SELECT row FROM $fact WHERE key = ANY(?) AND {condition}"
+            found = self._session.rows(sql, [field, f"{field}[]"], *operands)
+        return Rows(np.unique(np.array([row for (row,) in found], np.int64)))
+
+    def _equal(self, field: str, operands: list[Any]) -> Rows:
+        texts = [item for item in operands if isinstance(item, str)]
+        flags = [int(item) for item in operands if isinstance(item, bool)]
+        numbers = [
+            item
+            for item in operands
+            if isinstance(item, int | float) and not isinstance(item, bool)
+        ]
+        if any(isinstance(item, list | dict) for item in operands):
+            raise FilterError(
+                f"{field!r} is compared with a list or an object; elements are compared by $in, "
+                f"$any and $all, nested fields by {field + '.name'!r}"
+            )
+        passing = Rows(np.empty(0, np.int64))
+        if texts:
+            passing |= self._select(field, "string = ANY(?) AND number IS NULL", texts)
+        if field in _COLUMNS:
+            return passing
+        if numbers:
+            passing |= self._select(field, "number = ANY(?) AND string IS NULL", numbers)
+        if flags:
+            passing |= self._select(field, "number = ANY(?) AND string = 'bool'", flags)
+        if None in operands:
+            passing |= self._select(field, "number IS NULL AND string IS NULL")
+        return passing
+
+    def _compared(self, field: str, name: str, operand: Any) -> Rows:
+        sign = _COMPARISONS[name]
+        if isinstance(operand, str):
+            return self._select(field, f"string {sign} ? AND number IS NULL", operand)
+        if isinstance(operand, bool) or not isinstance(operand, int | float):
+            raise FilterError(f"{field!r} is compared with {_brief(operand)}; {name} takes a number, "
+                              "text or a date")  # fmt: skip
+        return self._select(field, f"number {sign} ? AND string IS NULL", operand)
+
+    def _text(self, field: str, name: str, operand: Any) -> Rows:
+        if name == "$contains" and not isinstance(operand, str):
+            return self._equal(f"{field}[]", [operand])
+        if not isinstance(operand, str):
+            raise FilterError(f"{name} takes a str for {field!r}, got {_brief(operand)}")
+        # Only texts that hold the operand change when it is replaced.
+        holds = "replace(string, ?, '') <> string AND number IS NULL"
+        if name == "$text_match_insensitive":
+            sql = "SELECT row, string FROM $fact WHERE key = ANY(?) AND number IS NULL"
+            found = self._session.rows(sql, [field, f"{field}[]"])
+            wanted = operand.casefold()
+            rows = [row for row, text in found if text and wanted in text.casefold()]
+            return Rows(np.unique(np.array(rows, np.int64)))
+        if name == "$text_match":
+            return self._select(field, holds, operand)
+        sql = f"SELECT row FROM $fact WHERE key = ? AND {holds}"
+        rows = [row for (row,) in self._session.rows(sql, field, operand)]
+        return Rows(np.unique(np.array(rows, np.int64))) | self._equal(f"{field}[]", [operand])
+
+    def _existing(self, field: str) -> Rows:
+        if field in _COLUMNS:
+            return self._select(field, "string IS NOT NULL")
+        nested = self._session.rows(
+            "SELECT row FROM $fact WHERE key >= ? AND key < ?", f"{field}.", f"{field}/"
+        )
+        own = self._select(field, "row IS NOT NULL")
+        return own | Rows(np.unique(np.array([row for (row,) in nested], np.int64)))
+
+    def _empty(self, field: str) -> Rows:
+        empty = self._select(field, "(string IS NULL OR string = '') AND number IS NULL")
+        return ~self._existing(field) | empty
+
+    def exists(self, field: str) -> bool:
+        """Return whether any chunk has a field."""
+        return bool(
+            self._session.rows(
+                "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1",
+                [field, f"{field}[]"],
+                f"{field}.",
+                f"{field}/",
+            )
+        )
+
+
+def _list(field: str, operand: Any) -> list[Any]:
+    if not isinstance(operand, list):
+        raise FilterError(f"a list of values fits {field!r}, got {_brief(operand)}")
+    return operand

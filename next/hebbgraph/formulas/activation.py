@@ -1,0 +1,263 @@
+r"""Spreading activation over the incidence graph: the default strategy.
+
+Direct evidence (:mod:`hebbgraph.formulas.evidence`) measures how well a chunk by itself
+answers the query; activation measures how well the chunk is connected to what the query names.
+The two combine like independent causes (noisy-or), so neither needs rescaling, and the graph
+never outvotes good direct evidence:
+
+.. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
+
+where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk. Direct
+evidence is scaled so that the best chunk has 1, even if that chunk holds only part of the
+question. If the query names a title and no chunk holds all of its words, the answer is probably
+spread over several chunks. Then :math:`\delta` falls below 1: by ``doubt`` times the trust in that
+title, times the share of the question that the best chunk lacks.
+
+How far the graph is trusted depends on the kind of edge and on the history of the mass;
+no constant is fitted to a corpus.
+
+*Edges.* A tag that is a chunk's title (or, without one, the name that the chunk opens by defining)
+says what the chunk is about; a mentioned tag says little. Mass crosses a tag in three ways: along a
+**link**, to the chunk whose title the tag is; along a **backlink**, from that chunk to the chunks
+that mention the tag; and along a **co-mention**, from one mention to another. It never crosses from
+title to title, since chunks under one heading are no evidence for each other. If n chunks share a
+title, a link passes 1/n of the mass to each.
+
+*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only trusted mass uses co-mentions; for other mass they would
+count again what lexical search has counted, and drown direct evidence. So if a query
+names what some chunk is about, its activation travels freely; otherwise it follows links
+only, and without links the direct ranking stands. A title is trusted as far as its words are
+rare in the query. If the query names no title, arriving mass counts less for the score.
+
+One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
+
+.. math::
+
+    m_t &= \sum_c m_c\, \frac{w_t\, g_t}{\sum_{t'} w_{t'}\, g_{t'}} \\
+    m_{c'} &= \sum_t m_t\, \frac{s_{tc'}\, f(c')}{\lambda + \sum_{c''} s_{tc''} f(c'')}
+
+with specificity :math:`w_t = \log(1 + N / df_t)^2`;
+:math:`g` = ``inhibition`` for tags that the query names, else 1; :math:`s` =
+``title_salience`` for links, 1 for mentions (a backlink is shared among mentions
+only); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
+
+*Links.* Addresses and edges by metadata take no part in these steps. In a last step, the chunks
+with the best scores pass mass over their links; see :mod:`hebbgraph.formulas.links`.
+
+The cost depends on seeds, beam and fan-out, not on the number of chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hebbgraph.arrays import (
+    FloatArray,
+    IntArray,
+    all_of,
+    flatnonzero,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
+from hebbgraph.formulas.adjacency import IncidenceView
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.paths import Layer, Path, strongest_path
+from hebbgraph.formulas.spreading_parameters import SpreadingParameters
+from hebbgraph.formulas.spreading_step import Allowed, SpreadingStep
+
+__all__ = ["Activation", "SpreadingParameters", "spread"]
+
+_NO_INTS = np.empty(0, np.int64)
+_NO_FLOATS = np.empty(0, np.float64)
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Activation:
+    """The result of spreading.
+
+    Parameters
+    ----------
+    chunks : ndarray of int64, shape (n,), ascending
+        All candidates, and all chunks that activation reached.
+    scores : ndarray of float64, shape (n,), in [0, 1]
+    direct, arrived : ndarray of float64, shape (n,)
+        The two causes: ``evidence ** evidence_power``, reduced by doubt, and
+        ``x / (x + half_saturation)``.
+    cues : ndarray of int64
+        The query's tags, without hubs.
+    cue_mass : ndarray of float64, same shape
+    layers : tuple of Layer
+        The flows of each step, for :meth:`path`.
+    """
+
+    chunks: IntArray
+    scores: FloatArray
+    direct: FloatArray
+    arrived: FloatArray
+    cues: IntArray
+    cue_mass: FloatArray
+    layers: tuple[Layer, ...]
+
+    def top(self, k: int) -> tuple[IntArray, FloatArray]:
+        """Return the k best chunks, best first, and all within 1e-9 of the last score.
+
+        The caller breaks ties and cuts to k. Here, equal scores are ordered by chunk number.
+        """
+        if k < len(self.chunks):
+            last = np.partition(self.scores, len(self.scores) - k)[-k] - _TOLERANCE
+            best = flatnonzero(self.scores >= last)
+        else:
+            best = np.arange(len(self.chunks))
+        best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
+        return self.chunks[best], self.scores[best]
+
+    def arrived_at(self, chunk: int) -> float | None:
+        """Return the part of a chunk's score that arrived over the graph; None if none did."""
+        at = int(self.chunks.searchsorted(chunk))
+        known = at < len(self.chunks) and self.chunks[at] == chunk
+        return float(self.arrived[at]) if known and self.arrived[at] > 0 else None
+
+    def path(self, chunk: int) -> Path:
+        """Return the strongest path from the query to a chunk.
+
+        Raises
+        ------
+        KeyError
+            If the chunk is not a candidate and was not reached.
+        """
+        at = int(self.chunks.searchsorted(chunk))
+        if at == len(self.chunks) or self.chunks[at] != chunk:
+            raise KeyError(chunk)
+        return strongest_path(
+            self.layers, chunk, direct=float(self.direct[at]), arrived=float(self.arrived[at])
+        )
+
+
+def spread(
+    view: IncidenceView,
+    cues: IntArray,
+    evidence: Evidence,
+    *,
+    parameters: SpreadingParameters | None = None,
+    allowed: Allowed | None = None,
+    cue_trust: FloatArray | None = None,
+    confidence: float = 1.0,
+    share_held: float = 1.0,
+) -> Activation:
+    """Spread activation from the cues and the best candidates.
+
+    Parameters
+    ----------
+    view : IncidenceView
+        The graph.
+    cues : ndarray of int, shape (n_cues,)
+        Distinct tags that the query names.
+    evidence : Evidence
+        Candidates and direct evidence.
+    parameters : SpreadingParameters, optional
+        Default values if omitted.
+    allowed : callable, optional
+        Returns which of some chunks take part. Others neither receive nor pass mass, and are in
+        no path.
+    cue_trust : ndarray of float, shape (n_cues,), in [0, 1], optional
+        How likely each cue names what the query is about; 1 if omitted. A chunk that has a
+        cue for its title receives, and may pass on, that share of its mass.
+    confidence : float, in [0, 1]
+        How likely the best direct hits are about the query; explicit links carry that share
+        of their mass.
+    share_held : float, in [0, 1]
+        Share of the query that the best chunk holds; see
+        :func:`hebbgraph.formulas.confidence.share_held`.
+
+    Returns
+    -------
+    Activation
+
+    Examples
+    --------
+    Chunk 0 has title 0 and mentions tag 1, which is the title of chunk 1:
+
+    >>> from hebbgraph.testing.array_view import ArrayView
+    >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
+    >>> evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
+    >>> activation = spread(view, np.array([0]), evidence)
+    >>> chunks, scores = activation.top(3)
+    >>> chunks.tolist()
+    [0, 1, 2]
+    >>> [(node.kind, node.id) for node in activation.path(1)]
+    [('tag', 0), ('chunk', 0), ('tag', 1), ('chunk', 1)]
+    """
+    p = parameters or SpreadingParameters()
+    candidates, f = evidence.chunks, evidence.values
+    if allowed is not None:
+        keep = allowed(candidates)
+        if not all_of(keep):
+            candidates, f = candidates[keep], f[keep]
+    step = SpreadingStep(view, cues, evidence, p, allowed, cue_trust)
+
+    # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
+    cue_mass = step.cue_share * step.cue_weight / (step.cue_weight.sum() or 1.0)
+    layer = step.from_cues(cue_mass)
+    certainty = 1.0 - p.doubt * step.named * (1.0 - share_held)
+    seeds, mass = _seeds(candidates, f, p)
+    mass = (1.0 - step.cue_share) * mass
+    trust = step.trust(seeds)
+    layer.start(seeds, trust * mass, (1.0 - trust) * mass)
+    layers = [layer]
+    for _ in range(p.n_steps):
+        following = step.advance(layers[-1])
+        if following is None:
+            break
+        layers.append(following)
+
+    activation = _scored(step, candidates, layers, cue_mass, certainty)
+    if linked := step.follow_links(activation.chunks, activation.scores, confidence):
+        activation = _scored(step, candidates, layers + linked, cue_mass, certainty)
+    return activation
+
+
+def _scored(
+    step: SpreadingStep,
+    candidates: IntArray,
+    layers: Sequence[Layer],
+    cue_mass: FloatArray,
+    certainty: float,
+) -> Activation:
+    """Score the candidates, and all chunks where mass arrived."""
+    p, evidence = step.parameters, step.evidence
+    n = len(candidates)
+    chunks, position = unique_inverse(
+        np.concatenate([candidates, *(layer.receivers for layer in layers)])
+    )
+    credit = np.concatenate([layer.credit for layer in layers])
+    x = sum_by(position[n:], credit, len(chunks))
+    direct = certainty * evidence.values_of(chunks) ** p.evidence_power
+    arrived = p.graph_weight * x / (x + p.half_saturation)
+    direct_of_candidates = np.zeros(len(chunks))
+    direct_of_candidates[position[:n]] = direct[position[:n]]
+    return Activation(
+        chunks=chunks,
+        scores=direct + (1.0 - direct) * arrived,
+        direct=direct_of_candidates,
+        arrived=arrived,
+        cues=step.cues,
+        cue_mass=cue_mass,
+        layers=tuple(layers),
+    )
+
+
+def _seeds(
+    candidates: IntArray, f: FloatArray, parameters: SpreadingParameters
+) -> tuple[IntArray, FloatArray]:
+    """Return the best candidates and their shares of the initial mass."""
+    at = top_n(f, parameters.n_seeds)
+    highest = float(f[at].max(initial=0.0))
+    if highest <= 0:
+        return _NO_INTS, _NO_FLOATS
+    weight = (f[at] / highest) ** parameters.sharpness
+    return candidates[at], weight / weight.sum()

@@ -1,0 +1,237 @@
+r"""Following explicit links: from the best chunks to what they refer to.
+
+An author who links says where to read on, so a link needs no tag that the question names. But
+every page links somewhere, and most links lead away from the question. So only the few best
+chunks, by direct evidence and activation together, pass mass over their links, each to the two
+linked chunks that answer best by themselves.
+
+A chunk :math:`c` with mass :math:`m_c` passes to chunk :math:`c'`, in each direction,
+
+.. math:: m_c\, \sigma\, \frac{a(c, c')^2}{\lambda + \sum_{c''} a(c, c'')^2}
+
+where :math:`a` is the direct evidence of :math:`c'` plus the share of the question's words, by
+rarity, that :math:`c'` holds and :math:`c` lacks: what the question still asks for. Forwards,
+``sentence`` times the share that the linking sentence holds is added: an author who speaks of the
+matter links there. The sum runs over the chunks that :math:`c` leads to, :math:`\lambda` is a
+leak, and the share :math:`\sigma` depends on the direction:
+
+- forwards, to what the chunk refers to;
+- backwards, to what refers to the chunk, divided by the number of those. So a message reaches its
+  reply, and a page that everybody links to reaches nothing;
+- sideways, along an edge by metadata, which the user vouches for.
+
+Chunks that share an address share the link. A reference leads to its page at large only if it
+leads to no particular chunk of that page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hebbgraph.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    concatenated_ranges,
+    sum_by,
+    top_n_per_owner,
+    unique_inverse,
+)
+from hebbgraph.formulas.adjacency import IncidenceView
+from hebbgraph.terms import TermKind
+
+__all__ = ["LinkFlows", "LinkParameters", "follow_links"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkParameters:
+    """Constants of following links, the same for every corpus and query.
+
+    Parameters
+    ----------
+    n_sources : int, at least 0
+        Number of chunks whose links are followed, the best by score; 0 follows none.
+    sharpness : float, positive
+        A source starts with mass proportional to score ** sharpness: larger values follow the
+        links of the best hit almost alone.
+    forward, backward, sideways : float, in [0, 1]
+        Share of that mass that flows to what a chunk refers to, to what refers to it,
+        and along edges by metadata.
+    fan_out : int, at least 1
+        Each source leads to this many chunks in each direction, and to those that tie with them.
+    leak : float, positive
+        Weight of "none of these chunks": larger values let links raise good answers only.
+    sentence : float, at least 0
+        Weight of what the linking sentence holds of the question, in direct evidence.
+    tags_per_chunk : int, at least 1
+        A source follows this many of its links, those that the fewest chunks have.
+    """
+
+    n_sources: int = 5
+    sharpness: float = 4.0
+    forward: float = 0.4
+    backward: float = 0.05
+    sideways: float = 0.2
+    fan_out: int = 2
+    leak: float = 0.05
+    sentence: float = 2.0
+    tags_per_chunk: int = 64
+
+
+class LinkFlows(NamedTuple):
+    """Flows over links: from ``sources`` over ``tags`` to ``targets``, all of one length."""
+
+    sources: IntArray
+    tags: IntArray
+    targets: IntArray
+    mass: FloatArray
+
+
+class _Links(NamedTuple):
+    """Edges from sources (by position) over tags to chunks; ``shared`` counts a tag's targets."""
+
+    source: IntArray
+    tag: IntArray
+    target: IntArray
+    shared: FloatArray
+
+    def where(self, keep: BoolArray | IntArray) -> _Links:
+        return _Links._make(column[keep] for column in self)
+
+
+def follow_links(
+    view: IncidenceView,
+    sources: IntArray,
+    mass: FloatArray,
+    evidence: Callable[[IntArray], FloatArray],
+    parameters: LinkParameters,
+    *,
+    cut: int,
+    allowed: Callable[[IntArray], BoolArray] | None = None,
+    words: Callable[[IntArray], FloatArray] | None = None,
+    sentences: Callable[[IntArray, IntArray], FloatArray] | None = None,
+) -> LinkFlows | None:
+    """Pass mass over the links of some chunks.
+
+    Parameters
+    ----------
+    view : IncidenceView
+    sources : ndarray of int, shape (n,)
+        Distinct chunks.
+    mass : ndarray of float64, shape (n,)
+    evidence : callable
+        Maps chunks to their direct evidence, in [0, 1].
+    parameters : LinkParameters
+    cut : int
+        Links that more chunks have than this lead nowhere.
+    allowed : callable, optional
+        Returns which of some chunks take part; all if omitted.
+    words, sentences : callable, optional
+        See :class:`hebbgraph.formulas.evidence.Evidence`.
+
+    Returns
+    -------
+    LinkFlows, or None if nothing flows
+
+    Examples
+    --------
+    Chunk 0 links to the address that chunks 1 and 2 share:
+
+    >>> from hebbgraph.testing.array_view import ArrayView
+    >>> view = ArrayView([[0], [0], [0]], titles=[set(), {0}, {0}], links={0: TermKind.ADDRESS})
+    >>> flows = follow_links(
+    ...     view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(), cut=9
+    ... )
+    >>> flows.targets.tolist(), flows.mass.round(2).tolist()
+    ([1, 2], [0.06, 0.26])
+    """
+    p = parameters
+    owner, tags, entitled = view.tags_of(sources)
+    df = view.df(tags)
+    keep = (view.link_kinds(tags) != TermKind.TAG) & (df > 1) & (df <= cut)
+    if not keep.any():
+        return None
+    owner, tags, entitled, df = owner[keep], tags[keep], entitled[keep], df[keep]
+    keep = top_n_per_owner(owner, -df.astype(np.float64), len(sources), p.tags_per_chunk)
+    owner, tags, entitled = owner[keep], tags[keep], entitled[keep]
+    reached, position = unique_inverse(tags)
+    holder, chunks, is_address = view.chunks_of(reached)
+    if allowed is not None:
+        keep = allowed(chunks)
+        holder, chunks, is_address = holder[keep], chunks[keep], is_address[keep]
+    kind = view.link_kinds(reached)
+    leaves, arrives = kind[position], kind[holder]
+    flows = []
+    for share, leaving, arriving, is_backward in (
+        (p.forward, ~entitled & (leaves != TermKind.EDGE), is_address, False),
+        (p.backward, entitled & (leaves == TermKind.ADDRESS), ~is_address, True),
+        (p.sideways, leaves == TermKind.EDGE, arrives == TermKind.EDGE, False),
+    ):
+        rows = np.flatnonzero(leaving)
+        links = _joined(owner[rows], position[rows], holder[arriving], chunks[arriving], len(kind))
+        links = links.where(links.target != sources[links.source])
+        links = _most_particular(links, kind)
+        if not len(links.source):
+            continue
+        answer = _answer(links, sources, evidence, words)
+        if sentences is not None and not is_backward:
+            answer = answer + p.sentence * sentences(sources[links.source], reached[links.tag])
+        pull = answer**2
+        if is_backward:
+            pull = pull / links.shared
+        # Dozens of chunks may link to a page with equal evidence; no order among them is right.
+        keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
+        links, pull = links.where(keep), pull[keep]
+        total = sum_by(links.source, pull, len(sources))
+        flow = share * mass[links.source] * pull / (p.leak + total[links.source])
+        flows.append(LinkFlows(sources[links.source], reached[links.tag], links.target, flow))
+    if not flows:
+        return None
+    return LinkFlows(*(np.concatenate(column) for column in zip(*flows, strict=True)))
+
+
+def _joined(
+    source: IntArray, tag: IntArray, holder: IntArray, chunks: IntArray, n_tags: int
+) -> _Links:
+    """Join (source, tag) with (holder, chunk) where tag and holder agree.
+
+    ``source`` and ``holder`` ascend.
+    """
+    counts = np.bincount(holder, minlength=n_tags)
+    starts = np.cumsum(counts) - counts
+    at = concatenated_ranges(starts[tag], counts[tag])
+    row = np.repeat(np.arange(len(tag)), counts[tag])
+    return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
+
+
+def _answer(
+    links: _Links,
+    sources: IntArray,
+    evidence: Callable[[IntArray], FloatArray],
+    words: Callable[[IntArray], FloatArray] | None,
+) -> FloatArray:
+    """Return a(c, c') of each link: how well the target answers what the source leaves open."""
+    answer = evidence(links.target)
+    if words is None:
+        return answer
+    weights = words(np.concatenate((sources, links.target)))
+    lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
+    total: FloatArray = answer + lacking.sum(axis=1)
+    return total
+
+
+def _most_particular(links: _Links, kind: IntArray) -> _Links:
+    """Keep one link to each target, and pages only if no address leads to one of their chunks."""
+    is_page = kind[links.tag] == TermKind.PAGE
+    target = links.source * (int(links.target.max(initial=0)) + 1) + links.target
+    named = is_page & np.isin(target, target[~is_page])
+    page = links.source * len(kind) + links.tag
+    links = links.where(~np.isin(page, page[named]))
+    links = links.where(np.lexsort((links.shared, links.target, links.source)))
+    first = np.ones(len(links.source), np.bool_)
+    first[1:] = (np.diff(links.source) != 0) | (np.diff(links.target) != 0)
+    return links.where(first)

@@ -1,0 +1,282 @@
+"""Any iterable of chunks to the database: what is new, its tags, its embeddings, then one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.embedders import embed_passages, embedder_name
+from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError
+from hebbgraph.ingest.prepare import Prepared, prepare
+from hebbgraph.ingest.tagging import complete, is_complete
+from hebbgraph.ingest.writing import write_batch, write_vectors
+from hebbgraph.protocols import Embedder, Progress, Tagger
+from hebbgraph.records import AddReport, Chunk
+from hebbgraph.settings import Settings
+from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped
+from hebbgraph.store.database import Database, Session
+from hebbgraph.store.meta import read_json, write_meta
+
+__all__ = ["Loader"]
+
+#: A batch ends after this many characters or chunks. What models are asked for is lost if the
+#: process dies within a batch, so then batches are smaller.
+_CHARACTERS = 8_000_000
+_CHUNKS, _EMBEDDED, _TAGGED = 8000, 512, 16
+#: Chunks whose tags are matched in one transaction.
+_PORTION = 2000
+
+
+class _Plan(NamedTuple):
+    """What is to be done for a batch.
+
+    ``new`` are the chunks to write, ``bare`` the stored ones that only lack a vector.
+    """
+
+    new: list[Chunk]
+    bare: list[Chunk]
+    replaced: int
+
+
+class Loader:
+    """Adds chunks to one namespace, and deletes some.
+
+    Parameters
+    ----------
+    database : Database
+    settings : Settings
+    embedder : Embedder, optional
+    tagger : Tagger, optional
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        embedder: Embedder | None = None,
+        tagger: Tagger | None = None,
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._embedder = embedder
+        self._tagger = tagger
+
+    def add(
+        self,
+        chunks: Iterable[Chunk],
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        lost: Callable[[Session], Collection[int]] | None = None,
+    ) -> AddReport:
+        """Write chunks batch by batch; ``lost`` names rows to remove with the first batch."""
+        report = AddReport()
+        batches = _batches(chunks, self._batch_size())
+        batch = next(batches, [])
+        with _preparer(self._settings, workers) as prepared:
+            while True:
+                following = next(batches, None)
+                done = self._write(batch, prepared, lost, last=following is None)
+                report = AddReport(
+                    added=report.added + done.added,
+                    replaced=report.replaced + done.replaced,
+                    unchanged=report.unchanged + done.unchanged,
+                    deleted=report.deleted + done.deleted,
+                )
+                if progress is not None:
+                    progress(report.added + report.replaced + report.unchanged)
+                if following is None:
+                    break
+                batch, lost = following, None
+        return report
+
+    def delete(self, rows: Callable[[Session], Collection[int]]) -> int:
+        """Delete the rows that a function finds in the transaction; return how many."""
+        with self._database.write() as session:
+            found = rows(session)
+            if found:
+                write_batch(session, [], found)
+                left = complete(session, self._settings, _PORTION)
+        if found and left:
+            self._complete_rest()
+        return len(found)
+
+    def complete(self) -> None:
+        """Finish matching the tags of chunks that an interrupted call has left open."""
+        self._complete_rest()
+
+    def _complete_rest(self) -> None:
+        while True:
+            with self._database.write() as session:
+                if is_complete(session) or not complete(session, self._settings, _PORTION):
+                    return
+
+    def _batch_size(self) -> int:
+        if self._tagger is not None:
+            return _TAGGED
+        return _CHUNKS if self._embedder is None else _EMBEDDED
+
+    def _write(
+        self,
+        batch: Sequence[Chunk],
+        prepared: Callable[[list[Chunk], list[Any]], list[Prepared]],
+        lost: Callable[[Session], Collection[int]] | None,
+        *,
+        last: bool,
+    ) -> AddReport:
+        with self._database.read() as session:
+            plan = self._plan(session, batch)
+            self._check_model(session)
+        new = prepared(plan.new, self._ask_tagger(plan.new))
+        vectors = self._embed([*plan.new, *plan.bare])
+        if vectors is not None:
+            new = [one._replace(vector=v) for one, v in zip(new, vectors, strict=False)]
+        with self._database.write() as session:
+            stored = chunks_by_id(session, [chunk.id for chunk in batch])
+            if vectors is not None and len(vectors):
+                self._note_model(session, vectors.shape[1])
+                bare = zip(plan.bare, vectors[len(plan.new) :], strict=True)
+                self._write_bare(session, stored, bare)
+            new = [one for one in new if not self._is_unchanged(stored, one)]
+            removed = {stored[one.chunk.id].row for one in new if one.chunk.id in stored}
+            replaced = len(removed)
+            gone = set(lost(session)) - removed if lost is not None else set()
+            removed |= gone
+            if new or removed:
+                write_batch(session, new, removed)
+            left = 0
+            if last and not is_complete(session):
+                left = complete(session, self._settings, _PORTION)
+        if last and left:
+            self._complete_rest()
+        return AddReport(
+            added=len(new) - replaced,
+            replaced=replaced,
+            unchanged=len(batch) - len(new),
+            deleted=len(gone),
+        )
+
+    # -- what is new ------------------------------------------------------------------
+
+    def _plan(self, session: Session, batch: Sequence[Chunk]) -> _Plan:
+        stored = chunks_by_id(session, [chunk.id for chunk in batch])
+        equal = [c for c in batch if c.id in stored and self._same(stored[c.id], c)]
+        bare: list[Chunk] = []
+        if self._embedder is not None and equal:
+            rows = [stored[chunk.id].row for chunk in equal]
+            sql = "SELECT row FROM $embedding WHERE row = ANY(?)"
+            embedded = {row for (row,) in session.rows(sql, rows)}
+            bare = [chunk for chunk in equal if stored[chunk.id].row not in embedded]
+        known = {chunk.id for chunk in equal}
+        new = [chunk for chunk in batch if chunk.id not in known]
+        return _Plan(new, bare, sum(chunk.id in stored for chunk in new))
+
+    def _same(self, stored: StoredChunk, chunk: Chunk) -> bool:
+        untagged = self._tagger is not None and stored.given_by().tagged is None
+        return not untagged and stored.equals(chunk)
+
+    def _is_unchanged(self, stored: dict[str, StoredChunk], new: Prepared) -> bool:
+        """Return whether another process has written the same chunk in the meantime."""
+        found = stored.get(new.chunk.id)
+        return found is not None and self._same(found, new.chunk)
+
+    # -- models -----------------------------------------------------------------------
+
+    def _ask_tagger(self, chunks: list[Chunk]) -> list[Any]:
+        if self._tagger is None or not chunks:
+            return [None] * len(chunks)
+        try:
+            tags = [tuple(map(str, found)) for found in self._tagger(chunks)]
+        except Exception as error:
+            raise TaggingError(
+                f"the tagger failed: {type(error).__name__}: {error}; batches before this one are "
+                "stored, so run the call again"
+            ) from error
+        if len(tags) != len(chunks):
+            raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
+        return tags
+
+    def _embed(self, chunks: list[Chunk]) -> NDArray[np.float32] | None:
+        if self._embedder is None:
+            return None
+        return embed_passages(self._embedder, chunks) if chunks else np.empty((0, 0), np.float32)
+
+    def _check_model(self, session: Session) -> None:
+        model = read_json(session, "embedder")
+        name = None if self._embedder is None else embedder_name(self._embedder)
+        if model is not None and name is not None and model["name"] != name:
+            raise ParameterError(
+                f"the index holds vectors of {model['name']!r}, and was opened with {name!r}; open "
+                "it with that embedder, or make a new index with this one"
+            )
+
+    def _note_model(self, session: Session, dimension: int) -> None:
+        self._check_model(session)
+        model = read_json(session, "embedder")
+        assert self._embedder is not None
+        if model is None:
+            model = {"name": embedder_name(self._embedder), "dimension": dimension}
+            write_meta(session, {"embedder": dumped(model)})
+        elif model["dimension"] != dimension:
+            raise EmbeddingError(
+                f"the index holds vectors of {model['dimension']} numbers, the embedder returned "
+                f"{dimension}"
+            )
+
+    def _write_bare(
+        self,
+        session: Session,
+        stored: dict[str, StoredChunk],
+        vectors: Iterable[tuple[Chunk, NDArray[np.float32]]],
+    ) -> None:
+        wanted = {
+            stored[chunk.id].row: vector
+            for chunk, vector in vectors
+            if chunk.id in stored and self._same(stored[chunk.id], chunk)
+        }
+        sql = "SELECT row FROM $embedding WHERE row = ANY(?)"
+        taken = {row for (row,) in session.rows(sql, list(wanted))} if wanted else set()
+        write_vectors(session, [(row, v) for row, v in wanted.items() if row not in taken])
+
+
+class _preparer:
+    """Prepares chunks, in processes if there are workers."""
+
+    def __init__(self, settings: Settings, workers: int | None) -> None:
+        self._one = partial(_prepared, settings)
+        self._pool = ProcessPoolExecutor(workers) if workers and workers > 1 else None
+
+    def __enter__(self) -> Callable[[list[Chunk], list[Any]], list[Prepared]]:
+        return self._prepare
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _prepare(self, chunks: list[Chunk], tags: list[Any]) -> list[Prepared]:
+        if self._pool is None or len(chunks) < 100:
+            return list(map(self._one, zip(chunks, tags, strict=True)))
+        return list(self._pool.map(self._one, zip(chunks, tags, strict=True), chunksize=100))
+
+
+def _prepared(settings: Settings, pair: tuple[Chunk, Any]) -> Prepared:
+    return prepare(pair[0], settings, pair[1])
+
+
+def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[list[Chunk]]:
+    """Yield batches with distinct ids; of equal ids in one batch the last counts."""
+    batch: dict[str, Chunk] = {}
+    characters = 0
+    for chunk in chunks:
+        batch[chunk.id] = chunk
+        characters += len(chunk.text)
+        if characters >= _CHARACTERS or len(batch) >= most:
+            yield list(batch.values())
+            batch, characters = {}, 0
+    if batch:
+        yield list(batch.values())

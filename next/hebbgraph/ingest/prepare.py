@@ -1,0 +1,97 @@
+"""What one chunk says by itself: its words, the tags that it proposes, and its links."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.records import Chunk
+from hebbgraph.settings import Settings
+from hebbgraph.text.candidates import proposals
+from hebbgraph.text.reading import searched_text, text_words, tokenize_texts
+from hebbgraph.text.references import Link, links_of, named_by_links
+
+__all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
+
+TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
+_CODES = {
+    "title": TITLE,
+    "subject": TITLE,
+    "given": GIVEN,
+    "opener": OPENER,
+    "mention": OPENER,
+    "capital": CAPITAL,
+    "noun": NOUN,
+}
+#: Mentions that a proposal justifies, by code; a phrase with more mentions is incidental. So one in
+#: four mentions must propose a name, a code or several words, one in three a noun, one in two a
+#: single word with a capital, and every mention a word that only opens sentences or occurs once.
+WORTH = (16, 0, 4, 1, 2, 3)
+
+
+class Prepared(NamedTuple):
+    """A chunk ready to be written.
+
+    Attributes
+    ----------
+    chunk : Chunk
+    words : Counter
+        How often it holds each word.
+    proposed : list of (str, int)
+        Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
+    links : list of Link
+    tagged : tuple of str, optional
+        The tags of a tagger, if one was asked.
+    vector : ndarray of float32, optional
+        Its embedding, of unit length.
+    """
+
+    chunk: Chunk
+    words: Counter[str]
+    proposed: list[tuple[str, int]]
+    links: list[Link]
+    tagged: tuple[str, ...] | None = None
+    vector: NDArray[np.float32] | None = None
+
+
+def prepare(chunk: Chunk, settings: Settings, tagged: Iterable[str] | None = None) -> Prepared:
+    """Read one chunk."""
+    text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
+    tokens = tokenize_texts(chunk.title, text)
+    words = Counter(text_words(tokens, chunk.title, text, settings.language))
+    given = [*chunk.tags, *(tagged or ())]
+    by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
+    links: list[Link] = []
+    if chunk.addresses or chunk.references or settings.edges:
+        links = links_of(chunk, settings.edges)
+        titles, named = named_by_links(chunk)
+        for kind, keys in (("title", titles), ("given", named)):
+            known = by_kind.setdefault(kind, [])
+            known += (key for key in keys if key not in known)
+    proposed = [
+        (key, _CODES.get(kind, OTHER))
+        for kind, keys in by_kind.items()
+        if settings.text_tags or kind in ("title", "given")
+        for key in dict.fromkeys(keys)
+    ]
+    kept = None if tagged is None else tuple(dict.fromkeys(tagged))
+    return Prepared(chunk, words, proposed, links, kept)
+
+
+def pack_proposed(terms: Iterable[tuple[int, int]]) -> bytes:
+    """Return proposals, as (term, code), as the column ``proposed`` holds them.
+
+    >>> unpack_proposed(pack_proposed([(7, TITLE), (9, GIVEN)]))
+    [(7, 0), (9, 1)]
+    """
+    return b"".join(struct.pack("<iB", term, code) for term, code in terms)
+
+
+def unpack_proposed(data: bytes) -> list[tuple[int, int]]:
+    """Return the (term, code) of a column ``proposed``."""
+    return list(struct.iter_unpack("<iB", data))

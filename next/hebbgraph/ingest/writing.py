@@ -1,0 +1,327 @@
+"""A batch of new chunks and deletions, as rows of one transaction.
+
+Everything is exact when :func:`write_batch` returns, but for the tags that chunks mention: the
+rows whose tags must be matched are noted in ``pending``, and terms because of which older chunks
+must be matched again in ``changed``. :mod:`hebbgraph.ingest.tagging` does that, for a small batch
+in the same transaction.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.formulas.bm25 import length_code
+from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
+from hebbgraph.records import text_digest
+from hebbgraph.store.chunks import dumped, facts_of, rows_of, to_given
+from hebbgraph.store.database import Session
+from hebbgraph.store.meta import VECTOR_UNIT, Counts, read_counts, write_counts, write_meta
+from hebbgraph.store.postings import EMPTY, Entries, Postings, change_postings, unpack_tags
+from hebbgraph.store.postings import unpack_words as words_in
+from hebbgraph.store.terms import (
+    MIN_PROPOSALS,
+    count_held,
+    count_proposed,
+    drop_unused,
+    number_terms,
+    terms_by_id,
+)
+from hebbgraph.terms import TermKind
+
+__all__ = ["MOST_HOLDERS", "write_batch", "write_vectors"]
+
+#: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
+#: this bounds how many chunks are matched again when a phrase becomes known.
+MOST_HOLDERS = 1000
+#: Deleted embeddings are remembered while so many newer ones were made.
+_MOST_GONE = 100_000
+
+
+class _Removed(NamedTuple):
+    """What the chunks of some rows hold."""
+
+    rows: list[int]
+    length: int
+    words: Entries
+    tags: Entries
+    proposed: list[list[tuple[int, int]]]
+
+
+def write_batch(
+    session: Session, added: Sequence[Prepared], removed: Collection[int]
+) -> list[int]:
+    """Write new chunks and remove rows; return the rows of the new ones.
+
+    Parameters
+    ----------
+    session : Session
+        A transaction that writes.
+    added : sequence of Prepared
+        With ids that no row has but those removed.
+    removed : collection of int
+        Rows.
+    """
+    counts = read_counts(session)
+    gone = _remove(session, removed)
+    rows = _insert_chunks(session, added)
+    _write_derived(session, added, rows, gone)
+    counts = counts._replace(
+        chunks=counts.chunks + len(added) - len(gone.rows),
+        length=counts.length + sum(new.words.total() for new in added) - gone.length,
+    )
+    write_counts(session, _change_vectors(session, counts, gone.rows, added, rows))
+    write_meta(session, {"open_tags": "1"})
+    return rows
+
+
+def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[int]) -> None:
+    """Write what follows from the texts of chunks that are stored."""
+    counts = read_counts(session)
+    _write_derived(session, added, rows, _remove(session, ()))
+    length = counts.length + sum(new.words.total() for new in added)
+    write_counts(session, counts._replace(length=length))
+    write_meta(session, {"open_tags": "1"})
+
+
+def _write_derived(
+    session: Session, added: Sequence[Prepared], rows: Sequence[int], gone: _Removed
+) -> None:
+    """Write words, proposals and facts of new chunks, and take those of removed ones back."""
+    words = number_terms(session, TermKind.WORD, {word for new in added for word in new.words})
+    phrases = number_terms(session, TermKind.TAG, {key for new in added for key, _ in new.proposed})
+    proposed = [[(phrases[key].id, code) for key, code in new.proposed] for new in added]
+    lengths = [new.words.total() for new in added]
+    session.many(
+        "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
+        ((n, pack_proposed(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
+    )
+    numbers = {word: term.id for word, term in words.items()}
+    entries = _word_entries(session, added, rows, lengths, numbers)
+    change_postings(session, entries, gone.words)
+    crossed = _count_words(session, entries.terms, gone.words.terms)
+    change_postings(session, Entries(EMPTY.rows.astype(np.int64), EMPTY), gone.tags)
+    count_held(session, np.empty(0, np.int64), gone.tags.terms)
+    flipped = _count_proposals(session, proposed, gone.proposed)
+    facts = (
+        (*fact, row)
+        for row, new in zip(rows, added, strict=True)
+        for fact in facts_of(new.chunk.metadata)
+    )
+    session.many("INSERT INTO $fact(key, number, string, row) VALUES (?, ?, ?, ?)", facts)
+    session.many("INSERT INTO $pending(row) VALUES (?)", ((row,) for row in rows))
+    session.many(
+        "INSERT INTO $changed(term) VALUES (?) ON CONFLICT DO NOTHING",
+        ((term,) for term in (*crossed, *flipped)),
+    )
+    drop_unused(session, np.union1d(gone.words.terms, _all_terms(gone)))
+
+
+# -- removing -----------------------------------------------------------------------------
+
+
+def _remove(session: Session, rows: Collection[int]) -> _Removed:
+    """Delete the rows of chunks; their postings and counts are left for the caller."""
+    wanted = list(rows)
+    proposed, length = [], 0
+    words: dict[int, NDArray[np.int32]] = {}
+    tags: dict[int, NDArray[np.int32]] = {}
+    if wanted:
+        for n, data in session.rows(
+            "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
+        ):
+            proposed.append(unpack_proposed(data))
+            length += n
+        for row, held, tagged in session.rows(
+            "SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted
+        ):
+            words[row], tags[row] = words_in(held), unpack_tags(tagged)[0]
+        for table in ("chunk", "held", "fact", "pending"):
+            session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
+    return _Removed(list(words), length, _entries(words), _entries(tags), proposed)
+
+
+def _entries(held: dict[int, NDArray[np.int32]]) -> Entries:
+    if not held:
+        return Entries(np.empty(0, np.int64), EMPTY)
+    sizes = [len(terms) for terms in held.values()]
+    rows = np.repeat(np.fromiter(held, "<i4"), sizes)
+    nothing = np.zeros(len(rows), np.uint8)
+    terms = np.concatenate(list(held.values())).astype(np.int64)
+    return Entries(terms, Postings(rows, nothing, nothing))
+
+
+def _all_terms(gone: _Removed) -> IntArray:
+    proposed = (term for pairs in gone.proposed for term, _ in pairs)
+    return np.union1d(gone.tags.terms, np.fromiter(proposed, np.int64))
+
+
+# -- adding -------------------------------------------------------------------------------
+
+
+def _insert_chunks(session: Session, added: Sequence[Prepared]) -> list[int]:
+    if not added:
+        return []
+    session.many(
+        "INSERT INTO $chunk(id, document_id, title, text, metadata, given, digest, length, "
+        "proposed) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)",
+        (
+            (
+                new.chunk.id,
+                new.chunk.document_id,
+                new.chunk.title,
+                new.chunk.text,
+                dumped(new.chunk.metadata),
+                to_given(new.chunk, new.tagged),
+                text_digest(new.chunk.title, new.chunk.text),
+                b"",
+            )
+            for new in added
+        ),
+    )
+    row_of = rows_of(session, [new.chunk.id for new in added])
+    return [row_of[new.chunk.id] for new in added]
+
+
+def _word_entries(
+    session: Session,
+    added: Sequence[Prepared],
+    rows: Sequence[int],
+    lengths: Sequence[int],
+    numbers: dict[str, int],
+) -> Entries:
+    """Return the postings of words, and write the forward lists of the new chunks."""
+    if not added:
+        return Entries(np.empty(0, np.int64), EMPTY)
+    sizes = [len(new.words) for new in added]
+    terms = np.array([numbers[word] for new in added for word in new.words], np.int64)
+    occurrences = np.array([n for new in added for n in new.words.values()])
+    codes = np.array([length_code(length) for length in lengths], np.uint8)
+    columns = Postings(
+        np.repeat(np.array(rows, "<i4"), sizes),
+        np.minimum(occurrences, 255).astype(np.uint8),
+        np.repeat(codes, sizes),
+    )
+    forward, ends = terms.astype("<i4"), np.cumsum(sizes).tolist()
+    session.many(
+        "INSERT INTO $held(row, words, tags) VALUES (?, ?, ?)",
+        (
+            (row, forward[end - size : end].tobytes(), b"")
+            for row, size, end in zip(rows, sizes, ends, strict=True)
+        ),
+    )
+    return Entries(terms, columns)
+
+
+# -- counting -----------------------------------------------------------------------------
+
+
+def _count_words(session: Session, added: IntArray, removed: IntArray) -> list[int]:
+    """Change the document frequencies; return the words that are now common, or cease to be."""
+    before = _frequencies(session, added, removed)
+    count_held(session, added, removed)
+    after = _frequencies(session, added, removed)
+    return [
+        term
+        for term, n in before.items()
+        if (n > MOST_HOLDERS) != (after[term] > MOST_HOLDERS)
+    ]  # fmt: skip
+
+
+def _frequencies(session: Session, added: IntArray, removed: IntArray) -> dict[int, int]:
+    terms = np.union1d(added, removed)
+    return dict(session.rows("SELECT id, df FROM $term WHERE id = ANY(?)", terms))
+
+
+def _count_proposals(
+    session: Session,
+    added: Iterable[list[tuple[int, int]]],
+    removed: Iterable[list[tuple[int, int]]],
+) -> list[int]:
+    """Change the counts of proposed phrases; return those that became known, or ceased to be."""
+    changes: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for sign, chunks in ((1, added), (-1, removed)):
+        for pairs in chunks:
+            codes: defaultdict[int, set[int]] = defaultdict(set)
+            for term, code in pairs:
+                codes[term].add(code)
+                changes[term][3] += sign * WORTH[code]
+            for term, reasons in codes.items():
+                change = changes[term]
+                change[0] += sign * bool(reasons - {GIVEN})
+                change[1] += sign * (TITLE in reasons)
+                change[2] += sign * (GIVEN in reasons)
+    flipped: list[int] = []
+    longest: dict[str, int] = {}
+    for term in terms_by_id(session, list(changes)).values():
+        proposals, titles, given, _ = changes[term.id]
+        known = term.titles + titles > 0 or term.proposals + proposals >= MIN_PROPOSALS
+        if known != term.is_known:
+            flipped.append(term.id)
+        if (known and not term.is_known) or (given > 0 and not term.given):
+            first, n = term.key.partition(" ")[0], term.key.count(" ") + 1
+            longest[first] = max(longest.get(first, 0), n)
+    # A bound that saves look-ups: it only grows, and nothing else follows from it.
+    session.many(
+        "INSERT INTO $opening AS o(word, longest) VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
+        "SET longest = excluded.longest WHERE excluded.longest > o.longest",
+        list(longest.items()),
+    )
+    count_proposed(session, {term: (a, b, c, d) for term, (a, b, c, d) in changes.items()})
+    return flipped
+
+
+# -- vectors ------------------------------------------------------------------------------
+
+
+def _change_vectors(
+    session: Session,
+    counts: Counts,
+    gone: Sequence[int],
+    added: Sequence[Prepared],
+    rows: Sequence[int],
+) -> Counts:
+    if gone and counts.vectors:
+        counts = _remove_vectors(session, counts, gone)
+    vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
+    return _add_vectors(session, counts, [(row, v) for row, v in vectors if v is not None])
+
+
+def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Counts:
+    held = session.rows("SELECT seq, stamp, data FROM $embedding WHERE row = ANY(?)", list(rows))
+    session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
+    session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
+    session.run("DELETE FROM $gone WHERE seq < (SELECT max(seq) FROM $gone) - ?", _MOST_GONE)
+    sums = sum((_units(np.frombuffer(data, "<f4")) for *_, data in held), start=_units(np.zeros(1)))
+    return counts._replace(
+        vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums
+    )
+
+
+def _add_vectors(
+    session: Session, counts: Counts, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+) -> Counts:
+    if not vectors:
+        return counts
+    session.many(
+        "INSERT INTO $embedding(row, stamp, data) VALUES (?, ?, ?)",
+        ((row, secrets.randbits(62), v.astype("<f4").tobytes()) for row, v in vectors),
+    )
+    sums = sum((_units(vector) for _, vector in vectors), start=_units(np.zeros(1)))
+    before = counts.vector_sum if len(counts.vector_sum) else np.zeros(1, np.int64)
+    return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=before + sums)
+
+
+def write_vectors(session: Session, vectors: Sequence[tuple[int, NDArray[np.float32]]]) -> None:
+    """Write the embeddings of chunks that had none."""
+    write_counts(session, _add_vectors(session, read_counts(session), vectors))
+
+
+def _units(vector: NDArray[np.floating]) -> NDArray[np.int64]:
+    return np.rint(vector.astype(np.float64) / VECTOR_UNIT).astype(np.int64)

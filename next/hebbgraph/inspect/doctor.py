@@ -1,0 +1,190 @@
+"""Check that everything stored follows from the texts, and agrees with itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.formulas.bm25 import length_code
+from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, prepare
+from hebbgraph.ingest.tagging import held_tags, is_complete
+from hebbgraph.records import text_digest
+from hebbgraph.settings import Settings
+from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
+from hebbgraph.store.database import Session
+from hebbgraph.store.meta import read_counts
+from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
+from hebbgraph.terms import TermKind
+
+__all__ = ["problems"]
+
+_PAGE = 2000
+_EXAMPLES = 3
+
+
+def problems(session: Session, settings: Settings) -> list[str]:
+    """Return what is wrong with a namespace, one line each; empty if all is well.
+
+    Every chunk is read again, and compared with what is stored of it: digest, words, proposals,
+    tags, facts. Postings are compared with the forward lists by a sum of hashes for each term.
+    """
+    check = _Check(session, settings)
+    last = -1
+    while rows := session.rows(
+        "SELECT row FROM $chunk WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
+    ):
+        last = rows[-1][0]
+        check.chunks([row for (row,) in rows])
+    check.postings()
+    check.counts()
+    return check.found
+
+
+class _Check:
+    def __init__(self, session: Session, settings: Settings) -> None:
+        self._session = session
+        self._settings = settings
+        self.found: list[str] = []
+        self._n = self._length = 0
+        size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
+        self._sums = np.zeros(size, np.uint64)
+        self._df = np.zeros(size, np.int64)
+        self._proposed = np.zeros((size, 4), np.int64)
+        self._keys: dict[tuple[int, str], int] = {}
+        self._key_of: dict[int, tuple[int, str]] = {}
+        for id_, kind, key in session.rows("SELECT id, kind, key FROM $term"):
+            self._keys[kind, key] = id_
+            self._key_of[id_] = kind, key
+
+    def chunks(self, rows: list[int]) -> None:
+        """Compare some chunks with what is stored of them."""
+        stored = chunks_by_row(self._session, rows)
+        prepared = {
+            row: prepare(chunk.chunk(), self._settings, chunk.given_by().tagged)
+            for row, chunk in stored.items()
+        }
+        held = {
+            row: (unpack_words(words), unpack_tags(tags))
+            for row, words, tags in self._session.rows(
+                "SELECT row, words, tags FROM $held WHERE row = ANY(?)", rows
+            )
+        }
+        self._report("chunks without a forward list", set(rows) - held.keys())
+        matched = held_tags(self._session, self._settings, rows)
+        facts: dict[int, list[tuple[object, ...]]] = {row: [] for row in rows}
+        for key, number, string, row in self._session.rows(
+            "SELECT key, number, string, row FROM $fact WHERE row = ANY(?)", rows
+        ):
+            facts[row].append((key, number, string))
+        wrong: dict[str, list[int]] = {}
+        for row in held:
+            for what in self._differences(stored[row], prepared[row], held[row], matched[row]):
+                wrong.setdefault(what, []).append(row)
+            if Counter(facts[row]) != Counter(facts_of(prepared[row].chunk.metadata)):
+                wrong.setdefault("facts", []).append(row)
+        for what, of_rows in wrong.items():
+            self._report(f"chunks whose {what} differ from their text", of_rows)
+
+    def _differences(
+        self,
+        stored: StoredChunk,
+        new: Prepared,
+        held: tuple[NDArray[np.int32], tuple[NDArray[np.int32], NDArray[np.uint8]]],
+        matched: dict[int, int],
+    ) -> Iterator[str]:
+        words, (tags, roles) = held
+        self._n += 1
+        self._length += new.words.total()
+        if stored.digest != text_digest(stored.title, stored.text):
+            yield "digests"
+        numbers = {self._keys.get((0, word), -1): n for word, n in new.words.items()}
+        if set(words.tolist()) != numbers.keys():
+            yield "words"
+        if dict(zip(tags.tolist(), roles.tolist(), strict=True)) != matched:
+            yield "tags"
+        code = length_code(new.words.total())
+        self._sum(words, stored.row, np.array([min(numbers.get(t, 0), 255) for t in words.tolist()]),
+                  np.full(len(words), code))  # fmt: skip
+        self._sum(tags, stored.row, np.ones(len(tags)), roles)
+        reasons: dict[int, set[int]] = {}
+        for key, why in new.proposed:
+            term = self._keys.get((int(TermKind.TAG), key), 0)
+            self._proposed[term, 3] += WORTH[why]
+            reasons.setdefault(term, set()).add(why)
+        for term, codes in reasons.items():
+            change = bool(codes - {GIVEN}), TITLE in codes, GIVEN in codes
+            self._proposed[term, :3] += change
+
+    def _sum(self, terms: NDArray[np.int32], row: int, numbers: object, roles: object) -> None:
+        np.add.at(self._df, terms, 1)
+        np.add.at(self._sums, terms, _hashes(np.full(len(terms), row), numbers, roles))
+
+    def postings(self) -> None:
+        """Compare the postings with the sums over forward lists."""
+        sums, df = np.zeros_like(self._sums), np.zeros_like(self._df)
+        last = -1
+        while page := self._session.rows(
+            "SELECT block, term, first, n, data FROM $posting WHERE block > ? ORDER BY block "
+            "LIMIT ?",
+            last,
+            _PAGE,
+        ):
+            last = page[-1][0]
+            for _, term, first, n, data in page:
+                if len(data) != 6 * n or term >= len(df):
+                    self.found.append(f"a block of postings of term {term} has a wrong size")
+                    continue
+                held = Postings.decode(n, data)
+                if (np.diff(held.rows) <= 0).any() or (n and held.rows[0] < first):
+                    self.found.append(f"postings of term {term} are out of order")
+                df[term] += n
+                sums[term] += _hashes(held.rows, held.numbers, held.roles).sum(dtype=np.uint64)
+        wrong = np.flatnonzero((sums != self._sums) | (df != self._df))
+        self._report("terms whose postings differ from the texts", map(self._name, wrong.tolist()))
+
+    def counts(self) -> None:
+        """Compare the counts of terms and of the namespace."""
+        wrong = [
+            self._name(id_)
+            for id_, *numbers in self._session.rows(
+                "SELECT id, df, proposals, titles, given, support FROM $term"
+            )
+            if numbers != [self._df[id_], *self._proposed[id_].tolist()]
+        ]
+        self._report("terms whose counts are wrong", wrong)
+        counts = read_counts(self._session)
+        if (counts.chunks, counts.length) != (self._n, self._length):
+            self.found.append(
+                f"{counts.chunks:,} chunks of {counts.length:,} words are counted, and "
+                f"{self._n:,} of {self._length:,} are there"
+            )
+        vectors = self._session.rows("SELECT count(*) FROM $embedding")[0][0]
+        if vectors != counts.vectors:
+            self.found.append(f"{counts.vectors:,} vectors are counted, {vectors:,} are there")
+        orphans = self._session.rows(
+            "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk) LIMIT 4"
+        )
+        self._report("vectors of no chunk", (row for (row,) in orphans))
+        if not is_complete(self._session):
+            self.found.append("tags are open; add, or complete(), finishes them")
+
+    def _name(self, term: int) -> str:
+        return self._key_of.get(term, (0, str(term)))[1]
+
+    def _report(self, what: str, items: Iterable[object]) -> None:
+        listed = list(items)
+        if listed:
+            examples = ", ".join(map(str, listed[:_EXAMPLES]))
+            self.found.append(f"{len(listed):,} {what}: {examples}")
+
+
+def _hashes(rows: object, numbers: object, roles: object) -> NDArray[np.uint64]:
+    """Mix row, number and role of postings to 64 bits, so that sums tell them apart."""
+    mixed = np.asarray(rows).astype(np.uint64) << np.uint64(16)
+    mixed |= np.asarray(numbers).astype(np.uint64) << np.uint64(8)
+    mixed |= np.asarray(roles).astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)

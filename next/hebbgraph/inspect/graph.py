@@ -1,0 +1,93 @@
+"""Tags and their co-occurrence: how many chunks hold two tags both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+
+import networkx as nx
+
+from hebbgraph.errors import NotFoundError
+from hebbgraph.records import Neighbor, Tag
+from hebbgraph.store.database import Session
+from hebbgraph.store.postings import read_postings, unpack_tags
+from hebbgraph.store.terms import Term, find_terms, terms_by_id
+from hebbgraph.terms import TermKind
+from hebbgraph.text.tokens import display, phrase_key
+
+__all__ = ["cooccurrence", "find_tags", "neighbors"]
+
+_PAGE = 5000
+
+
+def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
+    """Return the tags that begin with a prefix, those of most chunks first."""
+    start = " ".join(prefix.lower().split())
+    found = session.rows(
+        "SELECT key, df, titles FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0 "
+        "ORDER BY df DESC, key LIMIT ?",
+        int(TermKind.TAG),
+        start,
+        start + "\U0010ffff",
+        limit,
+    )
+    return [Tag(tag=display(key), chunks=df, titles=titles) for key, df, titles in found]
+
+
+def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
+    """Return the tags that most often occur in the chunks of a tag.
+
+    Raises
+    ------
+    NotFoundError
+        If no chunk holds the tag.
+    """
+    term = find_terms(session, TermKind.TAG, [phrase_key(tag)]).get(phrase_key(tag))
+    if term is None or not term.df:
+        raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
+    rows = read_postings(session, [term.id])[term.id].rows.tolist()
+    counts: Counter[int] = Counter()
+    for tags in _tags_of(session, rows):
+        counts.update(tags)
+    del counts[term.id]
+    terms = terms_by_id(session, counts)
+    ranked = sorted(
+        (-n, terms[id_].key) for id_, n in counts.items() if terms[id_].kind == TermKind.TAG
+    )
+    return [Neighbor(tag=display(key), weight=-n) for n, key in ranked[:k]]
+
+
+def cooccurrence(session: Session) -> nx.Graph[str]:
+    """Return the graph of tags; ``weight`` is the number of chunks that hold both."""
+    counts: Counter[tuple[int, int]] = Counter()
+    terms: dict[int, Term] = {}
+    last = -1
+    while page := session.rows(
+        "SELECT row, tags FROM $held WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
+    ):
+        last = page[-1][0]
+        lists = [unpack_tags(data)[0].tolist() for _, data in page]
+        new = {tag for tags in lists for tag in tags if tag not in terms}
+        terms.update(terms_by_id(session, new))
+        for tags in lists:
+            counts.update(
+                combinations((t for t in tags if terms[t].kind == TermKind.TAG), 2)
+            )
+    graph: nx.Graph[str] = nx.Graph()
+    for term in terms.values():
+        if term.kind == TermKind.TAG:
+            graph.add_node(display(term.key), chunks=term.df, titles=term.titles)
+    for (first, second), weight in counts.items():
+        graph.add_edge(
+            display(terms[first].key), display(terms[second].key), weight=weight, learned=0.0
+        )
+    return graph
+
+
+def _tags_of(session: Session, rows: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(rows), _PAGE):
+        for (data,) in session.rows(
+            "SELECT tags FROM $held WHERE row = ANY(?)", rows[start : start + _PAGE]
+        ):
+            yield unpack_tags(data)[0].tolist()

@@ -1,0 +1,59 @@
+"""Extension points. Any object with the right methods fits; no base class is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.records import Chunk
+
+__all__ = ["Embedder", "Progress", "Tagger", "VectorSearch"]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Maps text to vectors. Any LangChain ``Embeddings`` fits."""
+
+    def embed_documents(self, texts: list[str], /) -> Any:
+        """Embed passages; return one vector each, in order, as lists or an array."""
+        ...
+
+    def embed_query(self, text: str, /) -> Any:
+        """Embed one question."""
+        ...
+
+
+class Tagger(Protocol):
+    """Maps chunks to tags, which are added to those found without a model.
+
+    A tagger with ``tag_question`` is asked about questions too.
+    """
+
+    def __call__(self, chunks: list[Chunk], /) -> Iterable[Iterable[str]]:
+        """Return the tags of each chunk, in order."""
+        ...
+
+
+class VectorSearch(Protocol):
+    """Finds the vectors nearest to a question, exactly or almost.
+
+    A search belongs to one namespace, and is asked within a transaction that sees one state of
+    it; see :mod:`hebbgraph.store.vectors` for the exact one.
+    """
+
+    def nearest(
+        self, vector: NDArray[np.float32], limit: int, allowed: Callable[[Any], Any] | None, /
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return up to ``limit`` rows and their cosines, among those that ``allowed`` passes."""
+        ...
+
+    def cosines(self, vector: NDArray[np.float32], rows: Any, /) -> NDArray[np.float64]:
+        """Return the cosine of each row; NaN for rows without a vector."""
+        ...
+
+
+Progress: TypeAlias = Callable[[int], Any]
+"""Called with the number of chunks that are done."""

@@ -1,0 +1,186 @@
+"""Direct evidence: word and vector search among the chunks that take part, fused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.confidence import (
+    HELD_ONCE,
+    confidence,
+    coverage,
+    nearness,
+    rarest,
+    share_held,
+)
+from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
+from hebbgraph.protocols import VectorSearch
+from hebbgraph.recall.question import Question
+from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.recall.words import WordSearch
+from hebbgraph.text.query import is_code
+
+__all__ = ["CANDIDATES", "RareWords", "direct_evidence"]
+
+#: Number of candidates of each search; all other chunks have little evidence.
+CANDIDATES = 200
+#: Look up which chunks hold the rarest words of a question, for this many words.
+_WORDS = 16
+#: A code that at most this many chunks hold identifies them.
+_MOST_WITH_CODE = 2
+
+
+def direct_evidence(
+    snapshot: Snapshot,
+    question: Question,
+    share: float,
+    *,
+    vectors: VectorSearch | None,
+    allowed: Callable[[IntArray], BoolArray] | None,
+) -> Evidence:
+    """Return the direct evidence of the chunks that take part.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    question : Question
+    share : float, in [0, 1]
+        The share of vectors.
+    vectors : VectorSearch, optional
+    allowed : callable, optional
+        Returns which of some rows take part.
+    """
+    rows, bm25 = question.search.best(CANDIDATES, allowed)
+    n_chunks = snapshot.n_chunks
+    best = float(bm25.max(initial=0.0))
+    asked = {word: (question.words[word], df) for word, df in question.frequencies.items()}
+    covered = coverage(asked.values(), n_chunks, best)
+    near: float | None = None
+    if question.seeds is not None:
+        seeds, scores = _seeds(question.seeds, allowed)
+        evidence = fuse(rows, bm25, seeds, scores, n_chunks=n_chunks, share=share)
+    elif vectors is not None and question.vector is not None:
+        evidence, near = _with_vectors(
+            snapshot, rows, bm25, question.vector, share, vectors, allowed
+        )
+    else:
+        evidence = fuse(rows, bm25)
+    words = RareWords(question, n_chunks)
+    # A long chunk ranks lower, but is no less sure to hold what is asked for.
+    if covered < HELD_ONCE and words.held_by_one(rarest(asked, n_chunks), rows):
+        covered = HELD_ONCE
+    if evidence.dense is not None and len(codes := words.codes()):
+        evidence = evidence.upheld(codes)
+    return replace(
+        evidence,
+        confidence=confidence(covered, near),
+        share_held=share_held(asked.values(), n_chunks, best),
+        words=words,
+    )
+
+
+def _seeds(
+    seeds: dict[int, float], allowed: Callable[[IntArray], BoolArray] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rows = np.fromiter(seeds, np.int64)
+    scores = np.fromiter(seeds.values(), np.float64)
+    if allowed is None:
+        return rows, scores
+    keep = allowed(rows)
+    return rows[keep], scores[keep]
+
+
+def _with_vectors(
+    snapshot: Snapshot,
+    rows: IntArray,
+    bm25: FloatArray,
+    vector: NDArray[np.float32],
+    share: float,
+    vectors: VectorSearch,
+    allowed: Callable[[IntArray], BoolArray] | None,
+) -> tuple[Evidence, float | None]:
+    """Return fused evidence, and how near the best chunk is."""
+    mean = snapshot.counts.mean_vector
+    if len(mean) != len(vector):
+        raise ParameterError(
+            f"the index holds vectors of {len(mean)} numbers, the question's has {len(vector)}"
+        )
+    nearest, cosines = vectors.nearest(vector, CANDIDATES, allowed)
+    if not len(nearest):
+        return fuse(rows, bm25), None
+
+    def similarity(chunks: IntArray) -> FloatArray:
+        return vectors.cosines(vector, chunks)
+
+    evidence = fuse(
+        rows,
+        bm25,
+        nearest,
+        cosines,
+        similarity=memoize_similarity(similarity),
+        share=share,
+    )
+    return evidence, nearness(float(cosines[0]), float(vector @ mean))
+
+
+class RareWords:
+    """Which chunks hold which rare words of a question."""
+
+    def __init__(self, question: Question, n_chunks: int) -> None:
+        self._question = question
+        self._search: WordSearch = question.search
+        self._n_chunks = n_chunks
+        self._frequencies = {word: n for word, n in question.frequencies.items() if n}
+
+    def codes(self) -> IntArray:
+        """Return the chunks, ascending, with a code that hardly any other chunk holds."""
+        found = [
+            self._search.holders(word)
+            for word, n in self._frequencies.items()
+            if n <= _MOST_WITH_CODE and is_code(word)
+        ]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def held_by_one(self, words: Sequence[str], chunks: IntArray) -> bool:
+        """Return whether one of these chunks holds all these words, of which none is frequent."""
+        df = [self._frequencies.get(word, 0) for word in words]
+        if not df or not all(0 < n <= CANDIDATES for n in df):
+            return False
+        for word in words:
+            chunks = np.intersect1d(chunks, self._search.holders(word))
+        return bool(len(chunks))
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """The share of each word in the question, by rarity; those of known words add up to 1."""
+        weights = {
+            word: self._question.words[word] * math.log1p(self._n_chunks / n)
+            for word, n in self._frequencies.items()
+        }
+        total = sum(weights.values())
+        return {word: weight / total for word, weight in weights.items()}
+
+    @cached_property
+    def _holders(self) -> list[tuple[float, IntArray]]:
+        """Share and chunks, ascending, of each rare word; the shares add up to at most 1."""
+        df = self._frequencies
+        few = sorted(df, key=lambda word: (df[word], word))[:_WORDS]
+        return [
+            (self.shares[word], self._search.holders(word))
+            for word in few
+            if df[word] <= CANDIDATES
+        ]
+
+    def __call__(self, chunks: IntArray) -> FloatArray:
+        """Return the weight of each word that each chunk holds, shape (n, n_words)."""
+        weights = np.zeros((len(chunks), len(self._holders)))
+        for word, (weight, rows) in enumerate(self._holders):
+            weights[:, word] = weight * is_in_sorted(chunks, rows)
+        return weights

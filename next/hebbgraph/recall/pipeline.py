@@ -1,0 +1,276 @@
+"""From a question to a Recall: read :meth:`Recaller.recall`."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from hebbgraph.embedders import embed_question, embedder_name, unit_vector
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.filters import Rows, rows_passing
+from hebbgraph.formulas.confidence import NOTHING_KNOWN
+from hebbgraph.limits import MAX_K, MAX_SEEDS
+from hebbgraph.protocols import Embedder
+from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
+from hebbgraph.recall.question import read_question
+from hebbgraph.recall.snapshot import Caches, Snapshot
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.recall.strategies import Ranking, Request, Strategy, named_strategy
+from hebbgraph.records import Chunk, Hit, Recall, plain
+from hebbgraph.settings import Settings
+from hebbgraph.store.chunks import rows_of
+from hebbgraph.store.database import Database, Session
+from hebbgraph.store.meta import read_json
+from hebbgraph.store.vectors import VectorCache
+from hebbgraph.text.query import usable_question
+
+__all__ = ["Recaller", "Where"]
+
+Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
+_NOTHING = "nothing known: the index seems to hold nothing about this question"
+_NONE_PASSES = "no chunk passes the filter"
+_NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
+_OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
+
+
+class Recaller:
+    """Answers questions from one namespace.
+
+    Parameters
+    ----------
+    database : Database
+    settings : Settings
+    vectors : VectorCache
+    embedder : Embedder, optional
+    tag_question : callable, optional
+        Maps a question to tags that it is about.
+    namespace : str
+        The name in recalls.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        vectors: VectorCache,
+        *,
+        embedder: Embedder | None = None,
+        tag_question: Callable[[str], Iterable[str]] | None = None,
+        namespace: str = "default",
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._vectors = vectors
+        self._embedder = embedder
+        self._tag_question = tag_question
+        self._namespace = namespace
+        self._caches = Caches()
+
+    def recall(
+        self,
+        question: str,
+        k: int = 10,
+        *,
+        where: Where = None,
+        seeds: Iterable[tuple[str, float]] | None = None,
+        vector: Sequence[float] | None = None,
+        strategy: str | Strategy = "spreading",
+        steps: Sequence[RankStep] = (),
+        min_score: float | None = None,
+        recall_id: str | None = None,
+    ) -> Recall:
+        """See :meth:`hebbgraph.HebbianIndex.recall`."""
+        text, notes = _checked_question(question)
+        _check_numbers(k, min_score)
+        scores = None if seeds is None else _checked_seeds(seeds)
+        ranker = named_strategy(strategy)
+        unit = self._vector_of(text, vector, scores)
+        tags = [] if self._tag_question is None else list(self._tag_question(text))
+        depth = max([k, *(step.depth(k) for step in steps)])
+        with self._database.read() as session:
+            snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
+            passing, misfits = self._passing(snapshot, where)
+            asked = read_question(
+                snapshot,
+                text,
+                self._settings.language,
+                vector=unit,
+                seeds=None if scores is None else _by_row(session, scores),
+                tags=tags,
+            )
+            request = Request(
+                snapshot,
+                asked,
+                self._settings,
+                MAX_K if callable(where) else depth,
+                passing,
+                self._search(session, unit),
+            )
+            ranking = self._ranked(request, ranker, where, depth, steps, min_score)
+            hits = make_hits(request, ranking, min_score)
+            notes += self._notes(request, ranking, misfits)
+        recall = Recall.model_construct(
+            id=recall_id or uuid.uuid4().hex,
+            namespace=self._namespace,
+            strategy=ranker.name,
+            question=text,
+            hits=hits,
+            cues=asked.cue_records(snapshot.n_chunks),
+            notes=tuple(notes),
+            confidence=ranking.confidence,
+            vector=None if unit is None else tuple(unit.tolist()),
+            terms=asked.words,
+            where=_recorded(where),
+            changes=snapshot.counts.changes,
+            created=time.time(),
+        )
+        for step in steps:
+            recall = numbered(step.finish(recall, k), depth)
+        return numbered(recall, k)
+
+    def explain(self, recall: Recall, chunk_id: str) -> Hit:
+        """See :meth:`hebbgraph.HebbianIndex.explain`."""
+        unit = None if recall.vector is None else np.array(recall.vector, np.float32)
+        where = None if recall.where == "callable" else recall.where
+        ranker = named_strategy(recall.strategy)
+        with self._database.read() as session:
+            row = rows_of(session, [chunk_id]).get(chunk_id)
+            if row is None:
+                raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
+            snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
+            passing, _ = self._passing(snapshot, where)
+            asked = read_question(snapshot, recall.question, self._settings.language, vector=unit)
+            search = self._search(session, unit)
+            request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
+            ranking = cut(request, ranker.rank(request), MAX_K)
+            at = np.flatnonzero(ranking.rows == row)
+            rank = int(at[0]) + 1 if len(at) else 0
+            score = ranking.scores[at] if rank else np.zeros(1)
+            one = replace(ranking, rows=np.array([row], np.int64), scores=score)
+            hit = make_hits(request, one, None)[0]
+        return hit.model_copy(update={"rank": rank})
+
+    def _ranked(
+        self,
+        request: Request,
+        ranker: Strategy,
+        where: Where,
+        depth: int,
+        steps: Sequence[RankStep],
+        min_score: float | None,
+    ) -> Ranking:
+        """Rank, cut to ``depth``, and let the steps change the order."""
+        ranking = cut(request, ranker.rank(request), request.k)
+        if ranking.pads and min_score is None:
+            ranking = filled_up(request, ranking, request.k)
+        if callable(where):
+            ranking = where_callable(request, ranking, where, depth)
+        for step in steps:
+            ranking = step.rank(request, ranking)
+        return ranking
+
+    # -- before the transaction -------------------------------------------------------
+
+    def _vector_of(
+        self, text: str, vector: Sequence[float] | None, seeds: Mapping[str, float] | None
+    ) -> NDArray[np.float32] | None:
+        if vector is not None:
+            return unit_vector(vector)
+        if self._embedder is None or seeds is not None:
+            return None
+        return embed_question(self._embedder, text)
+
+    # -- within it --------------------------------------------------------------------
+
+    def _passing(self, snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
+        if where is None or callable(where):
+            return None, []
+        key = json.dumps(where, sort_keys=True, default=repr)
+        known: Any = snapshot.cached_filters.get(key)
+        if known is None:
+            known = rows_passing(snapshot.session, where)
+            snapshot.cached_filters[key] = known
+        passing: Rows = known[0]
+        return passing, known[1]
+
+    def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
+        if vector is None:
+            return None
+        model = read_json(session, "embedder")
+        if model is not None and self._embedder is not None:
+            name = embedder_name(self._embedder)
+            if name != model["name"]:
+                raise ParameterError(
+                    f"the index holds vectors of {model['name']!r}, and was opened with {name!r}"
+                )
+        return self._vectors.search(session)
+
+    def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
+        session, notes = request.snapshot.session, list(ranking.notes)
+        question = request.question
+        if question.vector is None and question.seeds is None and request.snapshot.counts.vectors:
+            notes.append(_NO_EMBEDDER)
+        if request.allowed is not None and not len(ranking.rows) and request.snapshot.n_chunks:
+            notes.append(_NONE_PASSES)
+            notes += (f"no chunk has a field {field!r}" for field in misfits)
+        elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
+            notes.append(_NOTHING)
+        if session.meta.get("open_tags", "0") != "0":
+            notes.append(_OPEN_TAGS)
+        return notes
+
+
+def _checked_question(question: str) -> tuple[str, list[str]]:
+    if not isinstance(question, str):
+        raise ParameterError(f"a question is a str, got {type(question).__name__}")
+    text, note = usable_question(question)
+    if not text.strip():
+        raise ParameterError("the question is empty; ask something")
+    return text, [] if note is None else [note]
+
+
+def _check_numbers(k: int, min_score: float | None) -> None:
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
+        raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
+    if min_score is not None and not (
+        isinstance(min_score, int | float) and not isinstance(min_score, bool) and min_score >= 0
+    ):
+        raise ParameterError(f"min_score is a number from 0 to 1, got {min_score!r}")
+
+
+def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return scores by id, shifted to be positive."""
+    try:
+        scores = {str(id_): float(score) for id_, score in seeds}
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
+    if len(scores) > MAX_SEEDS:
+        raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
+    if not all(map(np.isfinite, scores.values())):
+        raise ParameterError("the score of a seed is NaN or infinite")
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    # Scores may be negated distances; the lowest one must stay above 0.
+    shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
+    return {id_: score + shift for id_, score in scores.items()}
+
+
+def _by_row(session: Session, scores: Mapping[str, float]) -> dict[int, float]:
+    rows = rows_of(session, list(scores))
+    return {row: scores[id_] for id_, row in rows.items()}
+
+
+def _recorded(where: Where) -> dict[str, JsonValue] | str | None:
+    if where is None:
+        return None
+    if callable(where):
+        return "callable"
+    recorded: Any = plain(where)
+    return dict(recorded)

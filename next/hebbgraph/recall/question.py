@@ -1,0 +1,169 @@
+"""A question, read with the vocabulary of one state of the index."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.recall.words import WordSearch
+from hebbgraph.records import Cue
+from hebbgraph.store.terms import Term
+from hebbgraph.terms import TermKind
+from hebbgraph.text.matching import held_phrases, possible_phrases
+from hebbgraph.text.query import query_terms
+from hebbgraph.text.syllables import is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import display, lexical_terms, tokenize
+
+__all__ = ["Question", "is_as_rare", "read_question"]
+
+#: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
+_UNSEEN = 100
+#: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
+_LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
+#: The weight of a syllable without the marks that the question has.
+_BARE = 0.1
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, read.
+
+    Attributes
+    ----------
+    text : str
+    words : dict of str to float
+        The words to search for, with weights: 1, more if a word recurs in other sentences.
+    search : WordSearch
+        Finds chunks that hold them.
+    cues : list of Term
+        The tags that the question names.
+    trust : dict of int to float, in [0, 1]
+        How far each cue, by term id, is trusted to name what the question is about.
+    vector : ndarray of float32, optional
+        Its embedding, of unit length.
+    seeds : dict of row to score, optional
+        Results of the caller's own search, in place of vector search.
+    """
+
+    text: str
+    words: dict[str, float]
+    search: WordSearch
+    cues: list[Term]
+    trust: dict[int, float]
+    vector: NDArray[np.float32] | None = None
+    seeds: dict[int, float] | None = None
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+    def cue_records(self, n_chunks: int) -> tuple[Cue, ...]:
+        """Return the cues as records."""
+        return tuple(
+            Cue(tag=display(cue.key), weight=math.log1p(n_chunks / max(cue.df, 1)))
+            for cue in self.cues
+        )
+
+
+def read_question(
+    snapshot: Snapshot,
+    text: str,
+    language: str,
+    *,
+    vector: NDArray[np.float32] | None = None,
+    seeds: dict[int, float] | None = None,
+    tags: Iterable[str] = (),
+) -> Question:
+    """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
+    tokens = tokenize(text)
+    weights = query_terms(text, language, tokens=tokens)
+    search = WordSearch(snapshot, weights)
+    frequencies = {word: search.frequency(word) for word in weights}
+    words = _known_marks(text, weights, frequencies, language)
+    if words.keys() != weights.keys() or is_syllabic(text):
+        search = WordSearch(snapshot, words)
+    frequencies = {word: frequencies[word] for word in words}
+    cues = _cues(snapshot, tokens)
+    trust = _trust(snapshot, cues, frequencies, language)
+    for tag in tags:
+        cues += _cues(snapshot, tokenize(tag))
+    cues = list({cue.id: cue for cue in cues}.values())
+    return Question(text, words, search, cues, trust, vector, seeds, frequencies)
+
+
+def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
+    """Return the tags that tokens name, if a chunk holds them.
+
+    Known phrases come first, in the order of the tokens, then given ones outside of these.
+    """
+    longest = snapshot.longest(dict.fromkeys(tokens))
+    possible = set(possible_phrases(tokens, longest))
+    terms = snapshot.find(TermKind.TAG, possible) if possible else {}
+    known = {key for key, term in terms.items() if term.is_known}
+    spans = held_phrases(tokens, longest, known)
+    found = [terms[key] for *_, key in spans]
+    given = {key for key, term in terms.items() if term.given}
+    found += (
+        terms[key]
+        for start, stop, key in held_phrases(tokens, longest, given)
+        if not any(first <= start and stop <= last for first, last, _ in spans)
+    )
+    return [term for term in dict.fromkeys(found) if _holders(snapshot, term)]
+
+
+def _holders(snapshot: Snapshot, term: Term) -> int:
+    return term.titles if snapshot.is_incidental(term) else term.df
+
+
+def _trust(
+    snapshot: Snapshot, cues: Sequence[Term], frequencies: Mapping[str, int], language: str
+) -> dict[int, float]:
+    """Return how far each cue is trusted to name what a question is about.
+
+    "Information systems" says little about "training of businessmen in information systems": many
+    chunks of the corpus are about that. A cue is trusted if its words together are about as rare
+    as the rarest word of the question.
+    """
+    rarities = {word: _rarity(df, snapshot.n_chunks) for word, df in frequencies.items()}
+    rarest = max(rarities.values(), default=0.0)
+    trust = {}
+    for cue in cues:
+        words = set(lexical_terms(cue.key.split(" "), language))
+        share = sum(rarities.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
+        trust[cue.id] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
+    return trust
+
+
+def is_as_rare(mentions: int, frequencies: Mapping[str, int], n_chunks: int) -> bool:
+    """Return whether what so many chunks mention is about as rare as the rarest of some words."""
+    rarest = min(frequencies.values(), default=n_chunks)
+    return _rarity(mentions, n_chunks) >= _FULL_SHARE * _rarity(rarest, n_chunks)
+
+
+def _rarity(df: int, n_chunks: int) -> float:
+    return math.log((n_chunks + _UNSEEN + 1) / (max(df, 1) + 0.5))
+
+
+def _known_marks(
+    text: str, words: Mapping[str, float], frequencies: Mapping[str, int], language: str
+) -> dict[str, float]:
+    """Drop words with diacritics that no chunk holds, in languages written in syllables.
+
+    The same syllables without their marks weigh little, unless no marked word occurs in any chunk:
+    then the texts were typed or indexed without marks.
+    """
+    if not is_syllabic(text):
+        return dict(words)
+    marked = syllabic_terms(text)
+    unknown = {word for word in marked if not frequencies.get(word)}
+    bare: set[str] = set()
+    if len(unknown) < len(set(marked)):
+        spelt = " ".join(word for word in text.split() if not word.isascii())
+        bare.update(lexical_terms(tokenize(spelt), language))
+    return {
+        word: _BARE * weight if word in bare else weight
+        for word, weight in words.items()
+        if word not in unknown
+    }

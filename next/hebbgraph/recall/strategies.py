@@ -1,0 +1,226 @@
+"""Strategies: what they get (``Request``), what they return (``Ranking``), and the default one.
+
+Another distribution offers a strategy as an entry point in the group ``hebbgraph.strategies``: a
+class without arguments, imported on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import entry_points
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.confidence import NOTHING_KNOWN
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.protocols import VectorSearch
+from hebbgraph.recall.evidence import RareWords, direct_evidence
+from hebbgraph.recall.link_sentences import LinkSentences
+from hebbgraph.recall.naming import show_named
+from hebbgraph.recall.question import Question
+from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.settings import Settings
+
+__all__ = ["Ranking", "Request", "Spreading", "Strategy", "named_strategy"]
+
+_GROUP = "hebbgraph.strategies"
+#: Least confidence if the question names the subject of a chunk, answered or not.
+_NAMED = NOTHING_KNOWN + 0.05
+_NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question to one state of the index.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        The graph; chunks are rows, tags are term ids.
+    question : Question
+    settings : Settings
+    k : int
+        How many chunks are wanted. A strategy may return more.
+    allowed : callable, optional
+        Returns which of some rows take part. All others neither receive nor pass activation.
+    vectors : VectorSearch, optional
+    """
+
+    snapshot: Snapshot
+    question: Question
+    settings: Settings
+    k: int
+    allowed: Callable[[IntArray], BoolArray] | None = None
+    vectors: VectorSearch | None = field(default=None, repr=False)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Direct evidence by row; the searches run on first use."""
+        evidence = direct_evidence(
+            self.snapshot,
+            self.question,
+            self.settings.vectors,
+            vectors=self.vectors,
+            allowed=self.allowed,
+        )
+        if not isinstance(evidence.words, RareWords):
+            return evidence
+        sentences = LinkSentences(self.snapshot, evidence.words, self.settings.language)
+        return replace(evidence, sentences=sentences)
+
+
+def _chunk_alone(row: int) -> Path:
+    """Return the path of a chunk that was not reached over the graph."""
+    return (PathNode("chunk", row, 0.0),)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Chunks in order, as a strategy ranked them.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n,)
+        Distinct chunks, including all that tie with the k-th. The caller breaks ties by id
+        (scores that agree to nine decimals) and cuts.
+    scores : ndarray of float64, shape (n,), at least 0
+        Multiplied by ``confidence`` to give the scores of hits.
+    path : callable
+        Maps a row to the path that led there; called for hits only.
+    arrived : callable, optional
+        Maps a row to the activation that arrived there, in [0, 1].
+    notes : tuple of str
+    confidence : float, in [0, 1], optional
+        How sure it is that the index answers the question. Without it, scores stay unchanged.
+    pads : bool
+        Whether chunks without a score fill up the hits to k, at score 0.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    path: Callable[[int], Path] = _chunk_alone
+    arrived: Callable[[int], float | None] = lambda _: None
+    notes: tuple[str, ...] = ()
+    confidence: float | None = None
+    pads: bool = True
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A way to rank chunks, for ``recall(strategy=...)``; one object may serve many threads."""
+
+    @property
+    def name(self) -> str:
+        """The value of :attr:`Recall.strategy <hebbgraph.Recall.strategy>`."""
+        ...
+
+    def rank(self, request: Request, /) -> Ranking:
+        """Rank the chunks that take part."""
+        ...
+
+
+class Spreading:
+    """The default: spreading activation (:mod:`hebbgraph.formulas.activation`)."""
+
+    name = "spreading"
+
+    def rank(self, request: Request) -> Ranking:
+        """Return the most active chunks."""
+        activation = self.spread(request)
+        rows, scores = activation.top(request.k)
+        has_cues = bool(request.question.cues) or not len(rows)
+        return Ranking(
+            rows,
+            scores,
+            activation.path,
+            activation.arrived_at,
+            notes=() if has_cues else (_NO_CUE,),
+            confidence=self._confidence(request, activation),
+        )
+
+    def spread(self, request: Request) -> Activation:
+        """Spread activation, then raise titles that the question names."""
+        question, evidence = request.question, request.evidence
+        # A tag that was only given to chunks is no title, so activation on it would be lost.
+        known = [cue for cue in question.cues if cue.is_known]
+        activation = spread(
+            request.snapshot,
+            np.array([cue.id for cue in known], np.int64),
+            evidence,
+            parameters=SpreadingParameters(graph_weight=request.settings.graph),
+            allowed=request.allowed,
+            cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
+            confidence=1.0 if evidence.confidence is None else evidence.confidence,
+            share_held=evidence.share_held,
+        )
+        return show_named(activation, request.snapshot, question, request.allowed)
+
+    @staticmethod
+    def _confidence(request: Request, activation: Activation) -> float:
+        """Return how sure it is that the index speaks of this question."""
+        by_search = request.evidence.confidence or 0.0
+        named = _NAMED if activation.layers[0].credit.any() else 0.0
+        return 1.0 - (1.0 - by_search) * (1.0 - named)
+
+
+def named_strategy(strategy: str | Strategy) -> Strategy:
+    """Return a strategy by name, or the caller's own with its rankings checked.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such strategy.
+    MissingExtraError
+        If its distribution is not installed.
+    """
+    if isinstance(strategy, Strategy) and not isinstance(strategy, type):
+        return _Checked(strategy)
+    if strategy == Spreading.name:
+        return Spreading()
+    points = {point.name: point for point in entry_points(group=_GROUP)}
+    if strategy in points:
+        loaded: Strategy = points[strategy].load()()
+        return loaded
+    if strategy in ("bambookg", "bio_rag", "nakg"):
+        raise MissingExtraError(
+            f'strategy {strategy!r} needs hebbgraph-papers; pip install "hebbgraph[papers]"'
+        )
+    known = ", ".join(sorted({Spreading.name, *points}))
+    raise ParameterError(
+        f"strategy is one of {known}, or an object with name and rank(request); got {strategy!r}"
+    )
+
+
+class _Checked:
+    """A caller's strategy; its rankings are checked before anything relies on them."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self.name = strategy.name
+
+    def rank(self, request: Request) -> Ranking:
+        ranking = self._strategy.rank(request)
+        if not isinstance(ranking, Ranking):
+            raise ParameterError(
+                f"strategy {self.name!r} must return a Ranking, got {type(ranking).__name__}"
+            )
+        rows = np.asarray(ranking.rows, np.int64)
+        scores: FloatArray = np.asarray(ranking.scores, np.float64)
+        if rows.shape != scores.shape or rows.ndim != 1 or len(np.unique(rows)) < len(rows):
+            raise ParameterError(
+                f"strategy {self.name!r} must return distinct rows with a score each, got "
+                f"{len(rows)} rows and {len(scores)} scores"
+            )
+        if not np.isfinite(scores).all() or (scores < 0).any():
+            raise ParameterError(f"strategy {self.name!r} must return finite scores of at least 0")
+        if request.allowed is not None and not request.allowed(rows).all():
+            raise ParameterError(f"strategy {self.name!r} must return allowed rows only")
+        return replace(ranking, rows=rows, scores=scores)

@@ -1,0 +1,79 @@
+"""Settings of an index. Those marked *build* are stored in it; opening with others is an error."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import Stemmer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.evidence import DENSE_SHARE
+from hebbgraph.text.context import SEARCHED_FIELDS
+
+__all__ = ["Settings"]
+
+
+class Settings(BaseModel):
+    """How an index is built and read.
+
+    Parameters
+    ----------
+    language : str
+        *Build.* The Snowball stemmer for words in Latin script, ``"english"`` by default; other
+        scripts have their own. ``"none"`` turns stemming off.
+    text_tags : bool
+        *Build.* If False, a chunk's text proposes no tags: it has only its titles and the tags
+        from callers and taggers.
+    search_metadata : tuple of str
+        *Build.* Metadata fields whose words are searched with the text: headings, subject,
+        summary, keywords, questions and the file name. ``()`` for none.
+    edges : tuple of str
+        *Build.* Metadata fields whose values join chunks: two chunks with the same ``author`` are
+        one step apart.
+    stop_tags : tuple of str
+        Tags that connect nothing and are no cues.
+    vectors : float, in [0, 1]
+        The share of vectors in direct evidence; words have the rest.
+    graph : float, in [0, 1]
+        Weight of the activation that arrives over the graph.
+    wait : float, at least 0
+        Seconds that a writer waits for another one, and erasing for readers.
+
+    Examples
+    --------
+    >>> Settings(language="german", stop_tags=["chapter"]).stop_tags
+    ('chapter',)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    BUILD: ClassVar[tuple[str, ...]] = ("language", "text_tags", "search_metadata", "edges")
+
+    language: str = "english"
+    text_tags: bool = True
+    search_metadata: tuple[str, ...] = SEARCHED_FIELDS
+    edges: tuple[str, ...] = ()
+    stop_tags: tuple[str, ...] = ()
+    vectors: float = Field(default=DENSE_SHARE, ge=0.0, le=1.0)
+    graph: float = Field(default=1.0, ge=0.0, le=1.0)
+    wait: float = Field(default=30.0, ge=0.0)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            message = first["msg"].removeprefix("Value error, ")
+            raise ParameterError(f"Settings.{field}: {message}, got {first['input']!r}") from error
+
+    @field_validator("language")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        if value != "none" and value not in Stemmer.algorithms():
+            raise ValueError(f"'none' or one of {', '.join(Stemmer.algorithms())}")
+        return value
+
+    def build(self) -> dict[str, Any]:
+        """Return the settings that are stored in the index."""
+        return self.model_dump(mode="json", include=set(self.BUILD))

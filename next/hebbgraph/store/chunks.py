@@ -1,0 +1,156 @@
+"""Chunks as rows, and the facts of their metadata that filters compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from pydantic import JsonValue
+
+from hebbgraph.records import Chunk
+from hebbgraph.store.database import Session
+
+__all__ = [
+    "Given",
+    "StoredChunk",
+    "chunks_by_id",
+    "chunks_by_row",
+    "facts_of",
+    "ids_of",
+    "rows_of",
+    "to_given",
+]
+
+Fact: TypeAlias = tuple[str, float | int | None, str | None]
+"""Key, number and string; a bool is a number beside the string ``"bool"``."""
+
+
+class Given(NamedTuple):
+    """What a caller gave with a chunk, and the tags of a tagger; None if it was not asked."""
+
+    tags: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    tagged: tuple[str, ...] | None = None
+
+
+class StoredChunk(NamedTuple):
+    """A row of the table ``chunk``."""
+
+    row: int
+    id: str
+    document_id: str | None
+    title: str
+    text: str
+    metadata: str
+    given: str
+    digest: bytes
+
+    def fields(self) -> dict[str, JsonValue]:
+        """Return the metadata."""
+        found: dict[str, JsonValue] = json.loads(self.metadata)
+        return found
+
+    def given_by(self) -> Given:
+        """Return what was given with the chunk."""
+        values = {name: tuple(value) for name, value in json.loads(self.given).items()}
+        return Given(**values)
+
+    def chunk(self) -> Chunk:
+        """Return the chunk as it was added."""
+        given = self.given_by()
+        return Chunk(
+            id=self.id,
+            text=self.text,
+            title=self.title,
+            metadata=self.fields(),
+            document_id=self.document_id,
+            tags=given.tags,
+            addresses=given.addresses,
+            references=given.references,
+        )
+
+    def equals(self, chunk: Chunk) -> bool:
+        """Return whether this is the same chunk, so that adding it again changes nothing."""
+        return (
+            self.text == chunk.text
+            and self.title == chunk.title
+            and self.document_id == chunk.document_id
+            and self.metadata == dumped(chunk.metadata)
+            and self.given_by()[:3] == (chunk.tags, chunk.addresses, chunk.references)
+        )
+
+
+_COLUMNS = "row, id, document_id, title, text, metadata, given, digest"
+
+
+def to_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
+    """Return the value of the column ``given``."""
+    given = Given(
+        chunk.tags,
+        chunk.addresses,
+        chunk.references,
+        None if tagged is None else tuple(tagged),
+    )
+    kept = {name: value for name, value in given._asdict().items() if value or value == ()}
+    return dumped({name: value for name, value in kept.items() if value or name == "tagged"})
+
+
+def dumped(value: object) -> str:
+    """Return JSON as it is stored."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def chunks_by_row(session: Session, rows: Iterable[int]) -> dict[int, StoredChunk]:
+    """Return chunks by row."""
+    sql = f"SELECT {_COLUMNS} FROM $chunk WHERE row = ANY(?)"
+    return {row[0]: StoredChunk(*row) for row in session.rows(sql, list(rows))}
+
+
+def chunks_by_id(session: Session, ids: Collection[str]) -> dict[str, StoredChunk]:
+    """Return chunks by id; ids that the index does not hold are left out."""
+    sql = f"SELECT {_COLUMNS} FROM $chunk WHERE id = ANY(?)"
+    return {row[1]: StoredChunk(*row) for row in session.rows(sql, list(ids))}
+
+
+def ids_of(session: Session, rows: Iterable[int]) -> dict[int, str]:
+    """Return the ids of rows."""
+    return dict(session.rows("SELECT row, id FROM $chunk WHERE row = ANY(?)", list(rows)))
+
+
+def rows_of(session: Session, ids: Collection[str]) -> dict[str, int]:
+    """Return the rows of ids."""
+    return dict(session.rows("SELECT id, row FROM $chunk WHERE id = ANY(?)", list(ids)))
+
+
+def facts_of(metadata: Mapping[str, JsonValue]) -> Iterator[Fact]:
+    """Yield the facts of metadata: nested fields by a dotted key, elements of lists by ``key[]``.
+
+    An empty list or object, and None, are a fact without number and string.
+
+    Examples
+    --------
+    >>> list(facts_of({"year": 1871, "author": {"name": "Ida"}, "tags": ["ice"], "draft": True}))
+    [('year', 1871, None), ('author.name', None, 'Ida'), ('tags[]', None, 'ice'), \
+('draft', 1, 'bool')]
+    """
+    for key, value in metadata.items():
+        yield from _facts(key, value)
+
+
+def _facts(key: str, value: Any) -> Iterator[Fact]:
+    if isinstance(value, bool):
+        yield key, int(value), "bool"
+    elif isinstance(value, str):
+        yield key, None, value
+    elif isinstance(value, int | float):
+        yield key, value, None
+    elif isinstance(value, dict) and value:
+        for name, part in value.items():
+            yield from _facts(f"{key}.{name}", part)
+    elif isinstance(value, list) and value:
+        for part in value:
+            yield from _facts(key if key.endswith("[]") else f"{key}[]", part)
+    else:
+        yield key, None, None

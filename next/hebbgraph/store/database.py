@@ -1,0 +1,81 @@
+"""What both databases offer: transactions, and one dialect of SQL for both.
+
+SQL is written for PostgreSQL, with ``?`` for parameters, ``= ANY(?)`` for lists, and ``$name`` for
+a table of the namespace. Each driver translates it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+__all__ = ["Database", "Session"]
+
+
+class Session(Protocol):
+    """One transaction, used by one thread.
+
+    Attributes
+    ----------
+    meta : dict of str to str
+        The table of this name, in the state that the transaction sees; see
+        :mod:`hebbgraph.store.meta`.
+    statements : int
+        Number of statements so far.
+    """
+
+    meta: dict[str, str]
+    statements: int
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; a parameter of ``= ANY(?)`` is a list."""
+        ...
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        """Run a statement; return how many rows it changed."""
+        ...
+
+    def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each row of parameters."""
+        ...
+
+
+class Database(Protocol):
+    """A namespace in SQLite or PostgreSQL.
+
+    Attributes
+    ----------
+    cache_key : str
+        Identifies the namespace on this machine, for files in a cache folder.
+    folder : Path or None
+        Where files can be put beside the database.
+    """
+
+    cache_key: str
+    folder: Path | None
+
+    def read(self) -> AbstractContextManager[Session]:
+        """Open a transaction that sees one state of the database and changes nothing."""
+        ...
+
+    def write(self) -> AbstractContextManager[Session]:
+        """Open a transaction that commits at the end, or changes nothing if it raises."""
+        ...
+
+    def erase_log(self, wait: float) -> bool:
+        """Empty the write-ahead log, waiting for readers; return whether it is empty."""
+        ...
+
+    def check(self) -> list[str]:
+        """Return what the database itself finds damaged."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """Write a copy of one state of the namespace to a new file."""
+        ...
+
+    def close(self) -> None:
+        """Release all connections."""
+        ...

@@ -1,0 +1,93 @@
+"""What a namespace knows of itself: settings, versions, counts, and the change counter."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.store.database import Session
+
+__all__ = ["Counts", "read_counts", "read_json", "write_counts", "write_meta"]
+
+#: One unit of a vector's sum. Whole numbers add up to the same in any order.
+VECTOR_UNIT = 2.0**-32
+
+
+class Counts(NamedTuple):
+    """Counts of a namespace.
+
+    Attributes
+    ----------
+    changes : int
+        Grows by one with each transaction that writes.
+    chunks, length : int
+        Number of chunks, and of their words together.
+    vectors : int
+        Number of chunks with a vector.
+    vector_sum : ndarray of int64, shape (dimension,)
+        Sum of the vectors, in units of 2**-32.
+    """
+
+    changes: int
+    chunks: int
+    length: int
+    vectors: int
+    vector_sum: NDArray[np.int64]
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of a chunk in words."""
+        return self.length / max(self.chunks, 1)
+
+    @property
+    def mean_vector(self) -> NDArray[np.float64]:
+        """Mean of all vectors, shape (dimension,)."""
+        mean: NDArray[np.float64] = self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1))
+        return mean
+
+
+def read_counts(session: Session) -> Counts:
+    """Return the counts of the state that a transaction sees."""
+    meta = session.meta
+    packed = base64.b64decode(meta.get("vector_sum", ""))
+    return Counts(
+        int(meta.get("changes", 0)),
+        int(meta.get("chunks", 0)),
+        int(meta.get("length", 0)),
+        int(meta.get("vectors", 0)),
+        np.frombuffer(packed, "<i8"),
+    )
+
+
+def write_counts(session: Session, counts: Counts) -> None:
+    """Store counts, and count the change."""
+    before = session.meta
+    packed = base64.b64encode(counts.vector_sum.astype("<i8").tobytes()).decode()
+    values = {
+        "changes": str(int(before.get("changes", 0)) + 1),
+        "chunks": str(counts.chunks),
+        "length": str(counts.length),
+        "vectors": str(counts.vectors),
+        "vector_sum": packed,
+    }
+    write_meta(session, {key: text for key, text in values.items() if before.get(key) != text})
+
+
+def read_json(session: Session, key: str) -> Any:
+    """Return a value that was stored as JSON, or None."""
+    text = session.meta.get(key)
+    return None if text is None else json.loads(text)
+
+
+def write_meta(session: Session, values: dict[str, str]) -> None:
+    """Store some values."""
+    session.many(
+        "INSERT INTO $meta(key, value) VALUES (?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        list(values.items()),
+    )
+    session.meta.update(values)

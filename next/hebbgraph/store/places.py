@@ -1,0 +1,106 @@
+"""Which database a path or URL and a namespace mean."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from hebbgraph.errors import NotAnIndexError, ParameterError, StorageError
+from hebbgraph.limits import MAX_ID
+from hebbgraph.store.database import Database
+from hebbgraph.store.sqlite import SQLiteDatabase
+
+__all__ = ["MEMORY", "is_server", "namespaces_at", "open_database"]
+
+MEMORY = ":memory:"
+_SUFFIX = ".sqlite3"
+_LONGEST = 120  # characters of a file name
+#: A file of the first edition.
+_FORMER = "truth.sqlite3"
+
+
+def is_server(path: str) -> bool:
+    """Return whether a path is the URL of a PostgreSQL database."""
+    return path.startswith(("postgresql://", "postgres://"))
+
+
+def open_database(
+    path: str | Path, namespace: str, *, wait: float, read_only: bool = False
+) -> Database:
+    """Open the database of a namespace, creating it unless it is opened to read.
+
+    Raises
+    ------
+    ParameterError
+        For an invalid name of a namespace.
+    StorageError
+        If it cannot be opened; see :mod:`hebbgraph.errors`.
+    """
+    if not isinstance(namespace, str) or not namespace.strip() or not namespace.isprintable():
+        raise ParameterError(f"a namespace is a printable str, got {namespace!r:.80}")
+    if len(namespace) > MAX_ID:
+        raise ParameterError(f"a namespace has at most {MAX_ID} characters, got {len(namespace)}")
+    if not isinstance(path, str | Path) or not str(path):
+        raise ParameterError(f"path is a directory, ':memory:' or a URL, got {path!r:.80}")
+    if str(path) == MEMORY:
+        return SQLiteDatabase(None, wait=wait)
+    if is_server(str(path)):
+        from hebbgraph.store.postgres import PostgresDatabase
+
+        return PostgresDatabase(str(path), namespace, wait=wait, read_only=read_only)
+    folder = Path(path).expanduser()
+    if folder.is_file():
+        raise NotAnIndexError(f"{folder} is a file; an index is a directory")
+    if (folder / _FORMER).exists():
+        raise NotAnIndexError(
+            f"{folder} was made by the first edition of hebbgraph, which this one cannot read; "
+            "add the documents to a new directory"
+        )
+    if not read_only:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{folder} cannot be made: {error}") from error
+    return SQLiteDatabase(folder / file_name(namespace), wait=wait, read_only=read_only)
+
+
+def namespaces_at(path: str | Path) -> list[str]:
+    """Return the namespaces of an index, sorted."""
+    if str(path) == MEMORY:
+        return []
+    if is_server(str(path)):
+        from hebbgraph.store.postgres import namespaces_of
+
+        return namespaces_of(str(path))
+    return sorted(map(_namespace_of, Path(path).expanduser().glob(f"*{_SUFFIX}")))
+
+
+def file_name(namespace: str) -> str:
+    """Return the name of a namespace's file, different for each, on any file system.
+
+    Examples
+    --------
+    >>> file_name("default"), file_name("Anna/7")
+    ('default.sqlite3', '%41nna%2F7.sqlite3')
+    """
+    # Some file systems do not tell capital letters from small ones.
+    safe = "".join(f"%{ord(c):02X}" if c.isascii() and c.isupper() else quote(c, safe="")
+                   for c in namespace).replace(".", "%2E")  # fmt: skip
+    if len(safe) > _LONGEST:
+        digest = blake2b(namespace.encode(), digest_size=16).hexdigest()
+        safe = f"{safe[: _LONGEST - 40]}%23{digest}"
+    return safe + _SUFFIX
+
+
+def _namespace_of(path: Path) -> str:
+    """Return the namespace of a file; a long name is read from the file."""
+    name = path.name.removesuffix(_SUFFIX)
+    if "%23" not in name or len(name) < _LONGEST - 40:
+        return unquote(name)
+    database = SQLiteDatabase(path, wait=1.0, read_only=True)
+    try:
+        with database.read() as session:
+            return session.meta.get("namespace", unquote(name))
+    finally:
+        database.close()

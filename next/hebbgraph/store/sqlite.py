@@ -1,0 +1,325 @@
+"""A namespace as one SQLite file in WAL mode, or in memory.
+
+``synchronous`` is NORMAL: a commit survives a kill of the process at any instant. After a power
+cut the last commits may be missing, and the file is intact.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from hebbgraph.errors import (
+    ClosedIndexError,
+    DamagedIndexError,
+    DiskFullError,
+    IndexBusyError,
+    NotAnIndexError,
+    NotFoundError,
+    ReadOnlyIndexError,
+    StorageError,
+)
+from hebbgraph.store.schema import create_statements
+
+__all__ = ["SQLiteDatabase"]
+
+logger = logging.getLogger(__name__)
+
+_TYPES = {
+    "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "blob": "BLOB",
+    "exact": "TEXT",
+    "number": "NUMERIC",
+}
+_MOST_IDLE = 4  # connections that are kept open
+_LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
+#: Connections of a parent process. Closing one would release the locks of the child's own.
+_INHERITED: list[sqlite3.Connection] = []
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> str:
+    return sql.replace("$", "").replace("= ANY(?)", "IN (SELECT value FROM json_each(?))")
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+def _error(error: sqlite3.Error, path: str) -> Exception:
+    """Return the hebbgraph error for one of SQLite."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return IndexBusyError(f"{path}: another process has been writing for too long; try again")
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFullError(f"{path}: no space left on the disk; nothing was written")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return ReadOnlyIndexError(f"{path} is read-only")
+    if code == sqlite3.SQLITE_NOTADB:
+        return NotAnIndexError(f"{path} is not a database")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return DamagedIndexError(f"{path} is damaged ({error}); restore a backup")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
+        return StorageError(f"{path}: {error}")
+    return DamagedIndexError(f"{path}: {error}")
+
+
+class SQLiteSession:
+    """See :class:`hebbgraph.store.database.Session`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.statements = 0
+        self.meta: dict[str, str] = {}
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        self.statements += 1
+        bound = [_bound(value) for value in parameters]
+        return self._connection.execute(_translated(sql), bound).fetchall()
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        self.statements += 1
+        bound = [_bound(value) for value in parameters]
+        return self._connection.execute(_translated(sql), bound).rowcount
+
+    def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
+        self.statements += 1
+        self._connection.executemany(_translated(sql), parameters)
+
+
+class SQLiteDatabase:
+    """See :class:`hebbgraph.store.database.Database`.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None keeps the namespace in memory.
+    wait : float
+        Seconds to wait for another writer.
+    read_only : bool
+    """
+
+    def __init__(self, path: Path | None, *, wait: float, read_only: bool = False) -> None:
+        self._path = path
+        self._name = ":memory:" if path is None else str(path)
+        self._wait = wait
+        self._read_only = read_only
+        self._idle: list[sqlite3.Connection] = []
+        self._pid = os.getpid()
+        self._closed = False
+        self._writing = threading.Lock()
+        self._memory: sqlite3.Connection | None = None
+        self.folder = None if path is None else path.parent
+        self.cache_key = self._name if path is None else str(path.absolute())
+        if path is None:
+            self._memory = self._connect()
+        elif not path.exists() and read_only:
+            raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
+        self._create()
+
+    # -- connections ----------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._uri(),
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=self._wait,
+            cached_statements=256,
+        )
+        try:
+            connection.execute("PRAGMA page_size = 8192")
+            if self._path is not None and not self._read_only:
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA cache_size = -16384")
+            connection.execute("PRAGMA temp_store = MEMORY")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _uri(self) -> str:
+        if self._path is None:
+            return ":memory:"
+        uri = f"file:{quote(str(self._path.absolute()))}"
+        if not self._read_only:
+            return uri
+        if os.access(self._path.parent, os.W_OK):
+            return f"{uri}?mode=ro"
+        # Nobody can add a log on a read-only device, so without one the file never changes.
+        log = Path(f"{self._path}-wal")
+        if log.exists() and log.stat().st_size:
+            return f"{uri}?mode=ro"
+        return f"{uri}?mode=ro&immutable=1"
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; one on which anything failed is never used again."""
+        if self._closed:
+            raise ClosedIndexError("the index is closed; open it again")
+        if os.getpid() != self._pid:
+            self._after_fork()
+        if self._memory is not None:
+            with self._writing:
+                yield self._memory
+            return
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        healthy = False
+        try:
+            yield connection
+            healthy = True
+        finally:
+            if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _after_fork(self) -> None:
+        _INHERITED.extend(self._idle)
+        self._idle, self._pid, self._writing = [], os.getpid(), threading.Lock()
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _error(error, self._name) from error
+
+    # -- transactions ---------------------------------------------------------------
+
+    @contextmanager
+    def read(self) -> Iterator[SQLiteSession]:
+        with self._translating(), self._connection() as connection:
+            session = SQLiteSession(connection)
+            connection.execute("BEGIN")
+            try:
+                # The first read fixes the state that the transaction sees.
+                session.meta = _meta(session)
+                yield session
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[SQLiteSession]:
+        if self._read_only:
+            raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
+        with self._translating(), self._connection() as connection:
+            session = SQLiteSession(connection)
+            with self._one_writer():
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    session.meta = _meta(session)
+                    yield session
+                    connection.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+        self._bound_log()
+
+    @contextmanager
+    def _one_writer(self) -> Iterator[None]:
+        """Let writers of this process take turns, which is fairer than SQLite's polling."""
+        if self._memory is not None:  # locked with its connection
+            yield
+            return
+        if not self._writing.acquire(timeout=max(self._wait, 0.001)):
+            raise IndexBusyError(f"{self._name}: another thread is writing; try again")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    def _create(self) -> None:
+        with self._translating(), self._connection() as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if "meta" in tables and "posting" in tables:
+                return
+            if tables:
+                raise NotAnIndexError(f"{self._name} is a database of something else")
+            if self._read_only:
+                raise NotAnIndexError(f"{self._name} is empty")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
+                    for statement in create_statements(**_TYPES):
+                        connection.execute(statement.replace("$$", "").replace("$", ""))
+                    connection.execute("INSERT INTO meta VALUES ('changes', '0')")
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    # -- upkeep -----------------------------------------------------------------------
+
+    def _bound_log(self) -> None:
+        """Empty a log that overlapping readers have let grow, if none is reading now."""
+        if self._path is None:
+            return
+        try:
+            if os.stat(f"{self._path}-wal").st_size > _LARGE_LOG:
+                self.erase_log(0.0)
+        except FileNotFoundError:
+            pass
+
+    def erase_log(self, wait: float) -> bool:
+        if self._path is None:
+            return True
+        deadline = time.monotonic() + wait
+        while True:
+            with self._translating(), self._connection() as connection:
+                connection.execute("PRAGMA busy_timeout = 100")
+                # Beside a reader this returns a flag instead of raising.
+                busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._wait)}")
+            if not busy or time.monotonic() >= deadline:
+                return not busy
+            time.sleep(0.02)
+
+    def check(self) -> list[str]:
+        with self._translating(), self._connection() as connection:
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
+        return [] if found == ["ok"] else found
+
+    def backup(self, path: Path) -> None:
+        with self._translating(), self._connection() as source:
+            if path.exists():
+                raise StorageError(f"{path} exists; name a new file")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(path)) as target:
+                source.backup(target)
+
+    def close(self) -> None:
+        self._closed = True
+        if os.getpid() != self._pid:
+            return
+        while self._idle:
+            self._idle.pop().close()
+        if self._memory is not None:
+            self._memory.close()
+
+
+def _meta(session: SQLiteSession) -> dict[str, str]:
+    return dict(session.rows("SELECT key, value FROM $meta"))

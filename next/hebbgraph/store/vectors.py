@@ -1,0 +1,325 @@
+"""Exact vector search over a file that maps the embeddings, made from the database.
+
+The database holds the truth. The file is disposable: its records are the newest state of the
+table ``embedding`` at the time it was written. Embeddings that came later are read from the
+database and kept in memory, until they are many enough to write the file anew. Records whose
+chunk is gone are recognised when they would be hits, by their stamp: a random number that the
+database knows.
+
+A file is used only if the last embedding it holds is one that the database has or had. Otherwise
+an older copy of the database was put back, and the file is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.store.database import Database, Session
+from hebbgraph.store.meta import read_counts, read_json
+
+__all__ = ["ExactSearch", "VectorCache"]
+
+logger = logging.getLogger(__name__)
+
+_HEADER = 4096  # bytes
+_MAGIC = "hebbgraph vectors 1"
+#: The file is written anew when more embeddings than this, and than a share, lie outside of it.
+_FEW, _SHARE = 2000, 8
+_BLOCK = 1 << 16  # rows of a product, which then fit into little memory
+
+
+class _Records(NamedTuple):
+    """Embeddings in the order of their rows; the arrays may be mapped."""
+
+    rows: NDArray[np.int64]
+    stamps: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+    def positions(self, rows: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return the position of each row, and whether it is here."""
+        if not len(self.rows):
+            return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
+        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        return at, self.rows[at] == rows
+
+
+class _Head(NamedTuple):
+    """The newest embedding of some."""
+
+    seq: int
+    stamp: int
+
+
+class _State(NamedTuple):
+    """What is known up to an embedding: records of the file, and later ones."""
+
+    head: _Head
+    base: _Records
+    later: _Records
+
+
+class ExactSearch:
+    """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`."""
+
+    def __init__(self, session: Session, state: _State) -> None:
+        self._session = session
+        self._parts = [part for part in (state.base, state.later) if len(part.rows)]
+        self._dead: dict[int, bool] = {}
+
+    def nearest(
+        self,
+        vector: NDArray[np.float32],
+        limit: int,
+        allowed: Callable[[IntArray], BoolArray] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
+        cosines = [_products(part.vectors, vector) for part in self._parts]
+        if not cosines:
+            return np.empty(0, np.int64), np.empty(0)
+        rows = np.concatenate([part.rows for part in self._parts])
+        scores = np.concatenate(cosines)
+        stamps = np.concatenate([part.stamps for part in self._parts])
+        if allowed is not None:
+            keep = np.flatnonzero(allowed(rows))
+            rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
+        wanted = limit + 40
+        while True:
+            at = _highest(scores, wanted)
+            alive = self._alive(rows[at], stamps[at])
+            if int(np.count_nonzero(alive)) >= limit or len(at) == len(rows):
+                at = at[alive]
+                break
+            wanted *= 4
+        last = scores[at[limit - 1]] if len(at) > limit else -np.inf
+        at = at[scores[at] >= last]
+        return rows[at].astype(np.int64), scores[at].astype(np.float64)
+
+    def cosines(self, vector: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
+        """Return the cosine of each live row; NaN for rows without a vector."""
+        result = np.full(len(rows), np.nan)
+        for part in self._parts:
+            at, known = part.positions(rows)
+            result[known] = _products(part.vectors[at[known]], vector)
+        return result
+
+    def _alive(self, rows: IntArray, stamps: IntArray) -> BoolArray:
+        sql = "SELECT row, stamp FROM $embedding WHERE row = ANY(?)"
+        known = dict(self._session.rows(sql, rows.tolist()))
+        pairs = zip(rows.tolist(), stamps.tolist(), strict=True)
+        return np.array([known.get(row) == stamp for row, stamp in pairs], np.bool_)
+
+
+class VectorCache:
+    """Keeps the embeddings of one namespace in step with its database.
+
+    Parameters
+    ----------
+    database : Database
+    folder : Path or None
+        Where the file may be written; without it, vectors stay in memory.
+    """
+
+    def __init__(self, database: Database, folder: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._state: _State | None = None
+        self._path: Path | None = None
+        if folder is not None:
+            name = blake2b(database.cache_key.encode(), digest_size=8).hexdigest()
+            self._path = folder / f"{name}.vectors"
+
+    def search(self, session: Session) -> ExactSearch | None:
+        """Return the search over the state that a transaction sees; None without vectors."""
+        counts = read_counts(session)
+        if not counts.vectors:
+            return None
+        with self._lock:
+            self._state = state = self._synchronised(session, self._state)
+        return ExactSearch(session, state)
+
+    def erase(self, rows: Iterable[int]) -> None:
+        """Overwrite the vectors of deleted chunks in the file."""
+        with self._lock:
+            self._state = None
+            if self._path is None or not self._path.exists():
+                return
+            wanted = np.array(sorted(rows), np.int64)
+            try:
+                opened = _open(self._path, writable=True)
+            except (OSError, ValueError):
+                self._path.unlink(missing_ok=True)
+                return
+            at, known = opened[1].positions(wanted)
+            opened[1].vectors[at[known]] = 0.0
+            if isinstance(opened[1].vectors, np.memmap):
+                opened[1].vectors.flush()
+
+    # -- keeping in step --------------------------------------------------------------
+
+    def _synchronised(self, session: Session, state: _State | None) -> _State:
+        dimension = int(read_json(session, "embedder")["dimension"])
+        if state is None and self._path is not None:
+            state = self._load(dimension)
+        if state is None or not self._is_history(session, state):
+            state = _State(_Head(0, 0), _empty(dimension), _empty(dimension))
+        later = session.rows(
+            "SELECT seq, row, stamp, data FROM $embedding WHERE seq > ? ORDER BY seq",
+            state.head.seq,
+        )
+        if later:
+            head = _Head(later[-1][0], later[-1][2])
+            state = state._replace(later=_joined(state.later, later), head=head)
+        outside = len(state.later.rows)
+        if outside > max(_FEW, len(state.base.rows) // _SHARE):
+            state = self._written(session, dimension)
+        return state
+
+    @staticmethod
+    def _is_history(session: Session, state: _State) -> bool:
+        """Return whether the database has, or had, the newest embedding of a state."""
+        if not state.head.seq:
+            return True
+        known = session.rows(
+            "SELECT stamp FROM $embedding WHERE seq = ? UNION ALL "
+            "SELECT stamp FROM $gone WHERE seq = ?",
+            state.head.seq,
+            state.head.seq,
+        )
+        return [(state.head.stamp,)] == known
+
+    def _load(self, dimension: int) -> _State | None:
+        assert self._path is not None
+        try:
+            head, base = _open(self._path)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            logger.warning("%s is made again: %s", self._path, error)
+            return None
+        if base.vectors.shape[1] != dimension:
+            return None
+        return _State(head, base, _empty(dimension))
+
+    def _written(self, session: Session, dimension: int) -> _State:
+        """Return all embeddings, from a new file if one can be written."""
+        seq, stamp = session.rows("SELECT seq, stamp FROM $embedding ORDER BY seq DESC LIMIT 1")[0]
+        head = _Head(seq, stamp)
+        n = int(session.rows("SELECT count(*) FROM $embedding")[0][0])
+        if self._path is not None:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                _write(self._path, session, head, n, dimension)
+                return _State(head, _open(self._path)[1], _empty(dimension))
+            except OSError as error:
+                logger.info("vectors stay in memory, since %s", error)
+                self._path = None
+        records = _Records(
+            np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, dimension), np.float32)
+        )
+        _fill(records, session)
+        return _State(head, records, _empty(dimension))
+
+
+def _empty(dimension: int) -> _Records:
+    nothing = np.empty(0, np.int64)
+    return _Records(nothing, nothing, np.empty((0, dimension), np.float32))
+
+
+def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Records:
+    vectors = np.frombuffer(b"".join(data for *_, data in later), "<f4")
+    new = _Records(
+        np.array([row for _, row, _, _ in later], np.int64),
+        np.array([stamp for _, _, stamp, _ in later], np.int64),
+        vectors.reshape(len(later), -1),
+    )
+    both = _Records(*(np.concatenate(column) for column in zip(records, new, strict=True)))
+    order = np.argsort(both.rows, kind="stable")
+    return _Records(*(column[order] for column in both))
+
+
+def _fill(records: _Records, session: Session) -> None:
+    """Read all embeddings in the order of their rows."""
+    row, at = -1, 0
+    while at < len(records.rows):
+        page = session.rows(
+            "SELECT row, stamp, data FROM $embedding WHERE row > ? ORDER BY row LIMIT 4000", row
+        )
+        stop = at + len(page)
+        records.rows[at:stop] = [found[0] for found in page]
+        records.stamps[at:stop] = [found[1] for found in page]
+        data = np.frombuffer(b"".join(found[2] for found in page), "<f4")
+        records.vectors[at:stop] = data.reshape(len(page), -1)
+        row, at = page[-1][0], stop
+
+
+def _mapped(path: Path, n: int, dimension: int, mode: str) -> _Records:
+    return _Records(
+        np.memmap(path, "<i8", mode, _HEADER, (n,)),  # type: ignore[call-overload]
+        np.memmap(path, "<i8", mode, _HEADER + 8 * n, (n,)),  # type: ignore[call-overload]
+        np.memmap(path, "<f4", mode, _HEADER + 16 * n, (n, dimension)),  # type: ignore[call-overload]
+    )
+
+
+def _write(path: Path, session: Session, head: _Head, n: int, dimension: int) -> None:
+    """Write a new file beside the old one, then put it in its place."""
+    header = {"magic": _MAGIC, "seq": head.seq, "stamp": head.stamp, "n": n, "dimension": dimension}
+    descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "r+b") as file:
+            file.write(json.dumps(header).encode().ljust(_HEADER))
+            file.truncate(_HEADER + n * (16 + 4 * dimension))
+            # Mapping a file on a full disk would end the process, so it is reserved first.
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, _HEADER + n * (16 + 4 * dimension))
+        records = _mapped(Path(name), n, dimension, "r+")
+        _fill(records, session)
+        for column in records:
+            column.flush()  # type: ignore[attr-defined]
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _open(path: Path, *, writable: bool = False) -> tuple[_Head, _Records]:
+    with path.open("rb") as file:
+        header = json.loads(file.read(_HEADER))
+    if not isinstance(header, dict) or header.get("magic") != _MAGIC:
+        raise ValueError("it is of another version")
+    n, dimension = header["n"], header["dimension"]
+    if path.stat().st_size != _HEADER + n * (16 + 4 * dimension):
+        raise ValueError("its size is wrong")
+    records = _mapped(path, n, dimension, "r+" if writable else "r")
+    return _Head(header["seq"], header["stamp"]), records
+
+
+def _products(matrix: FloatArray, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the inner product of each row; one row at a time, so that no order matters."""
+    result = np.empty(len(matrix), np.float32)
+    for start in range(0, len(matrix), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        np.vecdot(matrix[part], vector, out=result[part])
+    return result
+
+
+def _highest(values: FloatArray, n: int) -> IntArray:
+    """Return the positions of the n highest values and of those equal to the last, best first."""
+    if len(values) > n:
+        last = np.partition(values, len(values) - n)[len(values) - n]
+        at = np.flatnonzero(values >= last)
+    else:
+        at = np.arange(len(values))
+    return at[np.argsort(-values[at], kind="stable")]

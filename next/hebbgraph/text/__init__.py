@@ -1,0 +1,23 @@
+"""Text to tokens, terms and tag candidates, without a model.
+
+Data flows through the folder in this order:
+
+==================== ================================================================
+``characters``       Unicode: folding, and scripts written without spaces
+``stopwords``        function words by language, as plain data
+``words``            a cache of what is known about a word
+``stemming``         one token to its terms
+``artefacts``        links, paths, file names, markup and hashes, which are not words
+``tokens``           text to tokens, tokens to terms, a phrase to its key
+``syllables``        Vietnamese, which puts spaces between syllables
+``query``            a question to the terms of word search
+``shapes``           a text to its shape: one character per word
+``names``            names and codes, read off the shape
+``definitions``      whether a text opens by defining a name
+``salience``         salient terms, where capitals do not mark names
+``candidates``       the phrases that one chunk proposes as tags, from all of the above
+``references``       addresses and references as keys
+``context``          words of the metadata that are searched with the text
+``matching``         known phrases in tokens
+==================== ================================================================
+"""

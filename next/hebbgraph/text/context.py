@@ -1,0 +1,120 @@
+"""Words from the metadata of a passage that are searched with its text but not shown.
+
+Loaders and splitters write a heading path, a file name, a summary, or questions that a passage
+answers into metadata. People use these words in questions, so they are searched. Numbers, dates,
+ids and types say nothing about the subject, nor does a path or URL, except for its last name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+from hebbgraph.limits import MAX_CONTEXT
+
+
+__all__ = ["SEARCHED_FIELDS", "search_text"]
+
+#: The fields that are searched by default, with names as :func:`_field` normalises them.
+SEARCHED_FIELDS = (
+    "headings",
+    "heading",
+    "heading_path",
+    *(f"header_{level}" for level in range(1, 7)),
+    "breadcrumbs",
+    "section",
+    "subject",
+    "document_title",
+    "summary",
+    "section_summary",
+    "description",
+    "keywords",
+    "excerpt_keywords",
+    "questions",
+    "questions_this_excerpt_can_answer",
+    "file_name",
+    "filename",
+    "file_path",
+    "source",
+)
+#: Fields that hold a file name, and those of them that may also hold another source.
+_FILES = frozenset({"file_name", "filename", "file_path", "source"})
+_PLACES = frozenset({"file_path", "source"})
+_FILE_TYPE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}(?:\.gz)?$")
+_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|~?\.{0,2}/")
+_TYPE = re.compile(r"(?:application|audio|font|image|model|multipart|text|video)/[\w.+-]+$")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+\s*(?:Z|[+-]\d\d:?\d\d)?)?$")
+#: A hash or UUID: hexadecimal characters with at least one digit.
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F]{8,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+
+
+def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
+    r"""Return the words of some metadata fields, one value a line.
+
+    Parameters
+    ----------
+    metadata : mapping
+        Texts and lists of texts are read; other values are ignored.
+    fields : iterable of str
+        Names, in any case; ``Header 1`` is ``header_1``. With the default fields, ``source`` and
+        ``file_path`` are read only if they name a file: a source may be a newspaper.
+
+    Returns
+    -------
+    str
+        At most 10,000 characters; each value once.
+
+    Examples
+    --------
+    >>> search_text({"subject": "Handover of the Graz flat", "page": 3, "Header 1": "Keys"})
+    'Handover of the Graz flat\nKeys'
+    >>> search_text({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
+    'graz_flat-2021.pdf'
+    """
+    wanted = _wanted(tuple(fields))
+    only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()
+    lines: dict[str, None] = {}
+    for name, values in metadata.items():
+        if (field := _field(name)) in wanted:
+            for value in values if isinstance(values, list | tuple) else (values,):
+                if isinstance(value, str) and (field not in only_places or _is_place(value)):
+                    is_place = field in _FILES or bool(_PATH.match(value))
+                    lines[_words(value, is_place=is_place)] = None
+    return "\n".join(filter(None, lines))[:MAX_CONTEXT]
+
+
+@cache
+def _wanted(fields: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(_field, fields))
+
+
+def _field(name: str) -> str:
+    return "_".join(name.casefold().split())
+
+
+def _is_place(text: str) -> bool:
+    return bool(_PATH.match(text) or _FILE_TYPE.search(text))
+
+
+def _words(text: str, *, is_place: bool) -> str:
+    """Return the words of a value; empty if they say nothing about the subject."""
+    text = " ".join(text.split())
+    if is_place and "@" not in text:
+        text = _name_of(text)
+        return "" if _ID.match(_FILE_TYPE.sub("", text)) else text
+    is_code = _TYPE.match(text) or _DATE.match(text) or _ID.match(text)
+    return "" if is_code or not _LETTERS.search(text) else text
+
+
+def _name_of(place: str) -> str:
+    """Return the name of a file or page.
+
+    >>> _name_of("https://example.org/guides/Moving%20out/?lang=en#keys"), _name_of("a/b_c.tar.gz")
+    ('Moving out', 'b_c.tar.gz')
+    """
+    path = re.split(r"[?#]", unquote(place), maxsplit=1)[0].rstrip("/\\")
+    return re.split(r"[/\\]", path)[-1].strip()

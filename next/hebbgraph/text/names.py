@@ -1,0 +1,196 @@
+"""The names in a text, read off its shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import compress
+from typing import Literal
+
+from hebbgraph.text.salience import VERBAL
+from hebbgraph.text.shapes import ShapedText
+from hebbgraph.text.syllables import SYLLABIC, is_syllable
+from hebbgraph.text.tokens import key_from_tokens
+from hebbgraph.text.words import WordCache
+
+__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names", "is_headline"]
+
+Kind = Literal[
+    "title",
+    "subject",
+    "given",
+    "name",
+    "capital",
+    "opener",
+    "code",
+    "acronym",
+    "term",
+    "noun",
+    "mention",
+]
+"""Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
+start of sentences, or may be a verb ("Installing"). A *noun* is a term of one word, a *mention* a
+noun that occurs once."""
+
+_LONGEST_NAME = 7  # words; longer spans are headlines, and are split
+_LONGEST_ACRONYM = 6
+_HEADLINE_SHARE = 3
+
+_WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
+_LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
+# Matches in linear time, since the next character always decides the branch. Each
+# alternative begins with its own character, so the engine can skip to the next start.
+NAME_SPAN = re.compile(
+    rf"(?:Cp?+|Ap?+|X(?!X)|n{_WORD}|M{_WORD}|W{_WORD}|S(?<=[lsktnCAX]S){_WORD})"
+    rf"(?:M|{_WORD}|{_LINK}{_WORD})*+n?+"
+)
+"""A possible name: capitalised words, their connectors, and a number before or after."""
+
+#: Marks after which any word may be capitalised, and the mark after which the first word is, even
+#: if a bullet, a quote or a bracket comes between.
+_SENTENCE_STARTS, _SENTENCE_END = ".|(", "."
+
+_PART = re.compile("[CAX]+")
+_PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
+_SHOUTED = re.compile("A{4}|^A{2,}$")
+
+#: For each kind, the kinds that are weaker evidence of a name.
+_WEAKER: dict[Kind, tuple[Kind, ...]] = {
+    "opener": (),
+    "capital": ("opener",),
+    "name": ("opener", "capital"),
+    "acronym": ("opener", "capital"),
+    "code": ("opener", "capital"),
+}
+UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
+"""Maps a unit, or several joined by spaces, to its key."""
+
+_Part = tuple[int, int]
+
+
+def _variants(shape: str) -> Iterator[_Part]:
+    """Yield a capitalised span, and the span without doubtful ends."""
+    words = len(shape) - shape.count("p")
+    if words > _LONGEST_NAME or _SHOUTED.search(shape):
+        for part in _PART.finditer(shape):  # a headline: split at connectors
+            if len(part[0]) <= 3:
+                yield part.span()
+        return
+    if shape[0] != "n" or words > 2:  # "1978 World Cup", but not "in 1979 Gábor"
+        yield 0, len(shape)
+    start = 1 if shape[0] in "nMWS" else 0
+    stop = len(shape)
+    while stop > start + 1 and shape[stop - 1] in "nMp":
+        stop -= 1
+    if start or stop < len(shape):
+        yield start, stop
+    owner = shape.find("p", start, stop)
+    if owner > 0:  # "Germany's Angela Merkel": owner and owned
+        yield start, owner
+        yield owner + 1, stop
+
+
+def _english_parts(span: str) -> tuple[_Part, ...] | None:
+    """Return the names in a capitalised span of English; None for a single word."""
+    if len(span) == 1 or (len(span) == 2 and span[1] == "p"):
+        return None
+    if len(span) <= 3 and _PLAIN.fullmatch(span):
+        return ((0, len(span)),)
+    return tuple(_variants(span))
+
+
+def _other_parts(span: str) -> tuple[_Part, ...] | None:
+    """Return the names in a span of another language; None for a single word.
+
+    There, connectors ("von") may lie outside a name, so the parts between them count too.
+    """
+    parts = _english_parts(span)
+    if parts is None or "k" not in span:
+        return parts
+    between = (part.span() for part in _PART.finditer(span))
+    return parts + tuple((start, stop) for start, stop in between if stop - start > 1)
+
+
+# Spans have few distinct shapes.
+_ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
+_OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
+_IS_LOWER = bytes(code == ord("l") for code in range(256))
+
+
+def is_headline(shape: str) -> bool:
+    """Return whether a title is long and mostly capitalised, so capitals do not mark names."""
+    if len(shape) <= _LONGEST_NAME:
+        return False
+    capitals = shape.count("C") + shape.count("A")
+    return capitals > _HEADLINE_SHARE * shape.count("l")
+
+
+def _kind(shape: str, key: str) -> Kind:
+    """Return the kind of a name with this shape.
+
+    >>> _kind("CC", "world cup"), _kind("C", "season")  # of "Season 2"
+    ('name', 'capital')
+    """
+    if shape == "A":
+        return "acronym" if len(key) <= _LONGEST_ACRONYM else "name"
+    if shape != "C":
+        return "name"
+    return "opener" if key.endswith(VERBAL) else "capital"
+
+
+def _in_lower_case(shaped: ShapedText) -> set[str]:
+    """Return the units that the text also writes in lower case."""
+    return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
+
+
+def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
+    """Add the codes, then the names and acronyms, in text order.
+
+    Parameters
+    ----------
+    names : dict
+        Maps keys to kinds; updated in place. Existing keys keep their kind unless the new one
+        is stronger evidence. The empty key stands for phrases that cannot be tags.
+    shaped : ShapedText
+    language : str
+    """
+    units, shape = shaped
+    if "X" in shape:
+        for unit in compress(units, map("X".__eq__, shape)):
+            names.setdefault(UNIT_KEYS[unit], "code")
+    parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
+    in_lower_case: set[str] | None = None  # computed on first use
+    for match in NAME_SPAN.finditer(shape):
+        span = match[0]
+        start = match.start()
+        parts = parts_of[span]
+        if parts is not None:
+            for first, last in parts:
+                key = UNIT_KEYS[" ".join(units[start + first : start + last])]
+                _add(names, key, _kind(span[first:last], key))
+            continue
+        unit = units[start]
+        key = UNIT_KEYS[unit]
+        kind = _kind(span[0], key)
+        # A single capitalised word says little in German, and a syllable is not a word.
+        if span[0] == "C" and (
+            language == "german" or (language == SYLLABIC and is_syllable(unit))
+        ):
+            continue
+        opens = span[0] == "C" and (start == 0 or shape[start - 1] in _SENTENCE_STARTS)
+        if opens or span[0] == "A":
+            if in_lower_case is None:
+                in_lower_case = _in_lower_case(shaped)
+            if unit in in_lower_case:
+                continue
+        if opens:
+            ahead = shape[start - 2] if start > 1 else _SENTENCE_END
+            if start == 0 or _SENTENCE_END in (shape[start - 1], ahead):
+                kind = "opener"
+        _add(names, key, kind)
+
+
+def _add(names: dict[str, Kind], key: str, kind: Kind) -> None:
+    """Add one name; its strongest kind wins."""
+    if names.setdefault(key, kind) in _WEAKER[kind]:
+        names[key] = kind

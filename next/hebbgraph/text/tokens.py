@@ -1,0 +1,346 @@
+"""Text to tokens, tokens to lexical terms, phrases to keys.
+
+Phrases are matched on tokens. Chunks and queries are tokenised alike, in any language. Words are
+analysed independently of each other, so the costly parts (folding, stemming) are cached by word.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import chain, pairwise
+from operator import add
+
+import regex
+
+from hebbgraph.text import stopwords
+from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
+from hebbgraph.text.stemming import TermStemmer, truncate_term
+from hebbgraph.text.words import WordCache
+
+__all__ = [
+    "MAX_PHRASE_CHARACTERS",
+    "MAX_PHRASE_WORDS",
+    "MAX_TOKEN_CHARACTERS",
+    "display",
+    "lexical_terms",
+    "phrase_key",
+    "simple_terms",
+    "simple_token",
+    "stop_words",
+    "tokenize",
+    "tokenize_word",
+]
+
+MAX_TOKEN_CHARACTERS = 64
+MAX_PHRASE_WORDS = 12
+MAX_PHRASE_CHARACTERS = 200
+
+
+def _grammar(letter: str, first: str, rest: str, other: str) -> str:
+    """Build the token pattern; possessive quantifiers keep matching linear."""
+    run = f"{first}{rest}*+"
+    return (
+        rf"[cg]\+\+(?!{rest})|[cfj]\#(?!{rest})"  # C++, C#
+        rf"|{letter}{{1,2}}&{letter}{{1,2}}(?!{rest}|[&_])"  # R&D, AT&T
+        rf"|{letter}{rest}*+(?:_++{run})*+(?:[-.][0-9]{rest}*+)++"  # ERR-1234, v2.3.1
+        rf"|[0-9]++(?:\.[0-9]++)++{rest}*+"  # 3.14, 192.168.0.1
+        rf"|{run}(?:_++{run})*+{other}"  # words, foo_bar
+    )
+
+
+_WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
+# The first branch is the common case: no joining punctuation follows the word.
+_ASCII_TOKEN = re.compile(
+    rf"[a-z0-9]++(?![-._&+#])|{_grammar('[a-z]', '[a-z0-9]', '[a-z0-9]', '')}"
+)
+_TOKEN = regex.compile(
+    _grammar(
+        rf"[\p{{L}}--[{UNSPACED}]]",
+        _WORD_CHARACTER,
+        rf"(?:{_WORD_CHARACTER}|\p{{M}})",
+        rf"|[[{UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+",
+    ),
+    regex.V1,
+)
+_HAS_LETTER = regex.compile(r"\p{L}")
+
+# Each pattern opens with a literal, so the engine can skip ahead.
+_LETTER = r"[^\W\d_]"
+_CLITIC = re.compile(r"'(?<=\w')(?:s|ll|re|ve|d|m)(?![\w'])")
+_ELISION = re.compile(r"(?<![\w'])([ldjmtsnc]|qu|dell|dall|nell|sull|all|un)'(?=[^\W\d_]{2})")
+_INNER_APOSTROPHE = re.compile(r"'(?<=\w')(?=\w)")
+_MAYBE_DOTTED = re.compile(rf"\.{_LETTER}\.")
+_DOTTED = re.compile(rf"(?<![\w.])(?:{_LETTER}\.){{2,}}+{_LETTER}?(?!\w)")
+_THOUSANDS = re.compile(r",(?<=[0-9],)(?=[0-9]{3}(?![0-9]))")
+
+#: Punctuation that can be stripped from a word without changing how it is tokenised.
+_AROUND = ',.;:!?()[]"“”'
+
+
+def _split_folded(text: str) -> list[str]:
+    """Split folded text into tokens. No pattern matches across whitespace."""
+    if "'" in text:
+        text = _CLITIC.sub("", text)
+        if "'" in text:
+            text = _INNER_APOSTROPHE.sub("", _ELISION.sub(r"\1 ", text))
+    if _MAYBE_DOTTED.search(text):
+        text = _DOTTED.sub(lambda match: match[0].replace(".", ""), text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    tokens: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    if len(text) > MAX_TOKEN_CHARACTERS and max(map(len, tokens), default=0) > MAX_TOKEN_CHARACTERS:
+        return [token[:MAX_TOKEN_CHARACTERS].rstrip("-._&") for token in tokens]
+    return tokens
+
+
+def tokenize_word(word: str) -> list[str]:
+    """Tokenise one word: a faster :func:`tokenize` for text without whitespace.
+
+    Examples
+    --------
+    >>> tokenize_word("(Synapses,"), tokenize_word("O'Brien's")
+    (['synapses'], ['obrien'])
+    """
+    token = simple_token(word)
+    return _split_folded(fold(word)) if token is None else [token]
+
+
+def simple_token(word: str) -> str | None:
+    """Return the token of a plain ASCII word, or None if the word needs full analysis.
+
+    Examples
+    --------
+    >>> simple_token("(Synapses,"), simple_token("O'Brien's")
+    ('synapses', None)
+    """
+    core = word.strip(_AROUND)
+    if core.isalnum() and core.isascii():
+        return core.lower()[:MAX_TOKEN_CHARACTERS]
+    return None
+
+
+_FOLDED_WORDS = WordCache(lambda word: tuple(tokenize_word(word)))
+
+
+def tokenize(text: str) -> list[str]:
+    """Split a text into normalised tokens, in reading order.
+
+    Text is folded first (see :func:`hebbgraph.text.characters.fold`): case, width,
+    accents, Arabic vowel marks and alef variants, and ё. Possessive ``'s`` and other
+    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``,
+    ``homme``), other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms
+    lose their dots. Hyphenated words are split; codes (letters, then ``-`` or ``.`` and
+    a digit), identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D``
+    stay whole. Scripts without spaces yield one token per character, marks included.
+
+    Parameters
+    ----------
+    text : str
+        Any text, of any length.
+
+    Returns
+    -------
+    list of str
+        Non-empty tokens without whitespace, truncated to 64 characters.
+        ``tokenize(" ".join(tokens)) == tokens``.
+
+    Examples
+    --------
+    >>> tokenize("Shawn's U.S. film 'Spider-Man', ERR-1234 in foo_bar v2.3.1 (C++)")
+    ['shawn', 'us', 'film', 'spider', 'man', 'err-1234', 'in', 'foo_bar', 'v2.3.1', 'c++']
+    >>> tokenize("Gábor は 東京へ")
+    ['gabor', 'は', '東', '京', 'へ']
+    """
+    if text.isascii():
+        return _split_folded(text.lower())
+    # Folding costs more than splitting, and words repeat.
+    return list(chain.from_iterable(map(_FOLDED_WORDS.__getitem__, text.split())))
+
+
+# -- lexical terms ----------------------------------------------------------------
+
+_UNSPACED = WordCache(is_unspaced)
+_STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
+
+
+def _stemmer_for(language: str) -> tuple[TermStemmer, WordCache[str | None]]:
+    stemmer = TermStemmer(language)
+    return _STEMMERS.setdefault(language, (stemmer, WordCache(stemmer)))
+
+
+def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
+    """Turn tokens into the terms of the lexical index.
+
+    Words are stemmed with the Snowball stemmer of their script: Latin by `language`,
+    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields itself
+    without hyphens, and its parts. A run of characters of an unspaced script yields its overlapping
+    bigrams; a single character stays as it is.
+
+    Parameters
+    ----------
+    tokens : list of str
+        From :func:`tokenize`.
+    language : str
+        A Snowball language, or ``"none"`` for no stemming in any script.
+
+    Returns
+    -------
+    list of str
+        Terms without whitespace, at most 128 bytes of UTF-8 each. If ``p`` occurs
+        contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
+        character, then ``lexical_terms(p)`` occurs contiguously in
+        ``lexical_terms(t)``. :func:`phrase_key` accepts only such phrases.
+
+    Raises
+    ------
+    ParameterError
+        If `language` is unknown.
+
+    Examples
+    --------
+    >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
+    ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
+    """
+    stemmer, cache = _STEMMERS.get(language) or _stemmer_for(language)
+    cached = list(map(cache.__getitem__, tokens))
+    if None not in cached:
+        return cached  # type: ignore[return-value]  # mypy cannot narrow the elements
+    terms: list[str] = []
+    run: list[str] = []  # the current run of unspaced characters
+    bigrams: dict[str, str] = {}  # shares one object among equal bigrams of long texts
+    for token, term in zip([*tokens, ""], [*cached, ""], strict=True):
+        if term is None and _UNSPACED[token]:
+            run.append(token)
+            continue
+        if run:
+            pairs = map(truncate_term, map(add, run, run[1:])) if len(run) > 1 else run
+            terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
+            run = []
+        if term is None:
+            terms.extend(stemmer.terms(token))
+        elif term:
+            terms.append(term)
+    return terms
+
+
+def simple_terms(tokens: list[str], language: str = "english") -> list[str]:
+    """Return the terms of ASCII tokens of letters and digits, one each.
+
+    Faster than :func:`lexical_terms` for many tokens; results are not cached.
+
+    >>> simple_terms(["synapses", "b12", "1984"])
+    ['synaps', 'b12', '1984']
+    """
+    stemmer, _ = _STEMMERS.get(language) or _stemmer_for(language)
+    return stemmer.simple_terms(tokens)
+
+
+# -- keys -------------------------------------------------------------------------
+
+
+_STOP_WORDS = {name: frozenset(tokenize(words)) for name, words in stopwords.STOP_WORDS.items()}
+_CONTENT_ELSEWHERE = frozenset(tokenize(stopwords.CONTENT_ELSEWHERE)) - _STOP_WORDS["english"]
+_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+_ARTICLES = frozenset(("the", "a", "an"))
+
+
+@cache
+def stop_words(language: str = "") -> frozenset[str]:
+    """Return the stop words for a text in `language`, as tokens.
+
+    They include the stop words of all languages, except those that are content words
+    in English ("war", "die", "pour"): these count only in their own language.
+
+    Examples
+    --------
+    >>> "die" in stop_words(), "die" in stop_words("german"), "und" in stop_words()
+    (False, True, True)
+    """
+    return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
+
+
+def key_from_tokens(tokens: list[str]) -> str:
+    """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
+    if not tokens:
+        return ""
+    if tokens[0] in _ARTICLES and len(tokens) > 2:
+        start = 1
+        while len(tokens) - start > 2 and tokens[start] in _ARTICLES:
+            start += 1
+        tokens = tokens[start:]
+    if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
+        return ""
+    key = " ".join(tokens)
+    if (  # the common case: short words in plain letters
+        len(key) < MAX_TOKEN_CHARACTERS
+        and len(tokens) <= MAX_PHRASE_WORDS
+        and key.isascii()
+        and key.islower()
+    ):
+        return key
+    if len(key) > MAX_PHRASE_CHARACTERS:
+        return ""
+    if key.isascii():
+        words = float(len(tokens))
+    else:
+        unspaced = [is_unspaced(token) for token in tokens]
+        words = len(tokens) - sum(unspaced) / 2
+        # A lone unspaced character at an edge is part of a bigram in running text.
+        first, last = unspaced[:2], unspaced[-2:]
+        if first in ([True], [True, False]) or last == [False, True]:
+            return ""
+    if words > MAX_PHRASE_WORDS:
+        return ""
+    if not key.islower() and _HAS_LETTER.search(key) is None:  # islower() misses uncased letters
+        return ""
+    if len(key) >= MAX_TOKEN_CHARACTERS and max(map(len, tokens)) >= MAX_TOKEN_CHARACTERS:
+        return ""  # possibly truncated, so different words would share this key
+    return key
+
+
+def phrase_key(phrase: str) -> str:
+    """Normalise a phrase to the key of its tag.
+
+    Parameters
+    ----------
+    phrase : str
+        A title, a tag from a caller or a model, or a key.
+
+    Returns
+    -------
+    str
+        The tokens joined by single spaces. A leading English article is dropped if two or more
+        words follow ("the hunger games" → "hunger games"; "the island" stays). Empty if the phrase
+        cannot be a tag: it has no letter (numbers and years), is a single character or stop word,
+        exceeds 12 words (two unspaced characters count as one) or 200 characters, holds a word of
+        64 characters or more, or begins or ends with a lone unspaced character, which the lexical
+        index could not find. ``phrase_key(phrase_key(p)) == phrase_key(p)``.
+
+    Examples
+    --------
+    >>> phrase_key("The Hunger Games"), phrase_key("The"), phrase_key("1984")
+    ('hunger games', '', '')
+    >>> phrase_key("東京大学")
+    '東 京 大 学'
+    """
+    return key_from_tokens(tokenize(phrase))
+
+
+def display(key: str) -> str:
+    """Return the readable form of a key, without spaces between unspaced characters.
+
+    Examples
+    --------
+    >>> display("iphone 東 京 大 学"), display("hunger games")
+    ('iphone 東京大学', 'hunger games')
+    """
+    if key.isascii():
+        return key
+    tokens = key.split(" ")
+    shown = tokens[:1]
+    for before, token in pairwise(tokens):
+        if not (is_unspaced(before) and is_unspaced(token)):
+            shown.append(" ")
+        shown.append(token)
+    return "".join(shown)
