@@ -29,7 +29,7 @@ __all__ = ["Loader"]
 _CHARACTERS = 8_000_000
 _CHUNKS, _EMBEDDED, _TAGGED = 8000, 512, 16
 #: Chunks whose tags are matched in one transaction.
-_PORTION = 2000
+_PORTION = 20_000
 
 
 class _Plan(NamedTuple):

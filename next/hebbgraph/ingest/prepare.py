@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from hebbgraph.text.references import Link, links_of, named_by_links
 
 __all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
 
+_PAIR = struct.Struct("<iB")
 TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
 _CODES = {
     "title": TITLE,
@@ -40,6 +41,8 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     chunk : Chunk
+    tokens : list of list of str
+        Of its title and its text.
     words : Counter
         How often it holds each word.
     proposed : list of (str, int)
@@ -52,6 +55,7 @@ class Prepared(NamedTuple):
     """
 
     chunk: Chunk
+    tokens: list[list[str]]
     words: Counter[str]
     proposed: list[tuple[str, int]]
     links: list[Link]
@@ -61,7 +65,9 @@ class Prepared(NamedTuple):
 
 def prepare(chunk: Chunk, settings: Settings, tagged: Iterable[str] | None = None) -> Prepared:
     """Read one chunk."""
-    text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
+    text = chunk.text
+    if chunk.metadata:
+        text = searched_text(text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
     words = Counter(text_words(tokens, chunk.title, text, settings.language))
     given = [*chunk.tags, *(tagged or ())]
@@ -80,18 +86,18 @@ def prepare(chunk: Chunk, settings: Settings, tagged: Iterable[str] | None = Non
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, words, proposed, links, kept)
+    return Prepared(chunk, tokens, words, proposed, links, kept)
 
 
-def pack_proposed(terms: Iterable[tuple[int, int]]) -> bytes:
+def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:
     """Return proposals, as (term, code), as the column ``proposed`` holds them.
 
     >>> unpack_proposed(pack_proposed([(7, TITLE), (9, GIVEN)]))
     [(7, 0), (9, 1)]
     """
-    return b"".join(struct.pack("<iB", term, code) for term, code in terms)
+    return b"".join(map(_PAIR.pack, *zip(*terms, strict=True))) if terms else b""
 
 
 def unpack_proposed(data: bytes) -> list[tuple[int, int]]:
     """Return the (term, code) of a column ``proposed``."""
-    return list(struct.iter_unpack("<iB", data))
+    return list(_PAIR.iter_unpack(data))

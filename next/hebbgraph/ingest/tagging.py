@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from functools import reduce
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +50,8 @@ from hebbgraph.store.terms import (
     terms_by_id,
 )
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.matching import held_phrases, possible_phrases
-from hebbgraph.text.reading import searched_text, tokenize_texts
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
+from hebbgraph.text.reading import searched_text, split_tokens, tokenize_texts
 from hebbgraph.text.references import Link, links_of
 from hebbgraph.text.tokens import lexical_terms
 
@@ -111,7 +112,8 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
     certain |= _chunks_of_words(
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
-    matched = _matched(session, tags.values(), settings.language)
+    every, language = _common_words(session), settings.language
+    matched = [t for t in tags.values() if t.is_known and _is_matched(t.key, every, language)]
     candidates: dict[int, set[str]] = {}
     for key, rows in _containing(session, matched, settings.language):
         for row in rows.tolist():
@@ -144,8 +146,9 @@ def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings
         for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
             tags.update(unpack_tags(data)[0].tolist())
     held = [term for term in terms_by_id(session, tags).values() if term.kind == TermKind.TAG]
-    matched = {term.id for term in _matched(session, held, settings.language)}
-    return found | _holders(session, [term.id for term in held if term.id not in matched])
+    every, language = _common_words(session), settings.language
+    left = [term.id for term in held if not _is_matched(term.key, every, language)]
+    return found | _holders(session, left)
 
 
 def _containing(
@@ -172,17 +175,14 @@ def _words(key: str, language: str) -> list[str]:
     return lexical_terms(key.split(" "), language)
 
 
-def _matched(session: Session, phrases: Iterable[Term], language: str) -> list[Term]:
-    """Return the phrases that are matched in texts."""
-    known = [phrase for phrase in phrases if phrase.is_known]
-    words_of = {phrase.key: _words(phrase.key, language) for phrase in known}
-    terms = find_terms(session, TermKind.WORD, {w for words in words_of.values() for w in words})
-    return [
-        phrase
-        for phrase in known
-        if min((terms[w].df if w in terms else 0 for w in words_of[phrase.key]), default=0)
-        <= MOST_HOLDERS
-    ]
+def _common_words(session: Session) -> frozenset[str]:
+    sql = "SELECT key FROM $term WHERE kind = ? AND df > ?"
+    return frozenset(key for (key,) in session.rows(sql, int(TermKind.WORD), MOST_HOLDERS))
+
+
+def _is_matched(key: str, common: frozenset[str], language: str) -> bool:
+    """Return whether a known phrase is matched in texts: one of its words is not common."""
+    return not common or not all(word in common for word in _words(key, language))
 
 
 # -- matching ---------------------------------------------------------------------------------
@@ -205,21 +205,29 @@ class _Matcher:
     session : Session
     settings : Settings
     many : bool
-        Whether to read the hashes of all known phrases first, which tell most phrases of a text
-        from known ones without a query: eight bytes for each.
+        Whether to read all known phrases first, instead of looking up those that a text may hold.
     """
 
     def __init__(self, session: Session, settings: Settings, *, many: bool) -> None:
         self._session = session
         self._settings = settings
-        self._hashes: NDArray[np.int64] | None = None
+        self._common = _common_words(session)
+        self._known: dict[str, int] = {}
+        self._prefixes: set[str] = set()
+        self._many = many
         if many:
-            keys = session.rows(
-                "SELECT key FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)",
+            found = session.rows(
+                "SELECT key, id FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)",
                 int(TermKind.TAG),
             )
-            # hash() differs between processes, and is used within this transaction alone.
-            self._hashes = np.sort(np.fromiter((hash(key) for (key,) in keys), np.int64))
+            self._learn(found)
+
+    def _learn(self, phrases: Iterable[tuple[str, int]]) -> None:
+        language = self._settings.language
+        self._known = {
+            key: term for key, term in phrases if _is_matched(key, self._common, language)
+        }
+        self._prefixes = set(map(prefix, self._known))
 
     def match(self, rows: list[int], candidates: dict[int, set[str]]) -> None:
         """Match chunks again, of ``candidates`` those that contain one of their phrases."""
@@ -233,12 +241,19 @@ class _Matcher:
 
     def texts(self, rows: list[int]) -> Iterable[_Text]:
         settings = self._settings
+        known = dict(
+            self._session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?)", rows)
+        )
         for row, title, text, metadata, given, proposed in self._session.rows(
             "SELECT row, title, text, metadata, given, proposed FROM $chunk WHERE row = ANY(?)",
             rows,
         ):
-            fields = json.loads(metadata)
-            searched = searched_text(text, fields, settings.search_metadata)
+            fields = json.loads(metadata) if metadata != "{}" else {}
+            if joined := known.get(row):
+                tokens = split_tokens(joined)
+            else:
+                searched = searched_text(text, fields, settings.search_metadata)
+                tokens = tokenize_texts(title, searched)
             links: list[Link] = []
             if settings.edges or "addresses" in given or "references" in given:
                 named = Given(**{name: tuple(value) for name, value in json.loads(given).items()})
@@ -251,7 +266,7 @@ class _Matcher:
                     ),
                     settings.edges,
                 )
-            yield _Text(row, tokenize_texts(title, searched), unpack_proposed(proposed), links)
+            yield _Text(row, tokens, unpack_proposed(proposed), links)
 
     def tags(self, texts: list[_Text]) -> list[dict[int, int]]:
         """Return the tags and roles of each chunk."""
@@ -259,24 +274,23 @@ class _Matcher:
         longest: dict[str, int] = dict(
             self._session.rows("SELECT word, longest FROM $opening WHERE word = ANY(?)", list(words))
         )
-        possible = {
-            phrase
-            for text in texts
-            for tokens in text.tokens
-            for phrase in possible_phrases(tokens, longest)
-        }
-        terms = find_terms(self._session, TermKind.TAG, self._likely(list(possible)))
-        known = {
-            term.key: term.id
-            for term in _matched(self._session, terms.values(), self._settings.language)
-        }
+        if not self._many:
+            possible = {
+                phrase
+                for text in texts
+                for tokens in text.tokens
+                for phrase in possible_phrases(tokens, longest)
+            }
+            terms = find_terms(self._session, TermKind.TAG, possible)
+            self._learn((term.key, term.id) for term in terms.values() if term.is_known)
+        known, prefixes = self._known, self._prefixes
         places = self._places(texts)
         tags = []
         for text in texts:
             held = {
                 known[key]: int(Role.MENTION)
                 for tokens in text.tokens
-                for *_, key in held_phrases(tokens, longest, known)
+                for *_, key in leftmost_longest(spans_in(tokens, longest, prefixes, known))
             }
             for term, code in text.proposed:
                 if code == TITLE:
@@ -287,13 +301,6 @@ class _Matcher:
             tags.append(held)
         return tags
 
-    def _likely(self, phrases: list[str]) -> list[str]:
-        if self._hashes is None or not len(self._hashes) or not phrases:
-            return phrases if self._hashes is None else []
-        hashes = np.fromiter(map(hash, phrases), np.int64, len(phrases))
-        at = np.minimum(self._hashes.searchsorted(hashes), len(self._hashes) - 1)
-        return [phrases[i] for i in np.flatnonzero(self._hashes[at] == hashes).tolist()]
-
     def _places(self, texts: list[_Text]) -> dict[tuple[int, str], int]:
         """Return the term of each link."""
         links = {(link.kind, link.key) for text in texts for link in text.links}
@@ -301,33 +308,31 @@ class _Matcher:
         for kind in (TermKind.ADDRESS, TermKind.PAGE, TermKind.EDGE):
             keys = [key for of_kind, key in links if of_kind == kind]
             for key, term in number_terms(self._session, kind, keys).items() if keys else ():
-                places[int(kind), key] = term.id
+                places[int(kind), key] = term
         return places
 
     def _write(self, rows: list[int], tags: list[dict[int, int]]) -> None:
         """Write forward lists, and the postings that differ from the former ones."""
-        before = dict(
-            self._session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", rows)
-        )
-        added: list[tuple[int, int, int, int]] = []
-        removed: list[tuple[int, int, int, int]] = []
+        before = dict(self._session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", rows))
+        added: list[tuple[int, int, int]] = []
+        removed: list[tuple[int, int, int]] = []
         again: list[int] = []
-        lists = []
+        lists: list[tuple[bytes, int]] = []
         for row, held in zip(rows, tags, strict=True):
-            terms, roles = unpack_tags(before[row])
-            former = dict(zip(terms.tolist(), roles.tolist(), strict=True))
-            if former == held:
+            terms = sorted(held)
+            roles = [held[term] for term in terms]
+            packed = pack_tags(terms, roles)
+            if packed == before[row]:
                 continue
-            order = sorted(held)
-            ids = np.array(order, np.int64)
-            lists.append((pack_tags(ids, np.array([held[t] for t in order], np.uint8)), row))
-            for term in former.keys() - held.keys():
-                removed.append((term, row, 0, 0))
-            for term in order:
-                if former.get(term) != held[term]:
-                    added.append((term, row, 1, held[term]))
-                    if term in former:
-                        again.append(term)
+            lists.append((packed, row))
+            if not before[row]:
+                added += zip(terms, repeat(row), roles)
+                continue
+            former = dict(zip(*map(list, unpack_tags(before[row])), strict=True))
+            removed += ((term, row, 0) for term in former.keys() - held.keys())
+            changed = [term for term in terms if former.get(term) != held[term]]
+            added += ((term, row, held[term]) for term in changed)
+            again += (term for term in changed if term in former)
         if not lists:
             return
         self._session.many("UPDATE $held SET tags = ? WHERE row = ?", lists)
@@ -336,14 +341,15 @@ class _Matcher:
         count_held(
             self._session, new.terms, np.concatenate((gone.terms, np.array(again, np.int64)))
         )
-        drop_unused(self._session, np.unique(gone.terms))
+        if len(gone.terms):
+            drop_unused(self._session, np.unique(gone.terms))
 
 
-def _columns(entries: list[tuple[int, int, int, int]]) -> Entries:
-    table = np.array(entries, np.int64).reshape(-1, 4)
-    terms, rows, numbers, roles = table.T
-    columns = Postings(rows.astype("<i4"), numbers.astype(np.uint8), roles.astype(np.uint8))
-    return Entries(terms, columns)
+def _columns(entries: list[tuple[int, int, int]]) -> Entries:
+    """Return postings from (term, row, role)."""
+    terms, rows, roles = np.array(entries, np.int64).reshape(-1, 3).T
+    once = np.ones(len(rows), np.uint8)
+    return Entries(terms, Postings(rows.astype("<i4"), once, roles.astype(np.uint8)))
 
 
 def _contains(tokens: list[list[str]], phrases: Iterable[str]) -> bool:

@@ -9,8 +9,7 @@ in the same transaction.
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +22,16 @@ from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, rows_of, to_given
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import VECTOR_UNIT, Counts, read_counts, write_counts, write_meta
-from hebbgraph.store.postings import EMPTY, Entries, Postings, change_postings, unpack_tags
+from hebbgraph.store.postings import NO_ENTRIES, Entries, Postings, change_postings, unpack_tags
 from hebbgraph.store.postings import unpack_words as words_in
 from hebbgraph.store.terms import (
-    MIN_PROPOSALS,
     count_held,
-    count_proposed,
     drop_unused,
     number_terms,
     terms_by_id,
 )
 from hebbgraph.terms import TermKind
+from hebbgraph.text.reading import join_tokens
 
 __all__ = ["MOST_HOLDERS", "write_batch", "write_vectors"]
 
@@ -70,8 +68,9 @@ def write_batch(
     """
     counts = read_counts(session)
     gone = _remove(session, removed)
-    rows = _insert_chunks(session, added)
-    _write_derived(session, added, rows, gone)
+    proposed = _numbered(session, added)
+    rows = _insert_chunks(session, added, proposed)
+    _write_derived(session, added, rows, proposed, gone)
     counts = counts._replace(
         chunks=counts.chunks + len(added) - len(gone.rows),
         length=counts.length + sum(new.words.total() for new in added) - gone.length,
@@ -84,43 +83,58 @@ def write_batch(
 def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[int]) -> None:
     """Write what follows from the texts of chunks that are stored."""
     counts = read_counts(session)
-    _write_derived(session, added, rows, _remove(session, ()))
-    length = counts.length + sum(new.words.total() for new in added)
-    write_counts(session, counts._replace(length=length))
-    write_meta(session, {"open_tags": "1"})
-
-
-def _write_derived(
-    session: Session, added: Sequence[Prepared], rows: Sequence[int], gone: _Removed
-) -> None:
-    """Write words, proposals and facts of new chunks, and take those of removed ones back."""
-    words = number_terms(session, TermKind.WORD, {word for new in added for word in new.words})
-    phrases = number_terms(session, TermKind.TAG, {key for new in added for key, _ in new.proposed})
-    proposed = [[(phrases[key].id, code) for key, code in new.proposed] for new in added]
+    proposed = _numbered(session, added)
     lengths = [new.words.total() for new in added]
     session.many(
         "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
         ((n, pack_proposed(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
     )
-    numbers = {word: term.id for word, term in words.items()}
-    entries = _word_entries(session, added, rows, lengths, numbers)
+    _write_derived(session, added, rows, proposed, _remove(session, ()))
+    write_counts(session, counts._replace(length=counts.length + sum(lengths)))
+    write_meta(session, {"open_tags": "1"})
+
+
+def _numbered(session: Session, added: Sequence[Prepared]) -> list[list[tuple[int, int]]]:
+    """Return the proposals of each chunk as (term, code)."""
+    keys = {key for new in added for key, _ in new.proposed}
+    phrases = number_terms(session, TermKind.TAG, keys)
+    return [[(phrases[key], code) for key, code in new.proposed] for new in added]
+
+
+def _write_derived(
+    session: Session,
+    added: Sequence[Prepared],
+    rows: Sequence[int],
+    proposed: Sequence[list[tuple[int, int]]],
+    gone: _Removed,
+) -> None:
+    """Write words, proposals and facts of new chunks, and take those of removed ones back."""
+    words = {word for new in added for word in new.words}
+    numbers = number_terms(session, TermKind.WORD, words)
+    entries = _word_entries(session, added, rows, numbers)
     change_postings(session, entries, gone.words)
     crossed = _count_words(session, entries.terms, gone.words.terms)
-    change_postings(session, Entries(EMPTY.rows.astype(np.int64), EMPTY), gone.tags)
-    count_held(session, np.empty(0, np.int64), gone.tags.terms)
+    if len(gone.tags.terms):
+        change_postings(session, NO_ENTRIES, gone.tags)
+        count_held(session, NO_ENTRIES.terms, gone.tags.terms)
     flipped = _count_proposals(session, proposed, gone.proposed)
-    facts = (
+    facts = [
         (*fact, row)
         for row, new in zip(rows, added, strict=True)
+        if new.chunk.metadata
         for fact in facts_of(new.chunk.metadata)
-    )
+    ]
     session.many("INSERT INTO $fact(key, number, string, row) VALUES (?, ?, ?, ?)", facts)
-    session.many("INSERT INTO $pending(row) VALUES (?)", ((row,) for row in rows))
+    session.many(
+        "INSERT INTO $pending(row, tokens) VALUES (?, ?)",
+        ((row, join_tokens(new.tokens)) for row, new in zip(rows, added, strict=True)),
+    )
     session.many(
         "INSERT INTO $changed(term) VALUES (?) ON CONFLICT DO NOTHING",
         ((term,) for term in (*crossed, *flipped)),
     )
-    drop_unused(session, np.union1d(gone.words.terms, _all_terms(gone)))
+    if gone.rows:
+        drop_unused(session, np.union1d(gone.words.terms, _all_terms(gone)))
 
 
 # -- removing -----------------------------------------------------------------------------
@@ -149,7 +163,7 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
 
 def _entries(held: dict[int, NDArray[np.int32]]) -> Entries:
     if not held:
-        return Entries(np.empty(0, np.int64), EMPTY)
+        return NO_ENTRIES
     sizes = [len(terms) for terms in held.values()]
     rows = np.repeat(np.fromiter(held, "<i4"), sizes)
     nothing = np.zeros(len(rows), np.uint8)
@@ -165,12 +179,14 @@ def _all_terms(gone: _Removed) -> IntArray:
 # -- adding -------------------------------------------------------------------------------
 
 
-def _insert_chunks(session: Session, added: Sequence[Prepared]) -> list[int]:
+def _insert_chunks(
+    session: Session, added: Sequence[Prepared], proposed: Sequence[list[tuple[int, int]]]
+) -> list[int]:
     if not added:
         return []
     session.many(
         "INSERT INTO $chunk(id, document_id, title, text, metadata, given, digest, length, "
-        "proposed) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)",
+        "proposed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 new.chunk.id,
@@ -180,9 +196,10 @@ def _insert_chunks(session: Session, added: Sequence[Prepared]) -> list[int]:
                 dumped(new.chunk.metadata),
                 to_given(new.chunk, new.tagged),
                 text_digest(new.chunk.title, new.chunk.text),
-                b"",
+                new.words.total(),
+                pack_proposed(pairs),
             )
-            for new in added
+            for new, pairs in zip(added, proposed, strict=True)
         ),
     )
     row_of = rows_of(session, [new.chunk.id for new in added])
@@ -193,16 +210,15 @@ def _word_entries(
     session: Session,
     added: Sequence[Prepared],
     rows: Sequence[int],
-    lengths: Sequence[int],
     numbers: dict[str, int],
 ) -> Entries:
     """Return the postings of words, and write the forward lists of the new chunks."""
     if not added:
-        return Entries(np.empty(0, np.int64), EMPTY)
+        return NO_ENTRIES
     sizes = [len(new.words) for new in added]
     terms = np.array([numbers[word] for new in added for word in new.words], np.int64)
     occurrences = np.array([n for new in added for n in new.words.values()])
-    codes = np.array([length_code(length) for length in lengths], np.uint8)
+    codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
     columns = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
         np.minimum(occurrences, 255).astype(np.uint8),
@@ -224,57 +240,68 @@ def _word_entries(
 
 def _count_words(session: Session, added: IntArray, removed: IntArray) -> list[int]:
     """Change the document frequencies; return the words that are now common, or cease to be."""
-    before = _frequencies(session, added, removed)
-    count_held(session, added, removed)
-    after = _frequencies(session, added, removed)
-    return [
-        term
-        for term, n in before.items()
-        if (n > MOST_HOLDERS) != (after[term] > MOST_HOLDERS)
-    ]  # fmt: skip
-
-
-def _frequencies(session: Session, added: IntArray, removed: IntArray) -> dict[int, int]:
-    terms = np.union1d(added, removed)
-    return dict(session.rows("SELECT id, df FROM $term WHERE id = ANY(?)", terms))
+    terms, before, after = count_held(session, added, removed)
+    crossed: list[int] = terms[(before > MOST_HOLDERS) != (after > MOST_HOLDERS)].tolist()
+    return crossed
 
 
 def _count_proposals(
     session: Session,
-    added: Iterable[list[tuple[int, int]]],
-    removed: Iterable[list[tuple[int, int]]],
+    added: Sequence[list[tuple[int, int]]],
+    removed: Sequence[list[tuple[int, int]]],
 ) -> list[int]:
     """Change the counts of proposed phrases; return those that became known, or ceased to be."""
-    changes: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for sign, chunks in ((1, added), (-1, removed)):
-        for pairs in chunks:
-            codes: defaultdict[int, set[int]] = defaultdict(set)
-            for term, code in pairs:
-                codes[term].add(code)
-                changes[term][3] += sign * WORTH[code]
-            for term, reasons in codes.items():
-                change = changes[term]
-                change[0] += sign * bool(reasons - {GIVEN})
-                change[1] += sign * (TITLE in reasons)
-                change[2] += sign * (GIVEN in reasons)
+    terms, gained = _counted(added)
+    others, lost = _counted(removed)
+    both, position = np.unique(np.concatenate((terms, others)), return_inverse=True)
+    changes = np.zeros((len(both), 4), np.int64)
+    np.add.at(changes, position[: len(terms)], gained)
+    np.subtract.at(changes, position[len(terms) :], lost)
+    held = terms_by_id(session, both.tolist())
     flipped: list[int] = []
     longest: dict[str, int] = {}
-    for term in terms_by_id(session, list(changes)).values():
-        proposals, titles, given, _ = changes[term.id]
-        known = term.titles + titles > 0 or term.proposals + proposals >= MIN_PROPOSALS
-        if known != term.is_known:
-            flipped.append(term.id)
-        if (known and not term.is_known) or (given > 0 and not term.given):
-            first, n = term.key.partition(" ")[0], term.key.count(" ") + 1
+    after: list[tuple[int, int, int, int, int]] = []
+    for id_, change in zip(both.tolist(), changes.tolist(), strict=True):
+        old = held[id_]
+        counts = old.proposals, old.titles, old.given, old.support
+        new = old._replace(
+            proposals=old.proposals + change[0],
+            titles=old.titles + change[1],
+            given=old.given + change[2],
+            support=old.support + change[3],
+        )
+        if any(change):
+            after.append((new.proposals, new.titles, new.given, new.support, id_))
+        if new.is_known != old.is_known:
+            flipped.append(id_)
+        if (new.is_known or new.given) and not (old.is_known or old.given):
+            first, n = old.key.partition(" ")[0], old.key.count(" ") + 1
             longest[first] = max(longest.get(first, 0), n)
+    session.many(
+        "UPDATE $term SET proposals = ?, titles = ?, given = ?, support = ? WHERE id = ?", after
+    )
     # A bound that saves look-ups: it only grows, and nothing else follows from it.
     session.many(
         "INSERT INTO $opening AS o(word, longest) VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
         "SET longest = excluded.longest WHERE excluded.longest > o.longest",
         list(longest.items()),
     )
-    count_proposed(session, {term: (a, b, c, d) for term, (a, b, c, d) in changes.items()})
     return flipped
+
+
+def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
+    """Return phrases, and how many chunks propose, entitle and get each, and the support."""
+    pairs = np.array([pair for chunk in chunks for pair in chunk], np.int64).reshape(-1, 2)
+    owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
+    terms, position = np.unique(pairs[:, 0], return_inverse=True)
+    counts = np.zeros((len(terms), 4), np.int64)
+    codes = pairs[:, 1]
+    for column, chosen in enumerate((codes != GIVEN, codes == TITLE, codes == GIVEN)):
+        # A chunk counts once, for whatever reasons it proposes a phrase.
+        distinct = np.unique(owner[chosen] * len(terms) + position[chosen]) % max(len(terms), 1)
+        counts[:, column] = np.bincount(distinct, minlength=len(terms))
+    np.add.at(counts[:, 3], position, np.array(WORTH)[codes])
+    return terms, counts
 
 
 # -- vectors ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
-from hebbgraph.text.matching import held_phrases, possible_phrases
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
@@ -99,16 +99,15 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
     Known phrases come first, in the order of the tokens, then given ones outside of these.
     """
     longest = snapshot.longest(dict.fromkeys(tokens))
-    possible = set(possible_phrases(tokens, longest))
-    terms = snapshot.find(TermKind.TAG, possible) if possible else {}
-    known = {key for key, term in terms.items() if term.is_known}
-    spans = held_phrases(tokens, longest, known)
-    found = [terms[key] for *_, key in spans]
-    given = {key for key, term in terms.items() if term.given}
+    terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
+    spans = spans_in(tokens, longest, set(map(prefix, terms)), terms)
+    known = leftmost_longest(span for span in spans if terms[span[2]].is_known)
+    given = leftmost_longest(span for span in spans if terms[span[2]].given)
+    found = [terms[key] for *_, key in known]
     found += (
         terms[key]
-        for start, stop, key in held_phrases(tokens, longest, given)
-        if not any(first <= start and stop <= last for first, last, _ in spans)
+        for start, stop, key in given
+        if not any(first <= start and stop <= last for first, last, _ in known)
     )
     return [term for term in dict.fromkeys(found) if _holders(snapshot, term)]
 

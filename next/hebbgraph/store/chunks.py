@@ -86,19 +86,18 @@ _COLUMNS = "row, id, document_id, title, text, metadata, given, digest"
 
 
 def to_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
-    """Return the value of the column ``given``."""
-    given = Given(
-        chunk.tags,
-        chunk.addresses,
-        chunk.references,
-        None if tagged is None else tuple(tagged),
-    )
-    kept = {name: value for name, value in given._asdict().items() if value or value == ()}
-    return dumped({name: value for name, value in kept.items() if value or name == "tagged"})
+    """Return the value of the column ``given``: what differs from an empty :class:`Given`."""
+    values = {"tags": chunk.tags, "addresses": chunk.addresses, "references": chunk.references}
+    given = {name: value for name, value in values.items() if value}
+    if tagged is not None:
+        given["tagged"] = tuple(tagged)
+    return dumped(given)
 
 
 def dumped(value: object) -> str:
     """Return JSON as it is stored."""
+    if value == {}:
+        return "{}"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -10,7 +10,8 @@ is small, so that a chunk costs few bytes a word; once it is full it joins the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from hebbgraph.store.database import Session
 
 __all__ = [
     "EMPTY",
+    "NO_ENTRIES",
     "Entries",
     "Postings",
     "change_postings",
@@ -103,6 +105,9 @@ class Entries(NamedTuple):
         return first.tolist(), self.terms.searchsorted(terms, "right").tolist()
 
 
+NO_ENTRIES = Entries(np.empty(0, np.int64), EMPTY)
+
+
 def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
     """Return the postings of each term; those that no chunk holds are left out."""
     parts: dict[int, list[Postings]] = {}
@@ -111,13 +116,6 @@ def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]
     ):
         parts.setdefault(term, []).append(Postings.decode(n, data))
     return {term: Postings.joined(blocks) for term, blocks in parts.items()}
-
-
-class _Block(NamedTuple):
-    block: int
-    first: int
-    n: int
-    data: bytes
 
 
 class _Writes:
@@ -173,34 +171,54 @@ def change_postings(session: Session, added: Entries, removed: Entries) -> None:
 
 
 def _change(session: Session, terms: IntArray, added: Entries, removed: Entries) -> None:
-    newest = {
-        term: _Block(*block) for term, *block in session.rows(_NEWEST_BLOCKS, terms.tolist())
-    }
+    newest = {term: block for term, *block in session.rows(_NEWEST_BLOCKS, terms.tolist())}
     writes = _Writes()
     inside: list[tuple[int, Postings, NDArray[np.int32]]] = []
+    firsts = added.postings.rows.tolist()
+    rows, numbers, roles = (column.tobytes() for column in added.postings)
     for term, start, stop, gone, gone_stop in zip(
         terms.tolist(), *added.runs(terms), *removed.runs(terms), strict=True
     ):
-        new = added.postings.take(slice(start, stop))
-        block = newest.get(term)
-        if gone < gone_stop or (block is not None and _reaches(block, new)):
-            inside.append((term, new, removed.postings.rows[gone:gone_stop]))
-        elif block is None or block.n > _TAIL:
-            writes.put(term, new, None)
-        elif block.n + len(new.rows) <= _TAIL or block.n + len(new.rows) > _BLOCK:
-            joined = Postings.joined([Postings.decode(block.n, block.data), new])
-            writes.put(term, joined, block.block)
+        new, n = None, stop - start
+        if gone == gone_stop and n <= _BLOCK:
+            new = rows[4 * start : 4 * stop], numbers[start:stop], roles[start:stop]
+        if new is None:
+            is_done = False
+        elif term not in newest:
+            is_done = True
+            writes.inserted.append((term, firsts[start], n, b"".join(new)))
         else:
-            inside.append((term, new, new.rows[:0]))
+            is_done = _append(writes, term, newest[term], firsts[start], n, new)
+        if not is_done:
+            part = added.postings.take(slice(start, stop))
+            inside.append((term, part, removed.postings.rows[gone:gone_stop]))
     if inside:
         _change_inside(session, inside, writes)
     writes.run(session)
 
 
-def _reaches(block: _Block, new: Postings) -> bool:
-    """Return whether new postings do not all come after the last one of a block."""
-    last = int.from_bytes(block.data[4 * block.n - 4 : 4 * block.n], "little")
-    return bool(new.rows[0] <= last)
+def _append(
+    writes: _Writes,
+    term: int,
+    block: list[Any],
+    row: int,
+    n: int,
+    new: tuple[bytes, bytes, bytes],
+) -> bool:
+    """Append n postings, from a row on, to the newest block or as one after it, if they fit."""
+    number, first, held, data = block
+    if row <= int.from_bytes(data[4 * held - 4 : 4 * held], "little"):
+        return False
+    if held > _TAIL:
+        writes.inserted.append((term, row, n, b"".join(new)))
+        return True
+    # A block that gets full little by little joins the one before; see _change_inside.
+    if held + n > (_TAIL if n < _TAIL // 4 else _BLOCK):
+        return False
+    rows, numbers, roles = data[: 4 * held], data[4 * held : 5 * held], data[5 * held :]
+    joined = b"".join((rows, new[0], numbers, new[1], roles, new[2]))
+    writes.updated.append((first, held + n, joined, number))
+    return True
 
 
 def _change_inside(
@@ -256,9 +274,9 @@ def portions(values: list[Any], size: int) -> Iterator[list[Any]]:
         yield values[start : start + size]
 
 
-def pack_tags(terms: IntArray, roles: IntArray) -> bytes:
+def pack_tags(terms: Sequence[int], roles: Sequence[int]) -> bytes:
     """Return the tags of a chunk and their roles as the column ``tags`` holds them."""
-    return terms.astype("<i4").tobytes() + roles.astype(np.uint8).tobytes()
+    return struct.pack(f"<{len(terms)}i", *terms) + bytes(roles)
 
 
 def unpack_tags(data: bytes) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -31,12 +31,12 @@ CREATE TABLE $posting(
     block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL, data {blob} NOT NULL);
 CREATE UNIQUE INDEX $$posting_first ON $posting(term, first, n);
 CREATE TABLE $fact(key {exact} NOT NULL, number {number}, string {exact}, row BIGINT NOT NULL);
-CREATE INDEX $$fact_string ON $fact(key, string, number, row);
-CREATE INDEX $$fact_number ON $fact(key, number, row);
+CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE string IS NOT NULL;
+CREATE INDEX $$fact_number ON $fact(key, number, row) WHERE string IS NULL;
 CREATE INDEX $$fact_row ON $fact(row);
 CREATE TABLE $embedding(seq {id}, row BIGINT UNIQUE NOT NULL, stamp BIGINT NOT NULL, data {blob} NOT NULL);
 CREATE TABLE $gone(seq BIGINT PRIMARY KEY, stamp BIGINT NOT NULL);
-CREATE TABLE $pending(row BIGINT PRIMARY KEY);
+CREATE TABLE $pending(row BIGINT PRIMARY KEY, tokens {exact});
 CREATE TABLE $changed(term BIGINT PRIMARY KEY)
 """
 

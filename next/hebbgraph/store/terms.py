@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -65,36 +65,38 @@ def terms_by_id(session: Session, ids: Iterable[int]) -> dict[int, Term]:
     return {row[0]: Term(*row) for row in session.rows(sql, list(ids))}
 
 
-def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dict[str, Term]:
-    """Return the terms of these keys, creating those that do not exist."""
-    found = find_terms(session, kind, keys)
+def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dict[str, int]:
+    """Return the ids of the terms of these keys, creating those that do not exist."""
+    sql = "SELECT key, id FROM $term WHERE kind = ? AND key = ANY(?)"
+    found: dict[str, int] = dict(session.rows(sql, int(kind), list(keys))) if keys else {}
     if missing := [key for key in keys if key not in found]:
         session.many(
             "INSERT INTO $term(kind, key) VALUES (?, ?)", ((int(kind), key) for key in missing)
         )
-        found.update(find_terms(session, kind, missing))
+        found.update(session.rows(sql, int(kind), missing))
     return found
 
 
-def count_held(session: Session, added: IntArray, removed: IntArray) -> None:
+class Frequencies(NamedTuple):
+    """How document frequencies change: ids, and values before and after, of shape (n,)."""
+
+    terms: IntArray
+    before: IntArray
+    after: IntArray
+
+
+def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequencies:
     """Change the document frequencies; each array lists a term once for each chunk."""
-    n = int(max(added.max(initial=-1), removed.max(initial=-1))) + 1
-    if n:
-        terms, position = np.unique(np.concatenate((added, removed)), return_inverse=True)
-        change = np.bincount(position[: len(added)], minlength=len(terms))
-        change -= np.bincount(position[len(added) :], minlength=len(terms))
-        changed = change != 0
-        pairs = zip(change[changed].tolist(), terms[changed].tolist(), strict=True)
-        session.many("UPDATE $term SET df = df + ? WHERE id = ?", pairs)
-
-
-def count_proposed(session: Session, changes: Mapping[int, tuple[int, int, int, int]]) -> None:
-    """Change the counts of proposals, titles, gifts and support of some phrases."""
-    session.many(
-        "UPDATE $term SET proposals = proposals + ?, titles = titles + ?, given = given + ?, "
-        "support = support + ? WHERE id = ?",
-        ((*change, term) for term, change in changes.items() if any(change)),
-    )
+    terms, position = np.unique(np.concatenate((added, removed)), return_inverse=True)
+    change = np.bincount(position[: len(added)], minlength=len(terms))
+    change -= np.bincount(position[len(added) :], minlength=len(terms))
+    known = dict(session.rows("SELECT id, df FROM $term WHERE id = ANY(?)", terms.tolist()))
+    before = np.array([known[term] for term in terms.tolist()], np.int64)
+    after = before + change
+    at = np.flatnonzero(change)
+    pairs = zip(after[at].tolist(), terms[at].tolist(), strict=True)
+    session.many("UPDATE $term SET df = ? WHERE id = ?", pairs)
+    return Frequencies(terms, before, after)
 
 
 def drop_unused(session: Session, terms: IntArray) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["held_phrases", "possible_phrases"]
+__all__ = ["Span", "leftmost_longest", "possible_phrases", "prefix", "spans_in"]
+
+Span = tuple[int, int, str]
+"""Start, stop and key of an occurrence."""
 
 
 def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Iterator[str]:
@@ -30,27 +33,69 @@ def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Itera
                 yield " ".join(tokens[start:stop])
 
 
-def held_phrases(
-    tokens: Sequence[str], longest: Mapping[str, int], known: Container[str]
-) -> list[tuple[int, int, str]]:
-    """Return start, stop and key of the known phrases in tokens, from left to right.
+def prefix(key: str) -> str:
+    """Return the first two tokens of a phrase, or its only one.
 
-    Where several begin, the longest counts, and the search goes on after it.
+    >>> prefix("new york city"), prefix("york")
+    ('new york', 'york')
+    """
+    return " ".join(key.split(" ", 2)[:2])
+
+
+def spans_in(
+    tokens: Sequence[str],
+    longest: Mapping[str, int],
+    prefixes: Container[str],
+    known: Container[str],
+) -> list[Span]:
+    """Return every occurrence of known phrases, from left to right, shorter ones first.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+    longest : mapping of str to int
+        As in :func:`possible_phrases`.
+    prefixes : container of str
+        The :func:`prefix` of each known phrase.
+    known : container of str
 
     Examples
     --------
-    >>> held_phrases(["in", "new", "york"], {"new": 3, "york": 1}, {"new york", "york"})
+    >>> known = {"new york", "york"}
+    >>> spans_in(["in", "new", "york"], {"new": 3, "york": 1}, known, known)
+    [(1, 3, 'new york'), (2, 3, 'york')]
+    """
+    spans = []
+    last = len(tokens) - 1
+    for start, token in enumerate(tokens):
+        if token not in longest:
+            continue
+        if token in known:
+            spans.append((start, start + 1, token))
+        if start == last:
+            break
+        most = longest[token]
+        if most > 1 and (key := f"{token} {tokens[start + 1]}") in prefixes:
+            if key in known:
+                spans.append((start, start + 2, key))
+            for stop in range(start + 2, min(start + most, last + 1)):
+                key = f"{key} {tokens[stop]}"
+                if key in known:
+                    spans.append((start, stop + 1, key))
+    return spans
+
+
+def leftmost_longest(spans: Iterable[Span]) -> list[Span]:
+    """Choose spans without overlap, from left to right; of those with one start the longest.
+
+    >>> leftmost_longest([(1, 2, "new"), (1, 3, "new york"), (2, 3, "york")])
     [(1, 3, 'new york')]
     """
-    held = []
-    start, n = 0, len(tokens)
-    while start < n:
-        step = 1
-        for size in range(min(longest.get(tokens[start], 0), n - start), 0, -1):
-            key = " ".join(tokens[start : start + size]) if size > 1 else tokens[start]
-            if key in known:
-                held.append((start, start + size, key))
-                step = size
-                break
-        start += step
-    return held
+    longest = {span[0]: span for span in spans}
+    chosen: list[Span] = []
+    end = 0
+    for start, span in longest.items():
+        if start >= end:
+            chosen.append(span)
+            end = span[1]
+    return chosen

@@ -9,7 +9,7 @@ from hebbgraph.text.context import search_text
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
-__all__ = ["searched_text", "text_words", "tokenize_texts"]
+__all__ = ["join_tokens", "searched_text", "split_tokens", "text_words", "tokenize_texts"]
 
 
 def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...]) -> str:
@@ -27,6 +27,20 @@ def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...
 def tokenize_texts(title: str, text: str) -> list[list[str]]:
     """Return the tokens of a title and of a text; a phrase lies in one of them."""
     return [tokenize(part) for part in (title, text) if part]
+
+
+def join_tokens(tokens: list[list[str]]) -> str:
+    r"""Return tokens as one text, which :func:`split_tokens` reads much faster than the original.
+
+    >>> split_tokens(join_tokens([["petrel"], ["a", "ship"]]))
+    [['petrel'], ['a', 'ship']]
+    """
+    return "\n".join(map(" ".join, tokens))
+
+
+def split_tokens(text: str) -> list[list[str]]:
+    """Return the tokens that :func:`join_tokens` joined."""
+    return [line.split(" ") for line in text.split("\n") if line]
 
 
 def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
