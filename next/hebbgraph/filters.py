@@ -189,7 +189,7 @@ class _Evaluation:
             )
         passing = Rows(np.empty(0, np.int64))
         if texts:
-            passing |= self._select(field, "string = ANY(?) AND number IS NULL", texts)
+            passing |= self._texts(field, "= ANY(?)", texts)
         if field in _COLUMNS:
             return passing
         if numbers:
@@ -200,10 +200,16 @@ class _Evaluation:
             passing |= self._select(field, "number IS NULL AND string IS NULL")
         return passing
 
+    def _texts(self, field: str, condition: str, operand: Any) -> Rows:
+        """Return the rows with a text for which a condition holds; each half has an index."""
+        condition = f"string {condition} AND number IS NULL AND length(string)"
+        short = self._select(field, f"{condition} <= 300", operand)
+        return short | self._select(field, f"{condition} > 300", operand)
+
     def _compared(self, field: str, name: str, operand: Any) -> Rows:
         sign = _COMPARISONS[name]
         if isinstance(operand, str):
-            return self._select(field, f"string {sign} ? AND number IS NULL", operand)
+            return self._texts(field, f"{sign} ?", operand)
         if isinstance(operand, bool) or not isinstance(operand, int | float):
             raise FilterError(f"{field!r} is compared with {_brief(operand)}; {name} takes a number, "
                               "text or a date")  # fmt: skip

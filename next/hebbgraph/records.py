@@ -64,6 +64,21 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def restored(cls, **fields: Any) -> Self:
+        """Return a record of all its fields, unchecked: as unpickling does it."""
+        # A quarter of the time of ``model_construct``.
+        record = cls.__new__(cls)
+        record.__setstate__(
+            {
+                "__dict__": fields,
+                "__pydantic_fields_set__": set(fields),
+                "__pydantic_extra__": None,
+                "__pydantic_private__": None,
+            }
+        )
+        return record
+
 
 def storable(text: str) -> str:
     r"""Replace each character that some databases cannot store, keeping all positions.

@@ -60,7 +60,7 @@ __all__ = ["complete", "held_tags", "is_complete"]
 #: A phrase is looked for in the chunks that hold these of its words, the rarest.
 _RAREST_WORDS = 3
 #: From this many chunks on, phrases are looked up in memory first.
-_MANY = 200
+_MANY = 1000
 
 
 def is_complete(session: Session) -> bool:
@@ -72,8 +72,9 @@ def complete(session: Session, settings: Settings, limit: int) -> int:
     """Match up to ``limit`` chunks whose tags are open; return how many are left."""
     candidates = _note_changes(session, settings)
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
-    _Matcher(session, settings, many=len(rows) >= _MANY).match(rows, candidates)
-    session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
+    if rows:
+        _Matcher(session, settings, many=len(rows) >= _MANY).match(rows, candidates)
+        session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
     left = int(session.rows("SELECT count(*) FROM $pending")[0][0])
     write_counts(session, read_counts(session))
     write_meta(session, {"open_tags": str(left)})
@@ -112,8 +113,9 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
     certain |= _chunks_of_words(
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
-    every, language = _common_words(session), settings.language
-    matched = [t for t in tags.values() if t.is_known and _is_matched(t.key, every, language)]
+    known, language = [term for term in tags.values() if term.is_known], settings.language
+    every = _common_words(session) if known else frozenset()
+    matched = [term for term in known if _is_matched(term.key, every, language)]
     candidates: dict[int, set[str]] = {}
     for key, rows in _containing(session, matched, settings.language):
         for row in rows.tolist():
@@ -141,6 +143,8 @@ def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings
     rare = [word.id for word in words if word.df <= MOST_HOLDERS]
     common = [word.id for word in words if word.df > MOST_HOLDERS]
     found = _holders(session, rare)
+    if not common:
+        return found
     tags: set[int] = set()
     for part in portions(sorted(_holders(session, common)), 5000):
         for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
@@ -176,8 +180,7 @@ def _words(key: str, language: str) -> list[str]:
 
 
 def _common_words(session: Session) -> frozenset[str]:
-    sql = "SELECT key FROM $term WHERE kind = ? AND df > ?"
-    return frozenset(key for (key,) in session.rows(sql, int(TermKind.WORD), MOST_HOLDERS))
+    return frozenset(word for (word,) in session.rows("SELECT word FROM $common"))
 
 
 def _is_matched(key: str, common: frozenset[str], language: str) -> bool:

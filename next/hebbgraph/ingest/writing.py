@@ -241,7 +241,16 @@ def _word_entries(
 def _count_words(session: Session, added: IntArray, removed: IntArray) -> list[int]:
     """Change the document frequencies; return the words that are now common, or cease to be."""
     terms, before, after = count_held(session, added, removed)
-    crossed: list[int] = terms[(before > MOST_HOLDERS) != (after > MOST_HOLDERS)].tolist()
+    was_common, is_common = before > MOST_HOLDERS, after > MOST_HOLDERS
+    crossed: list[int] = terms[was_common != is_common].tolist()
+    now_common = set(terms[is_common].tolist())
+    words = {term.id: term.key for term in terms_by_id(session, crossed).values()}
+    session.many(
+        "INSERT INTO $common(word) VALUES (?)", [(words[t],) for t in crossed if t in now_common]
+    )
+    session.many(
+        "DELETE FROM $common WHERE word = ?", [(words[t],) for t in crossed if t not in now_common]
+    )
     return crossed
 
 

@@ -17,7 +17,7 @@ from hebbgraph.terms import TermKind
 __all__ = ["rebuild", "statistics"]
 
 _PAGE = 4000
-_DERIVED = ("term", "opening", "posting", "held", "fact", "pending", "changed")
+_DERIVED = ("term", "common", "opening", "posting", "held", "fact", "pending", "changed")
 
 
 def rebuild(session: Session, settings: Settings) -> int:

@@ -80,6 +80,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     on_paths = {node.id for path in paths.values() for node in path if node.kind == "chunk"}
     chunks = chunks_by_row(request.snapshot.session, on_paths | paths.keys())
     rows = np.array([row for row, _ in pairs], np.int64)
+    on_paths = {node.id for path in paths.values() for node in path if node.kind == "tag"}
+    keys = request.snapshot.keys(on_paths)
     spelled = _spelled(request)
     holds = {word: request.question.search.holds(word, rows) for word in spelled}
     evidence = vars(request).get("evidence")  # unless the strategy did not search
@@ -91,7 +93,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
         lacks = [token for word, token in spelled.items() if not holds[word][at]]
         score = round(min(score, 1.0), 12)
         hits.append(
-            Hit.model_construct(
+            Hit.restored(
                 id=chunk.id,
                 document_id=chunk.document_id,
                 title=chunk.title,
@@ -99,7 +101,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 metadata=chunk.fields(),
                 score=score,
                 rank=at + 1,
-                path=_steps(request, paths[row], chunks),
+                path=_steps(paths[row], chunks, keys),
                 has=tuple(dict.fromkeys(has)),
                 lacks=tuple(token for token in dict.fromkeys(lacks) if token not in has),
                 words=words,
@@ -124,16 +126,18 @@ def _spelled(request: Request) -> dict[str, str]:
     return {word: spelled.get(word, word) for word in request.question.words}
 
 
-def _steps(request: Request, path: Path, chunks: dict[int, StoredChunk]) -> tuple[PathStep, ...]:
+def _steps(
+    path: Path, chunks: dict[int, StoredChunk], keys: dict[int, str]
+) -> tuple[PathStep, ...]:
     """Spell out a path, starting at the question."""
     steps = [_QUESTION]
     for node in path:
         if node.kind == "tag":
-            value, title = display(request.snapshot.key(node.id)), ""
+            value, title = display(keys[node.id]), ""
         else:
             value, title = chunks[node.id].id, chunks[node.id].title
         steps.append(
-            PathStep.model_construct(kind=node.kind, value=value, title=title, weight=node.weight)
+            PathStep.restored(kind=node.kind, value=value, title=title, weight=node.weight)
         )
     return tuple(steps)
 

@@ -132,7 +132,7 @@ def _best_titled(
 def _titles(snapshot: Snapshot, chunk: int) -> list[str]:
     """Return the keys of a chunk's titles: whole, without a parenthesis, up to a comma."""
     _, tags, is_title = snapshot.tags_of(np.array([chunk]))
-    return [snapshot.key(tag) for tag in tags[is_title].tolist()]
+    return list(snapshot.keys(tags[is_title].tolist()).values())
 
 
 def _is_part(part: str, whole: str) -> bool:

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.formulas.bm25 import score_table
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import Counts, read_counts
 from hebbgraph.store.postings import EMPTY, Postings, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
+from hebbgraph.text.tokens import phrase_key
 
 __all__ = ["Caches", "Snapshot"]
 
@@ -28,7 +30,30 @@ __all__ = ["Caches", "Snapshot"]
 _COMMON_SHARE, _COMMON_MIN = 4, 20
 _CACHED_BYTES = 32 << 20
 _NO_ROWS = np.empty(0, np.int64)
+_NO_TAGS = np.empty(0, np.int32)
 _NO_ROLES = np.empty(0, np.uint8)
+
+
+class _Row(NamedTuple):
+    """The tags of one chunk; all arrays have shape (n,).
+
+    ``is_tag`` is False for incidental phrases, which the chunk mentions without holding them.
+    """
+
+    tags: NDArray[np.int64]
+    is_title: BoolArray
+    df: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    is_tag: BoolArray
+
+
+class _Info(NamedTuple):
+    """What spreading asks of one tag."""
+
+    df: int
+    titles: int
+    kind: int
+    is_incidental: bool
 
 
 class _Cache:
@@ -39,11 +64,16 @@ class _Cache:
         self.size = 0
         self.terms: dict[int, Term] = {}
         self.by_key: dict[tuple[int, str], Term | None] = {}
+        self.info: dict[int, _Info] = {}
         self.postings: dict[int, Postings] = {}
-        self.tags: dict[int, tuple[NDArray[np.int64], NDArray[np.uint8]]] = {}
+        self.rows: dict[int, _Row] = {}
         self.longest: dict[str, int] = {}
         self.has_links: bool | None = None
+        self.stop_tags: frozenset[int] | None = None
         self.filters: dict[str, object] = {}
+        self.score_table: NDArray[np.float64] | None = None
+        #: Arrays of zeros, lent to one word search at a time.
+        self.zeros: list[NDArray[np.float64]] = []
 
     def grow(self, size: int) -> None:
         """Count bytes, and empty the cache once it holds too many."""
@@ -72,15 +102,6 @@ class Caches:
             self._newest = _Cache(-1)
 
 
-class _Info(NamedTuple):
-    """What spreading asks of tags; all arrays have shape (n,)."""
-
-    df: NDArray[np.int64]
-    titles: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    incidental: BoolArray
-
-
 class Snapshot:
     """One state of a namespace, as recalls and :func:`hebbgraph.formulas.activation.spread` read it.
 
@@ -106,7 +127,7 @@ class Snapshot:
         self.session = session
         self.counts: Counts = read_counts(session)
         self._cache = caches.at(self.counts.changes)
-        self._stop_tags = frozenset(stop_tags)
+        self._stop_tags = stop_tags
         self._common = max(self.counts.chunks // _COMMON_SHARE, _COMMON_MIN)
 
     @property
@@ -149,29 +170,56 @@ class Snapshot:
         self._load_terms([tag])
         return self._cache.terms[tag]
 
-    def _load_terms(self, tags: Iterable[int]) -> None:
+    def keys(self, tags: Iterable[int]) -> dict[int, str]:
+        """Return the keys of tags."""
+        wanted = list(tags)
+        self._load_terms(wanted)
+        return {tag: self._cache.terms[tag].key for tag in wanted}
+
+    def _load_terms(self, tags: list[int]) -> None:
         cache = self._cache.terms
-        missing = [tag for tag in tags if tag not in cache]
-        if missing:
+        if missing := [tag for tag in tags if tag not in cache]:
             cache.update(terms_by_id(self.session, missing))
-            self._cache.grow(200 * len(missing))
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
-        if term.key in self._stop_tags:
+        if term.id in self._stop_ids():
             return True
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
-    def _info(self, tags: IntArray) -> _Info:
-        listed = tags.tolist()
-        self._load_terms(listed)
-        cache = self._cache.terms
-        terms = [cache[tag] for tag in listed]
-        flags = [self.is_incidental(term) for term in terms]
-        columns = np.array([(term.df, term.titles, term.kind) for term in terms], np.int64)
-        df, titles, kinds = columns.reshape(-1, 3).T
-        return _Info(df, titles, kinds, np.array(flags, np.bool_))
+    def _stop_ids(self) -> frozenset[int]:
+        if self._cache.stop_tags is None:
+            keys = list(filter(None, map(phrase_key, self._stop_tags)))
+            found = self.find(TermKind.TAG, keys).values() if keys else ()
+            self._cache.stop_tags = frozenset(term.id for term in found)
+        return self._cache.stop_tags
+
+    def _info(self, tags: Iterable[int]) -> list[_Info]:
+        cache, listed = self._cache.info, list(tags)
+        if missing := [tag for tag in listed if tag not in cache]:
+            found = self._load_info(missing)
+            return [cache.get(tag) or found[tag] for tag in listed]
+        return [cache[tag] for tag in listed]
+
+    def _load_info(self, tags: Iterable[int]) -> dict[int, _Info]:
+        """Read what spreading asks of tags."""
+        stop, common = self._stop_ids(), self._common
+        found = {
+            id_: _Info(
+                df,
+                titles,
+                kind,
+                id_ in stop or (kind == 1 and given == 0 and (support < df or df > common)),
+            )
+            for id_, kind, df, titles, given, support in self.session.rows(
+                "SELECT id, kind, df, titles, given, support FROM $term WHERE id = ANY(?)",
+                list(tags),
+            )
+        }
+        self._cache.grow(150 * len(found))
+        self._cache.info.update(found)
+        return found
 
     # -- the graph, for formulas --------------------------------------------------------
 
@@ -189,42 +237,51 @@ class Snapshot:
         As :meth:`tags_of`, plus the number of chunks that mention each phrase, and whether the
         phrase is a tag.
         """
-        lists = self._lists(chunks)
-        if not lists:
+        rows = self._rows(chunks.tolist())
+        if not rows:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
-        owner = np.repeat(np.arange(len(lists)), [len(tags) for tags, _ in lists])
-        tags = np.concatenate([tags for tags, _ in lists])
-        is_title = np.concatenate([roles for _, roles in lists]) == Role.TITLE
-        info = self._info(tags)
-        return owner, tags, is_title, info.df, is_title | ~info.incidental
+        owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
+        tags, is_title, df, _, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
+        return owner, tags, is_title, df, is_tag
 
-    def _lists(self, chunks: IntArray) -> list[tuple[NDArray[np.int64], NDArray[np.uint8]]]:
-        cache, listed = self._cache.tags, chunks.tolist()
-        missing = [row for row in listed if row not in cache]
-        if missing:
-            sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
-            found = {}
-            for row, data in self.session.rows(sql, missing):
-                tags, roles = unpack_tags(data)
-                found[row] = tags.astype(np.int64), roles
-            found.update((row, (_NO_ROWS, _NO_ROLES)) for row in missing if row not in found)
-            self._cache.grow(sum(9 * len(tags) + 300 for tags, _ in found.values()))
-            self._cache.tags.update(found)
-            cache = self._cache.tags
-            return [cache.get(row) or found[row] for row in listed]
-        return [cache[row] for row in listed]
+    def _rows(self, chunks: list[int]) -> list[_Row]:
+        cache = self._cache.rows
+        if missing := [row for row in chunks if row not in cache]:
+            found = self._load_rows(missing)
+            return [cache.get(row) or found[row] for row in chunks]
+        return [cache[row] for row in chunks]
+
+    def _load_rows(self, chunks: list[int]) -> dict[int, _Row]:
+        """Read the forward lists of chunks, and what is known of their tags."""
+        lists = dict.fromkeys(chunks, (_NO_TAGS, _NO_ROLES))
+        sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
+        lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
+        every = np.concatenate([tags for tags, _ in lists.values()])
+        info = self._info(every.tolist())
+        table = np.array(info, np.int64).reshape(-1, 4)
+        found, stop = {}, 0
+        for row, (tags, roles) in lists.items():
+            start, stop = stop, stop + len(tags)
+            df, _, kinds, incidental = table[start:stop].T
+            is_title = roles == int(Role.TITLE)
+            is_tag = is_title | (incidental == 0)
+            found[row] = _Row(tags.astype(np.int64), is_title, df, kinds, is_tag)
+        self._cache.grow(34 * len(every) + 600 * len(found))
+        self._cache.rows.update(found)
+        return found
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
-        postings = self.postings(tags.tolist())
-        lists = [postings.get(tag, EMPTY) for tag in tags.tolist()]
+        listed = tags.tolist()
+        postings = self.postings(listed)
+        lists = [postings.get(tag, EMPTY) for tag in listed]
         if not lists:
             return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
         chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
-        is_title = np.concatenate([held.roles for held in lists]) == Role.TITLE
-        incidental = self._info(tags).incidental
+        is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
+        incidental = np.array([info.is_incidental for info in self._info(listed)], np.bool_)
         if incidental.any():
             keep = is_title | ~incidental[owner]
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
@@ -232,16 +289,16 @@ class Snapshot:
 
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
-        info = self._info(tags)
-        return np.where(info.incidental, info.titles, info.df)
+        info = self._info(tags.tolist())
+        return np.array([one.titles if one.is_incidental else one.df for one in info], np.int64)
 
     def title_counts(self, tags: IntArray) -> IntArray:
         """Return how many chunks have each tag as their title."""
-        return self._info(tags).titles
+        return np.array([one.titles for one in self._info(tags.tolist())], np.int64)
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
-        return self._info(tags).kinds
+        return np.array([one.kind for one in self._info(tags.tolist())], np.int64)
 
     @property
     def has_links(self) -> bool:
@@ -251,9 +308,24 @@ class Snapshot:
             self._cache.has_links = bool(self.session.rows(sql, int(TermKind.TAG)))
         return self._cache.has_links
 
-    def key(self, tag: int) -> str:
-        """Return the key of a tag."""
-        return self.term(tag).key
+    @property
+    def score_table(self) -> NDArray[np.float64]:
+        """BM25 by occurrences and length; see :func:`hebbgraph.formulas.bm25.score_table`."""
+        if self._cache.score_table is None:
+            self._cache.score_table = score_table(self.counts.mean_length)
+        return self._cache.score_table
+
+    def lend_zeros(self, n: int) -> NDArray[np.float64]:
+        """Lend an array of at least n zeros, to be returned as zeros."""
+        try:
+            zeros = self._cache.zeros.pop()
+        except IndexError:
+            zeros = np.zeros(0)
+        return zeros if len(zeros) >= n else np.zeros(n + n // 8)
+
+    def take_zeros_back(self, zeros: NDArray[np.float64]) -> None:
+        """Take such an array back."""
+        self._cache.zeros.append(zeros)
 
     # -- postings and ids ---------------------------------------------------------------
 

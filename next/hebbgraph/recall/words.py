@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
-from hebbgraph.formulas.bm25 import K1, idf, score_table
+from hebbgraph.formulas.bm25 import K1, idf
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings
 from hebbgraph.store.terms import Term
@@ -49,7 +49,6 @@ class WordSearch:
     def __post_init__(self) -> None:
         self.terms = self.snapshot.find(TermKind.WORD, list(self.weights))
         self.terms_by_id = {term.id: term for term in self.terms.values()}
-        self._table: NDArray[np.float64] = score_table(self.snapshot.counts.mean_length)
         self._read: dict[int, Postings] = {}
         self._partial: set[int] = set()
 
@@ -100,7 +99,8 @@ class WordSearch:
         rest = sum(weights.values()) * (K1 + 1)
         rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
         self._read = self.snapshot.postings(self.terms[word].id for word in rare)
-        seen = _Scores(self._table, allowed)
+        size = max(int(held.rows[-1]) + 1 for held in self._read.values())
+        seen = _Scores(self.snapshot, size, allowed)
         for word in order:
             term, weight = self.terms[word].id, weights[word]
             rest -= weight * (K1 + 1)
@@ -142,11 +142,12 @@ class _Scores:
     """Sums of scores by row."""
 
     def __init__(
-        self, table: NDArray[np.float64], allowed: Callable[[IntArray], BoolArray] | None
+        self, snapshot: Snapshot, size: int, allowed: Callable[[IntArray], BoolArray] | None
     ) -> None:
-        self._table = table
+        self._snapshot = snapshot
+        self._table = snapshot.score_table
         self._allowed = allowed
-        self._scores = np.zeros(0)
+        self._scores = snapshot.lend_zeros(size)
         self._touched: list[IntArray] = []
         self.candidates: IntArray | None = None
 
@@ -154,8 +155,7 @@ class _Scores:
         """Add a word's scores."""
         if self.candidates is not None:
             at = np.minimum(held.rows.searchsorted(self.candidates), len(held.rows) - 1)
-            found = held.rows[at] == self.candidates
-            held = held.take(at[found])
+            held = held.take(at[held.rows[at] == self.candidates])
             self._scores[held.rows] += weight * self._table[_code(held)]
             return
         if self._allowed is not None:
@@ -165,7 +165,7 @@ class _Scores:
         if not len(held.rows):
             return
         if held.rows[-1] >= len(self._scores):
-            grown = np.zeros(2 * int(held.rows[-1]) + 1)
+            grown = np.zeros(int(held.rows[-1]) + 1)
             grown[: len(self._scores)] = self._scores
             self._scores = grown
         before = self._scores[held.rows]
@@ -183,12 +183,16 @@ class _Scores:
             self.candidates = np.sort(rows[scores > last - rest - 1e-6])
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return rows and scores, in no order."""
+        """Return rows and scores, in no order, and give the array of sums back."""
         if self.candidates is not None:
             rows = self.candidates
         else:
             rows = np.concatenate(self._touched) if self._touched else np.empty(0, np.int64)
-        return rows.astype(np.int64), self._scores[rows]
+        scores = self._scores[rows]
+        for touched in self._touched:
+            self._scores[touched] = 0.0
+        self._snapshot.take_zeros_back(self._scores)
+        return rows.astype(np.int64), scores
 
 
 def _code(held: Postings) -> IntArray:

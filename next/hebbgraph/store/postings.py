@@ -33,13 +33,19 @@ __all__ = [
     "unpack_words",
 ]
 
-_BLOCK = 2048  # postings
+_BLOCK = 1280  # postings; with its row, a block fills a page of the database
 _TAIL = 256  # postings of a last block that still grows
+_FEW = 4  # rows that are removed one by one
+_MANY = 4  # postings for each term, on average
 _PORTION = 20_000  # terms that are changed together
 
 _NEWEST_BLOCKS = """
     SELECT term, block, first, n, data FROM $posting AS p
     WHERE term = ANY(?) AND first = (SELECT max(first) FROM $posting WHERE term = p.term)
+"""
+_BLOCKS_AT = """
+    SELECT block, n, data FROM $posting AS p WHERE term = ANY(?) AND first =
+    (SELECT max(first) FROM $posting WHERE term = p.term AND first <= ?)
 """
 
 
@@ -164,13 +170,43 @@ def change_postings(session: Session, added: Entries, removed: Entries) -> None:
         In any order; of ``removed``, numbers and roles do not matter. A posting in both is
         replaced.
     """
+    rows = np.unique(removed.postings.rows)
+    if len(rows) <= _FEW:
+        for row in rows.tolist():
+            _remove_row(session, removed.terms[removed.postings.rows == row], row)
+        removed = NO_ENTRIES
     added, removed = added.sorted(), removed.sorted()
     terms = np.union1d(added.terms, removed.terms)
+    # A block that grows little by little stays small; many postings at once fill one up.
+    many = len(added.terms) > _MANY * max(len(terms), 1)
     for start in range(0, len(terms), _PORTION):
-        _change(session, terms[start : start + _PORTION], added, removed)
+        part = terms[start : start + _PORTION]
+        _change(session, part, added, removed, _BLOCK if many else _TAIL)
 
 
-def _change(session: Session, terms: IntArray, added: Entries, removed: Entries) -> None:
+def _remove_row(session: Session, terms: IntArray, row: int) -> None:
+    """Remove one row from the postings of terms, which hold it."""
+    updated: list[tuple[int, bytes, int]] = []
+    deleted: list[int] = []
+    for block, n, data in session.rows(_BLOCKS_AT, terms.tolist(), row):
+        rows = np.frombuffer(data, "<i4", n)
+        at = int(rows.searchsorted(row))
+        if at == n or rows[at] != row:
+            continue
+        if n == 1:
+            deleted.append(block)
+            continue
+        # The first row of a block may go: ``first`` is a bound.
+        kept = (data[: 4 * at], data[4 * at + 4 : 4 * n + at], data[4 * n + at + 1 : 5 * n + at])
+        updated.append((n - 1, b"".join((*kept, data[5 * n + at + 1 :])), block))
+    session.many("UPDATE $posting SET n = ?, data = ? WHERE block = ?", updated)
+    if deleted:
+        session.run("DELETE FROM $posting WHERE block = ANY(?)", deleted)
+
+
+def _change(
+    session: Session, terms: IntArray, added: Entries, removed: Entries, most: int
+) -> None:
     newest = {term: block for term, *block in session.rows(_NEWEST_BLOCKS, terms.tolist())}
     writes = _Writes()
     inside: list[tuple[int, Postings, NDArray[np.int32]]] = []
@@ -188,7 +224,7 @@ def _change(session: Session, terms: IntArray, added: Entries, removed: Entries)
             is_done = True
             writes.inserted.append((term, firsts[start], n, b"".join(new)))
         else:
-            is_done = _append(writes, term, newest[term], firsts[start], n, new)
+            is_done = _append(writes, term, newest[term], firsts[start], n, new, most)
         if not is_done:
             part = added.postings.take(slice(start, stop))
             inside.append((term, part, removed.postings.rows[gone:gone_stop]))
@@ -204,16 +240,19 @@ def _append(
     row: int,
     n: int,
     new: tuple[bytes, bytes, bytes],
+    most: int,
 ) -> bool:
-    """Append n postings, from a row on, to the newest block or as one after it, if they fit."""
+    """Append n postings, from a row on, to the newest block or as one after it, if they fit.
+
+    A block takes up to ``most`` postings.
+    """
     number, first, held, data = block
     if row <= int.from_bytes(data[4 * held - 4 : 4 * held], "little"):
         return False
-    if held > _TAIL:
+    if held > most or (most == _BLOCK and held + n > _BLOCK):
         writes.inserted.append((term, row, n, b"".join(new)))
         return True
-    # A block that gets full little by little joins the one before; see _change_inside.
-    if held + n > (_TAIL if n < _TAIL // 4 else _BLOCK):
+    if held + n > most:  # it joins the one before; see _change_inside
         return False
     rows, numbers, roles = data[: 4 * held], data[4 * held : 5 * held], data[5 * held :]
     joined = b"".join((rows, new[0], numbers, new[1], roles, new[2]))

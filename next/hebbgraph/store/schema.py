@@ -26,12 +26,14 @@ CREATE TABLE $term(
     given BIGINT NOT NULL DEFAULT 0, support BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX $$term_key ON $term(kind, key);
 CREATE INDEX $$term_links ON $term(kind) WHERE kind > 1;
+CREATE TABLE $common(word {exact} PRIMARY KEY);
 CREATE TABLE $opening(word {exact} PRIMARY KEY, longest INTEGER NOT NULL);
 CREATE TABLE $posting(
     block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL, data {blob} NOT NULL);
-CREATE UNIQUE INDEX $$posting_first ON $posting(term, first, n);
+CREATE UNIQUE INDEX $$posting_first ON $posting(term, first);
 CREATE TABLE $fact(key {exact} NOT NULL, number {number}, string {exact}, row BIGINT NOT NULL);
-CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE string IS NOT NULL;
+CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE length(string) <= 300;
+CREATE INDEX $$fact_long ON $fact(key, row) WHERE length(string) > 300;
 CREATE INDEX $$fact_number ON $fact(key, number, row) WHERE string IS NULL;
 CREATE INDEX $$fact_row ON $fact(row);
 CREATE TABLE $embedding(seq {id}, row BIGINT UNIQUE NOT NULL, stamp BIGINT NOT NULL, data {blob} NOT NULL);

@@ -1,0 +1,246 @@
+"""Split Markdown or plain text into chunks."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from operator import attrgetter
+from typing import Any
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
+from hebbgraph.records import Chunk, storable
+from hebbgraph.text.cutting import Span, count_tokens, cut
+from hebbgraph.text.markdown import Section, find_links, read_sections, resolved_link, sole_title
+
+__all__ = ["Splitter"]
+
+_DATA = r"data:\w+/[^\s\"'()<>]{64,}+"
+#: A data URI with the markup around it, or long base64 on one line or many.
+_BLOB = re.compile(
+    rf"<img\b[^<>]{{0,500}}?{_DATA}[^<>]*+>|^ {{0,3}}\[[^\[\]\n]{{1,300}}\]:[ \t]*+{_DATA}"
+    rf"|\(?<?{_DATA}>?\)?"
+    r"|(?<![\w+/=-])(?:(?:[A-Za-z0-9+/]{60,76}=*\r?\n[ \t]*){8,}+|[A-Za-z0-9+/=_-]{512,}+)",
+    re.MULTILINE,
+)
+
+
+@dataclass
+class _Group:
+    """Neighbouring sections that are one chunk, or are cut together."""
+
+    sections: list[Section]
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Splitter:
+    r"""Splits Markdown and plain text into chunks.
+
+    A section becomes one chunk. One with fewer tokens than the least is joined with the next ones
+    of its chapter; one with more than the most is cut where it can be cut best: before a
+    paragraph, a list item, a code block or table, a sentence, and at last before a word. Code
+    blocks and tables are cut only if they alone are too long; each part of a table then begins
+    with its header. Images as data URIs and other long base64 are left out, and end a chunk.
+
+    Parameters
+    ----------
+    chunk_tokens : (int, int)
+        Least and most tokens of a chunk. A token is up to six characters of a word with its
+        punctuation, or one character of a script without spaces. No chunk has more; one has fewer
+        if nothing else of its chapter fits, or beside what is left out.
+
+    Raises
+    ------
+    ParameterError
+        Unless ``1 <= least <= most`` and ``most >= 16``.
+
+    Examples
+    --------
+    >>> text = "# Ice\n\nIt floats.\n\n## Trade\n\nSee [salt](salt.md). It was shipped far."
+    >>> for chunk in Splitter(chunk_tokens=(1, 16)).split(text, address="docs/ice.md"):
+    ...     chunk.title, chunk.text[-10:], chunk.addresses, chunk.references
+    ('Ice', 'It floats.', ('docs/ice.md#ice',), ())
+    ('Ice: Trade', 'ipped far.', ('docs/ice.md#trade',), ('docs/salt.md',))
+    """
+
+    chunk_tokens: tuple[int, int] = (200, 1200)
+
+    def __post_init__(self) -> None:
+        pair: Any = self.chunk_tokens
+        least, most = pair if isinstance(pair, tuple | list) and len(pair) == 2 else (0, 0)
+        if not 1 <= least <= most or most < 16:
+            raise ParameterError(
+                "chunk_tokens is (least, most) with 1 <= least <= most and most >= 16, got "
+                f"{pair!r}; (200, 1200) is the default"
+            )
+
+    def split(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        document_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        address: str | None = None,
+    ) -> list[Chunk]:
+        """Return the chunks of a document, in order.
+
+        Parameters
+        ----------
+        text : str
+        title : str
+            Of the document; by default its first heading, if no other has its level.
+        document_id : str, optional
+        metadata : mapping, optional
+            For each chunk. Added are ``headings`` (those above, outermost first), ``position``
+            (from 0), and ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for
+            a repeated header of a table.
+        address : str, optional
+            The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
+            relative links start from it.
+
+        Returns
+        -------
+        list of Chunk
+            The title is the heading, after the document's unless it names that. Ids follow from
+            document id, headings and text, so an edit leaves those of other sections as they are.
+
+        Raises
+        ------
+        InvalidChunkError
+            If an argument cannot be stored.
+        """
+        text = storable(text)  # of the same length
+        blobs = [blob.span() for blob in _BLOB.finditer(text)]
+        seen = _blanked(text, blobs)
+        sections = read_sections(seen)
+        links = list(find_links(seen, (block for part in sections for block in part.blocks)))
+        title = " ".join(title.split()) or sole_title(sections)
+        chunks: list[Chunk] = []
+        seen_before: Counter[str] = Counter()
+        for group in self._groups(seen, sections):
+            for start, end, header in _without(blobs, text, self._spans(seen, group)):
+                inner = _overlapping(group.sections, start, end)
+                path = _common_path(inner, title)
+                content = f"{header}\n{text[start:end]}" if header else text[start:end]
+                key = "\x1f".join([document_id or "", *path, content])
+                seen_before[key] += 1
+                targets = links[bisect_left(links, (start,)) : bisect_left(links, (end,))]
+                fields = {
+                    "id": hashlib.sha256(f"{key}\x1f{seen_before[key]}".encode()).hexdigest()[:32],
+                    "text": content,
+                    "title": _chunk_title(title, path),
+                    "document_id": document_id,
+                    "metadata": {
+                        **(metadata or {}),
+                        "headings": list(path),
+                        "position": len(chunks),
+                        "start": start,
+                        "end": end,
+                    },
+                    "addresses": _addresses(address, inner),
+                    "references": _first(
+                        (resolved_link(to, address) for _, to in targets), MAX_REFERENCES
+                    ),
+                }
+                chunks.append(Chunk.of(fields))
+        return chunks
+
+    def _spans(self, text: str, group: _Group) -> Iterable[Span]:
+        if group.tokens <= self.chunk_tokens[1]:
+            return [Span(group.sections[0].start, group.sections[-1].end)]
+        blocks = (block for section in group.sections for block in section.blocks)
+        return cut(text, blocks, *self.chunk_tokens)
+
+    def _groups(self, text: str, sections: Iterable[Section]) -> list[_Group]:
+        """Join short sections with the next ones of their chapter, or else with those before."""
+        groups: list[_Group] = []
+        for section in sections:
+            group = _Group([section], count_tokens(text[section.start : section.end]))
+            if not (groups and self._join(groups[-1], group, groups[-1].tokens)):
+                self._join_back(groups)
+                groups.append(group)
+        self._join_back(groups)
+        return groups
+
+    def _join_back(self, groups: list[_Group]) -> None:
+        if len(groups) > 1 and self._join(groups[-2], groups[-1], groups[-1].tokens):
+            del groups[-1]
+
+    def _join(self, group: _Group, later: _Group, tokens: int) -> bool:
+        """Join two groups, one of so many tokens, if it is short; return whether they were."""
+        least, most = self.chunk_tokens
+        joined = group.tokens + later.tokens
+        # What has to be cut anyway takes any number of tokens.
+        fits = joined <= most or max(group.tokens, later.tokens) > most
+        chapter = group.sections[0].path[:-1]
+        in_chapter = later.sections[0].path[: len(chapter)] == chapter
+        if tokens >= least or not fits or not in_chapter:
+            return False
+        group.sections += later.sections
+        group.tokens = joined
+        return True
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text with spaces in place of some spans."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _without(blobs: Sequence[tuple[int, int]], text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield spans without blobs and outer space."""
+    at = 0
+    for start, end, header in spans:
+        edges = [start]
+        while at < len(blobs) and blobs[at][0] < end:
+            edges += blobs[at]
+            at += 1
+        for first, last in zip(edges[::2], [*edges[1::2], end], strict=True):
+            part = text[first:last]
+            if visible := part.strip():
+                first += len(part) - len(part.lstrip())
+                yield Span(first, first + len(visible), header)
+
+
+def _overlapping(sections: Sequence[Section], start: int, end: int) -> Sequence[Section]:
+    first = bisect_right(sections, start, key=attrgetter("start")) - 1
+    return sections[first : bisect_left(sections, end, key=attrgetter("start"))]
+
+
+def _common_path(sections: Sequence[Section], title: str) -> tuple[str, ...]:
+    """Return the headings above all sections that are more than a heading."""
+    paths = [s.path for s in sections if len(s.blocks) > 1 or not s.path]
+    paths = paths or [section.path for section in sections]
+    common = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
+    return tuple(names[0] for names in common) or (() if title else paths[0])
+
+
+def _chunk_title(title: str, path: tuple[str, ...]) -> str:
+    heading = path[-1] if path else ""
+    if heading and title.casefold() not in heading.casefold():
+        return f"{title[: MAX_TITLE - len(heading) - 2]}: {heading}"
+    return heading or title
+
+
+def _addresses(address: str | None, sections: Iterable[Section]) -> list[str]:
+    if not address:
+        return []
+    page = address.partition("#")[0]
+    anchored = (f"{page}#{s.anchor}" if s.anchor else address for s in sections)
+    return _first(anchored, MAX_ADDRESSES)
+
+
+def _first(addresses: Iterable[str], most: int) -> list[str]:
+    """Return the first addresses that a chunk can have."""
+    short = (address for address in addresses if address.strip() and len(address) <= MAX_ADDRESS)
+    return list(islice(dict.fromkeys(short), most))

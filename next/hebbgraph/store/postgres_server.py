@@ -1,0 +1,195 @@
+"""How a process reaches a PostgreSQL server: addresses, connections, errors."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from hebbgraph.errors import (
+    ConnectionLostError,
+    DamagedIndexError,
+    DiskFullError,
+    IndexBusyError,
+    NotAnIndexError,
+    ParameterError,
+    ReadOnlyIndexError,
+    StorageError,
+)
+from hebbgraph.store.postgres_session import configure
+
+__all__ = [
+    "Server",
+    "error_of",
+    "is_lost",
+    "leave",
+    "parsed",
+    "shared",
+]
+
+#: Connections of a process to one database, whatever the number of namespaces.
+_MOST = 16
+_SECONDS = 30.0  # to wait for one
+_DEFAULTS = {
+    "application_name": "hebbgraph",
+    "client_encoding": "UTF8",
+    "connect_timeout": "10",
+    # A server that vanished is noticed after a minute, not after two hours.
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+
+
+def parsed(url: str) -> tuple[str, str]:
+    """Return what to connect with, and the same for people: without password and defaults."""
+    try:
+        options = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # the message of which quotes the URL
+        raise ParameterError(
+            "this is no URL of PostgreSQL; write postgresql://user@host:5432/database"
+        ) from None
+    public = {name: v for name, v in options.items() if name not in ("password", "sslpassword")}
+    return make_conninfo("", **{**_DEFAULTS, **options}), make_conninfo("", **public)
+
+
+# -- connections ----------------------------------------------------------------------------
+
+
+class Server:
+    """What all namespaces in one database share within one process.
+
+    Attributes
+    ----------
+    turns : dict of str to Lock
+        By schema. A thread that waits for its turn to write holds no connection.
+    users : WeakSet
+        The namespaces that are open.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._idle: list[psycopg.Connection[Any]] = []
+        self._room = threading.BoundedSemaphore(_MOST)
+        self.turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self.users: WeakSet[Any] = WeakSet()
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """Open a connection."""
+        # Prepared statements outlive a transaction, which poolers do not allow.
+        connection = psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+        configure(connection)
+        return connection
+
+    @contextmanager
+    def lend(self, first: str) -> Iterator[tuple[psycopg.Connection[Any], psycopg.Cursor[Any]]]:
+        """Lend a connection after its first statement; it is closed if anything fails."""
+        if not self._room.acquire(timeout=_SECONDS):
+            raise IndexBusyError(f"more than {_MOST} threads use the database; try again")
+        try:
+            connection, cursor = self._begun(first.encode())
+            try:
+                yield connection, cursor
+            except BaseException:
+                connection.close()
+                raise
+            self._idle.append(connection)
+            if not self.users:
+                self.close()
+        finally:
+            self._room.release()
+
+    def _begun(self, first: bytes) -> tuple[psycopg.Connection[Any], psycopg.Cursor[Any]]:
+        while True:
+            try:
+                connection, is_new = self._idle.pop(), False
+            except IndexError:
+                connection, is_new = self.connect(), True
+            try:
+                return connection, connection.execute(first)
+            except BaseException as error:
+                connection.close()
+                if is_new or not is_lost(error):
+                    raise
+                # An idle connection had been cut.
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        while self._idle:
+            self._idle.pop().close()
+
+
+#: By process: the child of a fork neither uses nor closes connections of its parent.
+_servers: dict[tuple[int, str], Server] = {}
+_lock = threading.Lock()
+
+
+def shared(conninfo: str, user: object) -> Server:
+    """Return what this process shares; it stays until all users have left."""
+    with _lock:
+        key = os.getpid(), conninfo
+        server = _servers.get(key) or _servers.setdefault(key, Server(conninfo))
+        server.users.add(user)
+        return server
+
+
+def leave(conninfo: str, user: object) -> None:
+    """Close the connections if no other namespace is open."""
+    with _lock:
+        server = _servers.get((os.getpid(), conninfo))
+        if server is None:
+            return
+        server.users.discard(user)
+        if server.users:
+            return
+        del _servers[os.getpid(), conninfo]
+    server.close()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+# -- errors ---------------------------------------------------------------------------------
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an error means that the connection is gone."""
+    if state := getattr(error, "sqlstate", None):
+        return str(state).startswith(("08", "57P", "53300", "25P03"))
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def error_of(error: psycopg.Error, place: str) -> Exception:
+    """Return the hebbgraph error for one of PostgreSQL.
+
+    See https://www.postgresql.org/docs/current/errcodes-appendix.html.
+    """
+    state, message = error.sqlstate or "", f"{place}: {str(error).strip()}"
+    if is_lost(error):
+        return ConnectionLostError(message)
+    if state in ("55P03", "40P01", "40001"):
+        return IndexBusyError(f"{message}: another process has been writing for too long")
+    if state == "53100":
+        return DiskFullError(f"{message}; nothing was written")
+    if state in ("25006", "42501"):
+        return ReadOnlyIndexError(message)
+    if state in ("42P01", "3F000"):
+        return NotAnIndexError(message)
+    if state.startswith(("23", "XX")):
+        return DamagedIndexError(f"{message}; restore a backup")
+    if state == "54000" or (not state and isinstance(error, psycopg.DataError)):
+        return ParameterError(f"{message}; PostgreSQL cannot store this")
+    return StorageError(message)
