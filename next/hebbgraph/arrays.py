@@ -37,7 +37,6 @@ _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
-
 def all_of(flags: BoolArray) -> bool:
     """Return whether all flags are set: ``flags.all()``, a third of the time on short arrays.
 
@@ -54,7 +53,6 @@ def flatnonzero(flags: BoolArray) -> IntArray:
     [1]
     """
     return flags.nonzero()[0]
-
 
 
 def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
@@ -78,7 +76,6 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     return at
 
 
-
 def unique(values: IntArray) -> IntArray:
     """Return the distinct values, ascending.
 
@@ -97,7 +94,6 @@ def unique(values: IntArray) -> IntArray:
     return distinct
 
 
-
 def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     """Sum values by position.
 
@@ -108,7 +104,6 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
         return np.zeros(n)
     summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
     return summed
-
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:

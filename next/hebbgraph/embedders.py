@@ -86,8 +86,7 @@ def _unit(vectors: Any, expected: int) -> NDArray[np.float32]:
     if not np.isfinite(array).all():
         raise ParameterError("a vector holds NaN or infinity")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = array / np.where(norms == 0, 1.0, norms)
-    return unit
+    return np.asarray(array / np.where(norms == 0, 1.0, norms), np.float32)
 
 
 class SentenceTransformerEmbedder:

@@ -19,14 +19,17 @@ from __future__ import annotations
 import operator
 import reprlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import FilterError
-from hebbgraph.records import plain
+from hebbgraph.records import plain, storable
+from hebbgraph.store.chunks import comparable
 from hebbgraph.store.database import Session
+from hebbgraph.store.schema import LONG
 
 __all__ = ["Rows", "rows_passing"]
 
@@ -41,13 +44,14 @@ _OPERATORS = (
 _brief = reprlib.repr
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows:
     """A set of chunks: some rows, ascending, or all but these."""
 
     rows: IntArray
     all_but: bool = False
 
-    def __call__(self, rows: IntArray) -> BoolArray:
+    def __call__(self, rows: IntArray, /) -> BoolArray:
         """Return which rows are in the set."""
         return is_in_sorted(rows, self.rows) ^ self.all_but
 
@@ -118,6 +122,7 @@ class _Evaluation:
         return first
 
     def _field(self, field: str, value: object) -> Rows:
+        field = storable(field)
         if field not in _COLUMNS:
             self.fields[field] = None
         conditions = {"$eq": value}
@@ -178,7 +183,7 @@ class _Evaluation:
         texts = [item for item in operands if isinstance(item, str)]
         flags = [int(item) for item in operands if isinstance(item, bool)]
         numbers = [
-            item
+            comparable(item)
             for item in operands
             if isinstance(item, int | float) and not isinstance(item, bool)
         ]
@@ -189,7 +194,8 @@ class _Evaluation:
             )
         passing = Rows(np.empty(0, np.int64))
         if texts:
-            passing |= self._texts(field, "= ANY(?)", texts)
+            sizes = set(map(_is_long, texts))
+            passing |= self._texts(field, "= ANY(?)", texts, sizes)
         if field in _COLUMNS:
             return passing
         if numbers:
@@ -200,20 +206,26 @@ class _Evaluation:
             passing |= self._select(field, "number IS NULL AND string IS NULL")
         return passing
 
-    def _texts(self, field: str, condition: str, operand: Any) -> Rows:
-        """Return the rows with a text for which a condition holds; each half has an index."""
-        condition = f"string {condition} AND number IS NULL AND length(string)"
-        short = self._select(field, f"{condition} <= 300", operand)
-        return short | self._select(field, f"{condition} > 300", operand)
+    def _texts(self, field: str, condition: str, operand: Any, are_long: set[bool]) -> Rows:
+        """Return the rows with a text of some sizes for which a condition holds."""
+        passing = Rows(np.empty(0, np.int64))
+        for is_long in are_long:  # each size has an index
+            size = f"length(string) {'>' if is_long else '<='} {LONG}"
+            passing |= self._select(
+                field, f"string {condition} AND number IS NULL AND {size}", operand
+            )
+        return passing
 
     def _compared(self, field: str, name: str, operand: Any) -> Rows:
         sign = _COMPARISONS[name]
         if isinstance(operand, str):
-            return self._texts(field, f"{sign} ?", operand)
+            return self._texts(field, f"{sign} ?", operand, {False, True})
         if isinstance(operand, bool) or not isinstance(operand, int | float):
-            raise FilterError(f"{field!r} is compared with {_brief(operand)}; {name} takes a number, "
-                              "text or a date")  # fmt: skip
-        return self._select(field, f"number {sign} ? AND string IS NULL", operand)
+            raise FilterError(
+                f"{field!r} is compared with {_brief(operand)}; {name} takes a number, text or a "
+                "date"
+            )
+        return self._select(field, f"number {sign} ? AND string IS NULL", comparable(operand))
 
     def _text(self, field: str, name: str, operand: Any) -> Rows:
         if name == "$contains" and not isinstance(operand, str):
@@ -257,6 +269,10 @@ class _Evaluation:
                 f"{field}/",
             )
         )
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > LONG
 
 
 def _list(field: str, operand: Any) -> list[Any]:

@@ -41,10 +41,10 @@ class HebbianIndex:
     Examples
     --------
     >>> with HebbianIndex.open(":memory:") as index:
-    ...     report = index.add(["The Petrel was built by Ida Moss.", "Ida Moss lived in Tessel Bay."])
+    ...     report = index.add(["Ida Moss built the Petrel.", "Ida Moss lived in Tessel Bay."])
     ...     recall = index.recall("Where did the builder of the Petrel live?", k=2)
     >>> recall[0].text
-    'The Petrel was built by Ida Moss.'
+    'Ida Moss built the Petrel.'
     """
 
     def __init__(

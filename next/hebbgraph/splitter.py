@@ -203,7 +203,7 @@ def _without(blobs: Sequence[tuple[int, int]], text: str, spans: Iterable[Span])
     for start, end, header in spans:
         edges = [start]
         while at < len(blobs) and blobs[at][0] < end:
-            edges += blobs[at]
+            edges += (max(edge, start) for edge in blobs[at])  # it may lie between spans
             at += 1
         for first, last in zip(edges[::2], [*edges[1::2], end], strict=True):
             part = text[first:last]

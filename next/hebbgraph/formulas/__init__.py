@@ -1,0 +1,1 @@
+"""Formulas as pure functions on arrays; each says where it comes from."""

@@ -23,10 +23,10 @@ that mention the tag; and along a **co-mention**, from one mention to another. I
 title to title, since chunks under one heading are no evidence for each other. If n chunks share a
 title, a link passes 1/n of the mass to each.
 
-*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only trusted mass uses co-mentions; for other mass they would
-count again what lexical search has counted, and drown direct evidence. So if a query
-names what some chunk is about, its activation travels freely; otherwise it follows links
-only, and without links the direct ranking stands. A title is trusted as far as its words are
+*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
+trusted mass uses co-mentions; for other mass they would count again what word search has counted,
+and drown direct evidence. So if a query names what some chunk is about, its activation travels
+freely; otherwise it follows links only, and without links the direct ranking stands. A title is trusted as far as its words are
 rare in the query. If the query names no title, arriving mass counts less for the score.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
@@ -53,6 +53,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph.arrays import (
     FloatArray,
@@ -103,7 +104,7 @@ class Activation:
     cue_mass: FloatArray
     layers: tuple[Layer, ...]
 
-    def top(self, k: int) -> tuple[IntArray, FloatArray]:
+    def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the k best chunks, best first, and all within 1e-9 of the last score.
 
         The caller breaks ties and cuts to k. Here, equal scores are ordered by chunk number.
@@ -114,7 +115,7 @@ class Activation:
         else:
             best = np.arange(len(self.chunks))
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
-        return self.chunks[best], self.scores[best]
+        return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
     def arrived_at(self, chunk: int) -> float | None:
         """Return the part of a chunk's score that arrived over the graph; None if none did."""

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["B", "K1", "LENGTHS", "idf", "length_code", "score_table"]
+__all__ = ["K1", "LENGTHS", "B", "idf", "length_code", "score_table"]
 
 K1, B = 1.2, 0.75
 

@@ -222,9 +222,7 @@ def _trace_chunk(
     return (PathNode("chunk", chunk, started),) if started > 0 else None
 
 
-def _trace_tag(
-    layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...]
-) -> Path | None:
+def _trace_tag(layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path to a tag of step ``depth``."""
     if depth == 0:
         return (PathNode("tag", tag, 0.0),)

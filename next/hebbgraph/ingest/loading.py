@@ -16,7 +16,7 @@ from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_batch, write_vectors
 from hebbgraph.protocols import Embedder, Progress, Tagger
-from hebbgraph.records import AddReport, Chunk
+from hebbgraph.records import AddReport, Chunk, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped
 from hebbgraph.store.database import Database, Session
@@ -191,7 +191,7 @@ class Loader:
         if self._tagger is None or not chunks:
             return [None] * len(chunks)
         try:
-            tags = [tuple(map(str, found)) for found in self._tagger(chunks)]
+            tags = [tuple(storable(str(tag)) for tag in found) for found in self._tagger(chunks)]
         except Exception as error:
             raise TaggingError(
                 f"the tagger failed: {type(error).__name__}: {error}; batches before this one are "

@@ -22,7 +22,6 @@ from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import GIVEN, TITLE, unpack_proposed
@@ -165,7 +164,8 @@ def _containing(
     for part in portions(list(words_of), 1000):
         wanted = {
             key: sorted(
-                (terms[word] for word in words_of[key] if word in terms), key=lambda t: (t.df, t.key)
+                (terms[word] for word in words_of[key] if word in terms),
+                key=lambda t: (t.df, t.key),
             )[:_RAREST_WORDS]
             for key in part
         }
@@ -275,7 +275,9 @@ class _Matcher:
         """Return the tags and roles of each chunk."""
         words = {word for text in texts for tokens in text.tokens for word in tokens}
         longest: dict[str, int] = dict(
-            self._session.rows("SELECT word, longest FROM $opening WHERE word = ANY(?)", list(words))
+            self._session.rows(
+                "SELECT word, longest FROM $opening WHERE word = ANY(?)", list(words)
+            )
         )
         if not self._many:
             possible = {
@@ -331,7 +333,8 @@ class _Matcher:
             if not before[row]:
                 added += zip(terms, repeat(row), roles)
                 continue
-            former = dict(zip(*map(list, unpack_tags(before[row])), strict=True))
+            former_terms, former_roles = unpack_tags(before[row])
+            former = dict(zip(former_terms.tolist(), former_roles.tolist(), strict=True))
             removed += ((term, row, 0) for term in former.keys() - held.keys())
             changed = [term for term in terms if former.get(term) != held[term]]
             added += ((term, row, held[term]) for term in changed)

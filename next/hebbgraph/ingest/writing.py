@@ -52,9 +52,7 @@ class _Removed(NamedTuple):
     proposed: list[list[tuple[int, int]]]
 
 
-def write_batch(
-    session: Session, added: Sequence[Prepared], removed: Collection[int]
-) -> list[int]:
+def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> list[int]:
     """Write new chunks and remove rows; return the rows of the new ones.
 
     Parameters
@@ -272,7 +270,6 @@ def _count_proposals(
     after: list[tuple[int, int, int, int, int]] = []
     for id_, change in zip(both.tolist(), changes.tolist(), strict=True):
         old = held[id_]
-        counts = old.proposals, old.titles, old.given, old.support
         new = old._replace(
             proposals=old.proposals + change[0],
             titles=old.titles + change[1],
@@ -335,9 +332,7 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
     session.run("DELETE FROM $gone WHERE seq < (SELECT max(seq) FROM $gone) - ?", _MOST_GONE)
     sums = sum((_units(np.frombuffer(data, "<f4")) for *_, data in held), start=_units(np.zeros(1)))
-    return counts._replace(
-        vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums
-    )
+    return counts._replace(vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums)
 
 
 def _add_vectors(

@@ -106,8 +106,8 @@ class _Check:
         if dict(zip(tags.tolist(), roles.tolist(), strict=True)) != matched:
             yield "tags"
         code = length_code(new.words.total())
-        self._sum(words, stored.row, np.array([min(numbers.get(t, 0), 255) for t in words.tolist()]),
-                  np.full(len(words), code))  # fmt: skip
+        occurrences = np.array([min(numbers.get(term, 0), 255) for term in words.tolist()])
+        self._sum(words, stored.row, occurrences, np.full(len(words), code))
         self._sum(tags, stored.row, np.ones(len(tags)), roles)
         reasons: dict[int, set[int]] = {}
         for key, why in new.proposed:
@@ -141,7 +141,7 @@ class _Check:
                 if (np.diff(held.rows) <= 0).any() or (n and held.rows[0] < first):
                     self.found.append(f"postings of term {term} are out of order")
                 df[term] += n
-                sums[term] += _hashes(held.rows, held.numbers, held.roles).sum(dtype=np.uint64)
+                sums[term : term + 1] += _hashes(held.rows, held.numbers, held.roles).sum()
         wrong = np.flatnonzero((sums != self._sums) | (df != self._df))
         self._report("terms whose postings differ from the texts", map(self._name, wrong.tolist()))
 

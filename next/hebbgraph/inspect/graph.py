@@ -9,7 +9,7 @@ from itertools import combinations
 import networkx as nx
 
 from hebbgraph.errors import NotFoundError
-from hebbgraph.records import Neighbor, Tag
+from hebbgraph.records import Neighbor, Tag, storable
 from hebbgraph.store.database import Session
 from hebbgraph.store.postings import read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
@@ -23,7 +23,7 @@ _PAGE = 5000
 
 def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
     """Return the tags that begin with a prefix, those of most chunks first."""
-    start = " ".join(prefix.lower().split())
+    start = " ".join(storable(prefix).lower().split())
     found = session.rows(
         "SELECT key, df, titles FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0 "
         "ORDER BY df DESC, key LIMIT ?",
@@ -71,9 +71,7 @@ def cooccurrence(session: Session) -> nx.Graph[str]:
         new = {tag for tags in lists for tag in tags if tag not in terms}
         terms.update(terms_by_id(session, new))
         for tags in lists:
-            counts.update(
-                combinations((t for t in tags if terms[t].kind == TermKind.TAG), 2)
-            )
+            counts.update(combinations((t for t in tags if terms[t].kind == TermKind.TAG), 2))
     graph: nx.Graph[str] = nx.Graph()
     for term in terms.values():
         if term.kind == TermKind.TAG:

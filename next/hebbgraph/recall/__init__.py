@@ -1,0 +1,15 @@
+"""A question to hits; :mod:`hebbgraph.recall.pipeline` shows the way.
+
+=================== =================================================================
+``snapshot``        what one recall reads of one state of the database
+``words``           word search
+``question``        a question, read: words, cues
+``evidence``        word and vector search, fused
+``link_sentences``  the sentences in which chunks link
+``naming``          titles that a question names
+``strategies``      what ranks chunks: spreading, or others
+``steps``           a caller's steps after the ranking
+``hits``            rows and scores to hits with paths
+``pipeline``        all of these, in order
+=================== =================================================================
+"""

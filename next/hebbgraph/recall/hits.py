@@ -57,9 +57,7 @@ def where_callable(
     for start in range(0, len(ranking.rows), _PAGE):
         rows = ranking.rows[start : start + _PAGE].tolist()
         chunks = chunks_by_row(request.snapshot.session, rows)
-        kept += (
-            start + at for at, row in enumerate(rows) if passes(chunks[row].chunk())
-        )
+        kept += (start + at for at, row in enumerate(rows) if passes(chunks[row].chunk()))
         if len(kept) >= k:
             break
     return replace(ranking, rows=ranking.rows[kept[:k]], scores=ranking.scores[kept[:k]])

@@ -11,10 +11,10 @@ import numpy as np
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.recall.evidence import RareWords
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.terms import TermKind
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
-from hebbgraph.terms import TermKind
 
 __all__ = ["LinkSentences"]
 

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,7 +267,7 @@ def _by_row(session: Session, scores: Mapping[str, float]) -> dict[int, float]:
     return {row: scores[id_] for id_, row in rows.items()}
 
 
-def _recorded(where: Where) -> dict[str, JsonValue] | str | None:
+def _recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:
     if where is None:
         return None
     if callable(where):

@@ -103,7 +103,7 @@ class Caches:
 
 
 class Snapshot:
-    """One state of a namespace, as recalls and :func:`hebbgraph.formulas.activation.spread` read it.
+    """One state of a namespace, as recalls and the formulas of spreading read it.
 
     Chunks are rows and tags are term ids. Tags that are mentioned much more often than they are
     proposed are *incidental*: "need" and "compared" are proposed by a few chunks, where they happen

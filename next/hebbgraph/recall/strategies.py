@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
@@ -213,7 +213,7 @@ class _Checked:
                 f"strategy {self.name!r} must return a Ranking, got {type(ranking).__name__}"
             )
         rows = np.asarray(ranking.rows, np.int64)
-        scores: FloatArray = np.asarray(ranking.scores, np.float64)
+        scores: NDArray[np.float64] = np.asarray(ranking.scores, np.float64)
         if rows.shape != scores.shape or rows.ndim != 1 or len(np.unique(rows)) < len(rows):
             raise ParameterError(
                 f"strategy {self.name!r} must return distinct rows with a score each, got "

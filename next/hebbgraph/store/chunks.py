@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ __all__ = [
     "StoredChunk",
     "chunks_by_id",
     "chunks_by_row",
+    "comparable",
     "facts_of",
     "ids_of",
     "rows_of",
@@ -138,13 +140,25 @@ def facts_of(metadata: Mapping[str, JsonValue]) -> Iterator[Fact]:
         yield from _facts(key, value)
 
 
+def comparable(number: float) -> float:
+    """Return a number as databases compare it: beyond 64 bits, as a finite float.
+
+    >>> comparable(2**62 + 1), comparable(10**400)
+    (4611686018427387905, 1.7976931348623157e+308)
+    """
+    if isinstance(number, float) or -(2**63) <= number < 2**63:
+        return number
+    most = sys.float_info.max
+    return float(min(max(number, int(-most)), int(most)))
+
+
 def _facts(key: str, value: Any) -> Iterator[Fact]:
     if isinstance(value, bool):
         yield key, int(value), "bool"
     elif isinstance(value, str):
         yield key, None, value
     elif isinstance(value, int | float):
-        yield key, value, None
+        yield key, comparable(value), None
     elif isinstance(value, dict) and value:
         for name, part in value.items():
             yield from _facts(f"{key}.{name}", part)

@@ -46,8 +46,8 @@ class Counts(NamedTuple):
     @property
     def mean_vector(self) -> NDArray[np.float64]:
         """Mean of all vectors, shape (dimension,)."""
-        mean: NDArray[np.float64] = self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1))
-        return mean
+        mean = self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1))
+        return mean.astype(np.float64)
 
 
 def read_counts(session: Session) -> Counts:

@@ -204,9 +204,7 @@ def _remove_row(session: Session, terms: IntArray, row: int) -> None:
         session.run("DELETE FROM $posting WHERE block = ANY(?)", deleted)
 
 
-def _change(
-    session: Session, terms: IntArray, added: Entries, removed: Entries, most: int
-) -> None:
+def _change(session: Session, terms: IntArray, added: Entries, removed: Entries, most: int) -> None:
     newest = {term: block for term, *block in session.rows(_NEWEST_BLOCKS, terms.tolist())}
     writes = _Writes()
     inside: list[tuple[int, Postings, NDArray[np.int32]]] = []

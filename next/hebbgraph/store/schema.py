@@ -6,18 +6,20 @@ text, ``{exact}`` text that compares byte by byte.
 
 from __future__ import annotations
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "TEXT_VERSION", "create_statements"]
+__all__ = ["LONG", "SCHEMA_VERSION", "TABLES", "TEXT_VERSION", "create_statements"]
 
 SCHEMA_VERSION = 1
 #: The rules by which texts become terms. Increase it with each rule that changes.
 TEXT_VERSION = 1
+#: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
+LONG = 300
 
 TABLES = """
 CREATE TABLE $meta(key {exact} PRIMARY KEY, value {exact} NOT NULL);
 CREATE TABLE $chunk(
     row {id}, id {exact} UNIQUE NOT NULL, document_id {exact}, title {exact} NOT NULL,
-    text {exact} NOT NULL, metadata {exact} NOT NULL, given {exact} NOT NULL, digest {blob} NOT NULL,
-    length BIGINT NOT NULL, proposed {blob} NOT NULL);
+    text {exact} NOT NULL, metadata {exact} NOT NULL, given {exact} NOT NULL,
+    digest {blob} NOT NULL, length BIGINT NOT NULL, proposed {blob} NOT NULL);
 CREATE INDEX $$chunk_document ON $chunk(document_id);
 CREATE TABLE $held(row BIGINT PRIMARY KEY, words {blob} NOT NULL, tags {blob} NOT NULL);
 CREATE TABLE $term(
@@ -29,14 +31,16 @@ CREATE INDEX $$term_links ON $term(kind) WHERE kind > 1;
 CREATE TABLE $common(word {exact} PRIMARY KEY);
 CREATE TABLE $opening(word {exact} PRIMARY KEY, longest INTEGER NOT NULL);
 CREATE TABLE $posting(
-    block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL, data {blob} NOT NULL);
+    block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL,
+    data {blob} NOT NULL);
 CREATE UNIQUE INDEX $$posting_first ON $posting(term, first);
 CREATE TABLE $fact(key {exact} NOT NULL, number {number}, string {exact}, row BIGINT NOT NULL);
-CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE length(string) <= 300;
-CREATE INDEX $$fact_long ON $fact(key, row) WHERE length(string) > 300;
+CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE length(string) <= {LONG};
+CREATE INDEX $$fact_long ON $fact(key, row) WHERE length(string) > {LONG};
 CREATE INDEX $$fact_number ON $fact(key, number, row) WHERE string IS NULL;
 CREATE INDEX $$fact_row ON $fact(row);
-CREATE TABLE $embedding(seq {id}, row BIGINT UNIQUE NOT NULL, stamp BIGINT NOT NULL, data {blob} NOT NULL);
+CREATE TABLE $embedding(
+    seq {id}, row BIGINT UNIQUE NOT NULL, stamp BIGINT NOT NULL, data {blob} NOT NULL);
 CREATE TABLE $gone(seq BIGINT PRIMARY KEY, stamp BIGINT NOT NULL);
 CREATE TABLE $pending(row BIGINT PRIMARY KEY, tokens {exact});
 CREATE TABLE $changed(term BIGINT PRIMARY KEY)
@@ -45,7 +49,7 @@ CREATE TABLE $changed(term BIGINT PRIMARY KEY)
 
 def create_statements(**types: str) -> list[str]:
     """Return the statements that create the tables, with a database's names of types."""
-    filled = TABLES
+    filled = TABLES.replace("{LONG}", str(LONG))
     for name, sql in types.items():
         filled = filled.replace(f"{{{name}}}", sql)
     return [statement.strip() for statement in filled.split(";")]

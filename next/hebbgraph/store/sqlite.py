@@ -57,7 +57,12 @@ def _translated(sql: str) -> str:
 def _bound(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return json.dumps(value) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    dumped = json.dumps(value)
+    if "\\u0000" in dumped:  # SQLite would compare what stands before it
+        dumped = json.dumps([item for item in value if "\0" not in str(item)])
+    return dumped
 
 
 def _error(error: sqlite3.Error, path: str) -> Exception:

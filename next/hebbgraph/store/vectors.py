@@ -244,9 +244,13 @@ def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Rec
         np.array([stamp for _, _, stamp, _ in later], np.int64),
         vectors.reshape(len(later), -1),
     )
-    both = _Records(*(np.concatenate(column) for column in zip(records, new, strict=True)))
-    order = np.argsort(both.rows, kind="stable")
-    return _Records(*(column[order] for column in both))
+    rows = np.concatenate((records.rows, new.rows))
+    order = np.argsort(rows, kind="stable")
+    return _Records(
+        rows[order],
+        np.concatenate((records.stamps, new.stamps))[order],
+        np.concatenate((records.vectors, new.vectors))[order],
+    )
 
 
 def _fill(records: _Records, session: Session) -> None:
@@ -286,7 +290,8 @@ def _write(path: Path, session: Session, head: _Head, n: int, dimension: int) ->
         records = _mapped(Path(name), n, dimension, "r+")
         _fill(records, session)
         for column in records:
-            column.flush()  # type: ignore[attr-defined]
+            if isinstance(column, np.memmap):
+                column.flush()
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from hebbgraph.limits import MAX_CONTEXT
 
-
 __all__ = ["SEARCHED_FIELDS", "search_text"]
 
 #: The fields that are searched by default, with names as :func:`_field` normalises them.

@@ -207,7 +207,7 @@ def read_sections(text: str) -> list[Section]:
 
     Examples
     --------
-    >>> [(part.path, part.anchor) for part in read_sections("Hi.\n# Ice\n## Trade\nIt was.\n# Salt")]
+    >>> [(part.path, part.anchor) for part in read_sections("Hi.\n# Ice\n## Trade\n# Salt")]
     [((), ''), (('Ice',), 'ice'), (('Ice', 'Trade'), 'trade'), (('Salt',), 'salt')]
     """
     blocks = read_blocks(text)

@@ -9,9 +9,9 @@ from functools import cache
 from itertools import islice
 
 from hebbgraph.limits import MAX_QUESTION
-from hebbgraph.text.tokens import lexical_terms, tokenize
 from hebbgraph.text.stopwords import STOP_WORDS
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import lexical_terms, tokenize
 
 __all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from posixpath import normpath
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -21,6 +22,8 @@ from hebbgraph.text.tokens import phrase_key
 __all__ = ["Link", "links_of", "named_by_links", "normal_address", "place_name"]
 
 _ANYWHERE = "#"
+#: Characters of a key, and those kept of a longer one, which may name the place.
+_LONGEST, _END = 600, 100
 _WIKI = re.compile(r"\[\[([^\[\]|#]*+)(?:#([^\[\]|]*+))?+(?:\|[^\[\]]*+)?\]\]")
 _URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*+):/{2,}([^/?#]*+)(.*)")
 _DOI = re.compile(r"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)")
@@ -147,9 +150,16 @@ def place_name(key: str) -> str:
 def _keys(address: str) -> Iterator[tuple[TermKind, str]]:
     normal = normal_address(address)
     if normal:
-        yield TermKind.ADDRESS, normal
+        yield TermKind.ADDRESS, _bounded(normal)
     if page := normal.partition(_ANYWHERE)[0]:
-        yield TermKind.PAGE, page
+        yield TermKind.PAGE, _bounded(page)
+
+
+def _bounded(key: str) -> str:
+    """Return a key that fits into an index of any database: of a long one, the end and a digest."""
+    if len(key) <= _LONGEST:
+        return key
+    return f"{blake2b(key.encode(), digest_size=16).hexdigest()}/{key[-_END:]}"
 
 
 def _wiki_name(address: str) -> str:
@@ -189,4 +199,4 @@ def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
             if text := " ".join(unicodedata.normalize("NFC", str(value)).casefold().split()):
-                yield f"{field}:{text}"
+                yield _bounded(f"{field}:{text}")
