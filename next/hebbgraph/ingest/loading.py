@@ -101,7 +101,7 @@ class Loader:
             found = rows(session)
             if found:
                 write_batch(session, [], found)
-                left = complete(session, self._settings, _PORTION)
+                left, _ = complete(session, self._settings, _PORTION)
         if found and left:
             self._complete_rest()
         return len(found)
@@ -111,10 +111,13 @@ class Loader:
         self._complete_rest()
 
     def _complete_rest(self) -> None:
-        while True:
+        vocabulary = None
+        left = 1
+        while left:
             with self._database.write() as session:
-                if is_complete(session) or not complete(session, self._settings, _PORTION):
+                if is_complete(session):
                     return
+                left, vocabulary = complete(session, self._settings, _PORTION, vocabulary)
 
     def _batch_size(self) -> int:
         if self._tagger is not None:
@@ -151,7 +154,7 @@ class Loader:
                 write_batch(session, new, removed)
             left = 0
             if last and not is_complete(session):
-                left = complete(session, self._settings, _PORTION)
+                left, _ = complete(session, self._settings, _PORTION)
         if last and left:
             self._complete_rest()
         return AddReport(

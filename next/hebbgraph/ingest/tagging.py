@@ -16,7 +16,7 @@ have postings; in a large corpus they are too common to be matched.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from itertools import repeat
 from typing import NamedTuple
@@ -25,6 +25,7 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import GIVEN, TITLE, unpack_proposed
+from hebbgraph.ingest.vocabulary import Vocabulary, common_words, is_matched, words_of
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -49,10 +50,8 @@ from hebbgraph.store.terms import (
     terms_by_id,
 )
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
 from hebbgraph.text.reading import searched_text, split_tokens, tokenize_texts
 from hebbgraph.text.references import Link, links_of
-from hebbgraph.text.tokens import lexical_terms
 
 __all__ = ["complete", "held_tags", "is_complete"]
 
@@ -60,6 +59,8 @@ __all__ = ["complete", "held_tags", "is_complete"]
 _RAREST_WORDS = 3
 #: From this many chunks on, phrases are looked up in memory first.
 _MANY = 1000
+#: Chunks whose texts are in memory at once.
+_PAGE = 2000
 
 
 def is_complete(session: Session) -> bool:
@@ -67,24 +68,42 @@ def is_complete(session: Session) -> bool:
     return session.meta.get("open_tags", "0") == "0"
 
 
-def complete(session: Session, settings: Settings, limit: int) -> int:
-    """Match up to ``limit`` chunks whose tags are open; return how many are left."""
+def complete(
+    session: Session, settings: Settings, limit: int, vocabulary: Vocabulary | None = None
+) -> tuple[int, Vocabulary | None]:
+    """Match up to ``limit`` chunks whose tags are open.
+
+    Returns
+    -------
+    left : int
+        How many chunks are left.
+    vocabulary : Vocabulary or None
+        If all known phrases were read: for the next call, which uses it if nobody else has
+        written since.
+    """
     candidates = _note_changes(session, settings)
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
     if rows:
-        _Matcher(session, settings, many=len(rows) >= _MANY).match(rows, candidates)
+        whole = len(rows) >= _MANY
+        if vocabulary is None or vocabulary.changes != session.meta.get("changes"):
+            vocabulary = Vocabulary(session, settings.language, whole=whole)
+        _match(session, settings, vocabulary, rows, candidates)
         session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
     left = int(session.rows("SELECT count(*) FROM $pending")[0][0])
     write_counts(session, read_counts(session))
     write_meta(session, {"open_tags": str(left)})
-    return left
+    if vocabulary is None or not vocabulary.is_whole:
+        return left, None
+    vocabulary.changes = session.meta["changes"]
+    return left, vocabulary
 
 
 def held_tags(session: Session, settings: Settings, rows: list[int]) -> dict[int, dict[int, int]]:
     """Return the terms and roles that chunks should hold by today's vocabulary."""
-    matcher = _Matcher(session, settings, many=len(rows) >= _MANY)
-    texts = list(matcher.texts(rows))
-    return dict(zip((text.row for text in texts), matcher.tags(texts), strict=True))
+    vocabulary = Vocabulary(session, settings.language, whole=len(rows) >= _MANY)
+    texts = _texts(session, settings, rows)
+    tags = _tags(session, vocabulary, texts)
+    return dict(zip((text.row for text in texts), tags, strict=True))
 
 
 # -- from changed terms to chunks -------------------------------------------------------------
@@ -113,8 +132,8 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
     known, language = [term for term in tags.values() if term.is_known], settings.language
-    every = _common_words(session) if known else frozenset()
-    matched = [term for term in known if _is_matched(term.key, every, language)]
+    every = common_words(session) if known else frozenset()
+    matched = [term for term in known if is_matched(term.key, every, language)]
     candidates: dict[int, set[str]] = {}
     for key, rows in _containing(session, matched, settings.language):
         for row in rows.tolist():
@@ -149,8 +168,8 @@ def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings
         for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
             tags.update(unpack_tags(data)[0].tolist())
     held = [term for term in terms_by_id(session, tags).values() if term.kind == TermKind.TAG]
-    every, language = _common_words(session), settings.language
-    left = [term.id for term in held if not _is_matched(term.key, every, language)]
+    every, language = common_words(session), settings.language
+    left = [term.id for term in held if not is_matched(term.key, every, language)]
     return found | _holders(session, left)
 
 
@@ -158,13 +177,13 @@ def _containing(
     session: Session, phrases: Iterable[Term], language: str
 ) -> Iterable[tuple[str, IntArray]]:
     """Yield each phrase with the chunks that hold its rarest words."""
-    words_of = {phrase.key: _words(phrase.key, language) for phrase in phrases}
-    distinct = {word for words in words_of.values() for word in words}
+    words = {phrase.key: words_of(phrase.key, language) for phrase in phrases}
+    distinct = {word for some in words.values() for word in some}
     terms = find_terms(session, TermKind.WORD, distinct)
-    for part in portions(list(words_of), 1000):
+    for part in portions(list(words), 1000):
         wanted = {
             key: sorted(
-                (terms[word] for word in words_of[key] if word in terms),
+                (terms[word] for word in words[key] if word in terms),
                 key=lambda t: (t.df, t.key),
             )[:_RAREST_WORDS]
             for key in part
@@ -173,19 +192,6 @@ def _containing(
         for key, few in wanted.items():
             if few:
                 yield key, reduce(np.intersect1d, (postings[term.id].rows for term in few))
-
-
-def _words(key: str, language: str) -> list[str]:
-    return lexical_terms(key.split(" "), language)
-
-
-def _common_words(session: Session) -> frozenset[str]:
-    return frozenset(word for (word,) in session.rows("SELECT word FROM $common"))
-
-
-def _is_matched(key: str, common: frozenset[str], language: str) -> bool:
-    """Return whether a known phrase is matched in texts: one of its words is not common."""
-    return not common or not all(word in common for word in _words(key, language))
 
 
 # -- matching ---------------------------------------------------------------------------------
@@ -200,162 +206,135 @@ class _Text(NamedTuple):
     links: list[Link]
 
 
-class _Matcher:
-    """Matches chunks against the vocabulary of one state of the database.
+class _Entries:
+    """Postings to add or to remove, as flat lists."""
 
-    Parameters
-    ----------
-    session : Session
-    settings : Settings
-    many : bool
-        Whether to read all known phrases first, instead of looking up those that a text may hold.
-    """
+    def __init__(self) -> None:
+        self._terms: list[int] = []
+        self._rows: list[int] = []
+        self._roles: list[int] = []
 
-    def __init__(self, session: Session, settings: Settings, *, many: bool) -> None:
-        self._session = session
-        self._settings = settings
-        self._common = _common_words(session)
-        self._known: dict[str, int] = {}
-        self._prefixes: set[str] = set()
-        self._many = many
-        if many:
-            found = session.rows(
-                "SELECT key, id FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)",
-                int(TermKind.TAG),
-            )
-            self._learn(found)
+    def extend(self, terms: Sequence[int], row: int, roles: Sequence[int]) -> None:
+        """Note some terms of a chunk."""
+        self._terms += terms
+        self._rows += repeat(row, len(terms))
+        self._roles += roles
 
-    def _learn(self, phrases: Iterable[tuple[str, int]]) -> None:
-        language = self._settings.language
-        self._known = {
-            key: term for key, term in phrases if _is_matched(key, self._common, language)
-        }
-        self._prefixes = set(map(prefix, self._known))
+    def columns(self) -> Entries:
+        """Return what was noted."""
+        once = np.ones(len(self._rows), np.uint8)
+        postings = Postings(np.array(self._rows, "<i4"), once, np.array(self._roles, np.uint8))
+        return Entries(np.array(self._terms, np.int64), postings)
 
-    def match(self, rows: list[int], candidates: dict[int, set[str]]) -> None:
-        """Match chunks again, of ``candidates`` those that contain one of their phrases."""
-        for part in portions(rows, 2000):
-            texts = [
-                text
-                for text in self.texts(part)
-                if text.row not in candidates or _contains(text.tokens, candidates[text.row])
-            ]
-            self._write([text.row for text in texts], self.tags(texts))
 
-    def texts(self, rows: list[int]) -> Iterable[_Text]:
-        settings = self._settings
-        known = dict(
-            self._session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?)", rows)
-        )
-        for row, title, text, metadata, given, proposed in self._session.rows(
-            "SELECT row, title, text, metadata, given, proposed FROM $chunk WHERE row = ANY(?)",
-            rows,
-        ):
-            fields = json.loads(metadata) if metadata != "{}" else {}
-            if joined := known.get(row):
-                tokens = split_tokens(joined)
-            else:
-                searched = searched_text(text, fields, settings.search_metadata)
-                tokens = tokenize_texts(title, searched)
-            links: list[Link] = []
-            if settings.edges or "addresses" in given or "references" in given:
-                named = Given(**{name: tuple(value) for name, value in json.loads(given).items()})
-                links = links_of(
-                    Chunk(
-                        text=text,
-                        metadata=fields,
-                        addresses=named.addresses,
-                        references=named.references,
-                    ),
-                    settings.edges,
-                )
-            yield _Text(row, tokens, unpack_proposed(proposed), links)
-
-    def tags(self, texts: list[_Text]) -> list[dict[int, int]]:
-        """Return the tags and roles of each chunk."""
-        words = {word for text in texts for tokens in text.tokens for word in tokens}
-        longest: dict[str, int] = dict(
-            self._session.rows(
-                "SELECT word, longest FROM $opening WHERE word = ANY(?)", list(words)
-            )
-        )
-        if not self._many:
-            possible = {
-                phrase
-                for text in texts
-                for tokens in text.tokens
-                for phrase in possible_phrases(tokens, longest)
-            }
-            terms = find_terms(self._session, TermKind.TAG, possible)
-            self._learn((term.key, term.id) for term in terms.values() if term.is_known)
-        known, prefixes = self._known, self._prefixes
-        places = self._places(texts)
-        tags = []
-        for text in texts:
-            held = {
-                known[key]: int(Role.MENTION)
-                for tokens in text.tokens
-                for *_, key in leftmost_longest(spans_in(tokens, longest, prefixes, known))
-            }
-            for term, code in text.proposed:
-                if code == TITLE:
-                    held[term] = int(Role.TITLE)
-                elif code == GIVEN and term not in held:
-                    held[term] = int(Role.GIVEN)
-            held.update((places[link.kind, link.key], int(link.role)) for link in text.links)
-            tags.append(held)
-        return tags
-
-    def _places(self, texts: list[_Text]) -> dict[tuple[int, str], int]:
-        """Return the term of each link."""
-        links = {(link.kind, link.key) for text in texts for link in text.links}
-        places = {}
-        for kind in (TermKind.ADDRESS, TermKind.PAGE, TermKind.EDGE):
-            keys = [key for of_kind, key in links if of_kind == kind]
-            for key, term in number_terms(self._session, kind, keys).items() if keys else ():
-                places[int(kind), key] = term
-        return places
-
-    def _write(self, rows: list[int], tags: list[dict[int, int]]) -> None:
-        """Write forward lists, and the postings that differ from the former ones."""
-        before = dict(self._session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", rows))
-        added: list[tuple[int, int, int]] = []
-        removed: list[tuple[int, int, int]] = []
-        again: list[int] = []
+def _match(
+    session: Session,
+    settings: Settings,
+    vocabulary: Vocabulary,
+    rows: list[int],
+    candidates: dict[int, set[str]],
+) -> None:
+    """Match chunks again, of ``candidates`` those that contain one of their phrases."""
+    added, removed, again = _Entries(), _Entries(), _Entries()
+    for part in portions(rows, _PAGE):
+        texts = [
+            text
+            for text in _texts(session, settings, part)
+            if text.row not in candidates or _contains(text.tokens, candidates[text.row])
+        ]
+        tags = _tags(session, vocabulary, texts)
+        wanted = [text.row for text in texts]
+        before = dict(session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", wanted))
         lists: list[tuple[bytes, int]] = []
-        for row, held in zip(rows, tags, strict=True):
+        for row, held in zip(wanted, tags, strict=True):
             terms = sorted(held)
             roles = [held[term] for term in terms]
             packed = pack_tags(terms, roles)
-            if packed == before[row]:
-                continue
-            lists.append((packed, row))
-            if not before[row]:
-                added += zip(terms, repeat(row), roles)
-                continue
-            former_terms, former_roles = unpack_tags(before[row])
-            former = dict(zip(former_terms.tolist(), former_roles.tolist(), strict=True))
-            removed += ((term, row, 0) for term in former.keys() - held.keys())
-            changed = [term for term in terms if former.get(term) != held[term]]
-            added += ((term, row, held[term]) for term in changed)
-            again += (term for term in changed if term in former)
-        if not lists:
-            return
-        self._session.many("UPDATE $held SET tags = ? WHERE row = ?", lists)
-        new, gone = _columns(added), _columns(removed)
-        change_postings(self._session, new, gone)
-        count_held(
-            self._session, new.terms, np.concatenate((gone.terms, np.array(again, np.int64)))
-        )
-        if len(gone.terms):
-            drop_unused(self._session, np.unique(gone.terms))
+            if packed != before[row]:
+                lists.append((packed, row))
+                _compare(row, held, before[row], added, removed, again)
+        session.many("UPDATE $held SET tags = ? WHERE row = ?", lists)
+    new, gone = added.columns(), removed.columns()
+    change_postings(session, new, gone)
+    count_held(session, new.terms, np.concatenate((gone.terms, again.columns().terms)))
+    if len(gone.terms):
+        drop_unused(session, np.unique(gone.terms))
 
 
-def _columns(entries: list[tuple[int, int, int]]) -> Entries:
-    """Return postings from (term, row, role)."""
-    terms, rows, roles = np.array(entries, np.int64).reshape(-1, 3).T
-    once = np.ones(len(rows), np.uint8)
-    return Entries(terms, Postings(rows.astype("<i4"), once, roles.astype(np.uint8)))
+def _compare(
+    row: int,
+    held: dict[int, int],
+    before: bytes,
+    added: _Entries,
+    removed: _Entries,
+    again: _Entries,
+) -> None:
+    """Note the postings of a chunk that are new, gone, or have another role than before."""
+    terms, roles = unpack_tags(before)
+    former = dict(zip(terms.tolist(), roles.tolist(), strict=True))
+    changed = [term for term in held if former.get(term) != held[term]]
+    lost = [term for term in former if term not in held]
+    kept = [term for term in changed if term in former]
+    added.extend(changed, row, [held[term] for term in changed])
+    removed.extend(lost, row, [0] * len(lost))
+    again.extend(kept, row, [0] * len(kept))
+
+
+def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]:
+    known = dict(
+        session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?) AND tokens <> ''", rows)
+    )
+    texts = []
+    unread = [row for row in rows if row not in known]
+    sql = "SELECT row, title, text FROM $chunk WHERE row = ANY(?)"
+    stored = {row: (title, text) for row, title, text in session.rows(sql, unread)}
+    for row, metadata, given, proposed in session.rows(
+        "SELECT row, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
+    ):
+        fields = json.loads(metadata) if metadata != "{}" else {}
+        if row in known:
+            tokens = split_tokens(known[row])
+        else:
+            title, text = stored[row]
+            searched = searched_text(text, fields, settings.search_metadata)
+            tokens = tokenize_texts(title, searched)
+        links: list[Link] = []
+        if settings.edges or "addresses" in given or "references" in given:
+            named = Given(**{name: tuple(value) for name, value in json.loads(given).items()})
+            chunk = Chunk(
+                text="", metadata=fields, addresses=named.addresses, references=named.references
+            )
+            links = links_of(chunk, settings.edges)
+        texts.append(_Text(row, tokens, unpack_proposed(proposed), links))
+    return texts
+
+
+def _tags(session: Session, vocabulary: Vocabulary, texts: list[_Text]) -> list[dict[int, int]]:
+    """Return the terms and roles of each chunk."""
+    places = _places(session, texts)
+    mentioned = vocabulary.tags_of(session, [text.tokens for text in texts])
+    tags = []
+    for text, terms in zip(texts, mentioned, strict=True):
+        held = dict.fromkeys(terms, int(Role.MENTION))
+        for term, code in text.proposed:
+            if code == TITLE:
+                held[term] = int(Role.TITLE)
+            elif code == GIVEN and term not in held:
+                held[term] = int(Role.GIVEN)
+        held.update((places[link.kind, link.key], int(link.role)) for link in text.links)
+        tags.append(held)
+    return tags
+
+
+def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
+    """Return the term of each link."""
+    links = {(link.kind, link.key) for text in texts for link in text.links}
+    places = {}
+    for kind in (TermKind.ADDRESS, TermKind.PAGE, TermKind.EDGE):
+        keys = [key for of_kind, key in links if of_kind == kind]
+        for key, term in number_terms(session, kind, keys).items() if keys else ():
+            places[int(kind), key] = term
+    return places
 
 
 def _contains(tokens: list[list[str]], phrases: Iterable[str]) -> bool:

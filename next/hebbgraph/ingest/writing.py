@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
 from hebbgraph.records import text_digest
@@ -25,6 +25,7 @@ from hebbgraph.store.meta import VECTOR_UNIT, Counts, read_counts, write_counts,
 from hebbgraph.store.postings import NO_ENTRIES, Entries, Postings, change_postings, unpack_tags
 from hebbgraph.store.postings import unpack_words as words_in
 from hebbgraph.store.terms import (
+    MIN_PROPOSALS,
     count_held,
     drop_unused,
     number_terms,
@@ -264,35 +265,42 @@ def _count_proposals(
     changes = np.zeros((len(both), 4), np.int64)
     np.add.at(changes, position[: len(terms)], gained)
     np.subtract.at(changes, position[len(terms) :], lost)
-    held = terms_by_id(session, both.tolist())
-    flipped: list[int] = []
-    longest: dict[str, int] = {}
-    after: list[tuple[int, int, int, int, int]] = []
-    for id_, change in zip(both.tolist(), changes.tolist(), strict=True):
-        old = held[id_]
-        new = old._replace(
-            proposals=old.proposals + change[0],
-            titles=old.titles + change[1],
-            given=old.given + change[2],
-            support=old.support + change[3],
-        )
-        if any(change):
-            after.append((new.proposals, new.titles, new.given, new.support, id_))
-        if new.is_known != old.is_known:
-            flipped.append(id_)
-        if (new.is_known or new.given) and not (old.is_known or old.given):
-            first, n = old.key.partition(" ")[0], old.key.count(" ") + 1
-            longest[first] = max(longest.get(first, 0), n)
-    session.many(
-        "UPDATE $term SET proposals = ?, titles = ?, given = ?, support = ? WHERE id = ?", after
+    rows = session.rows(
+        "SELECT id, proposals, titles, given, support FROM $term WHERE id = ANY(?) ORDER BY id",
+        both.tolist(),
     )
-    # A bound that saves look-ups: it only grows, and nothing else follows from it.
+    before = np.array(rows, np.int64).reshape(-1, 5)[:, 1:]
+    after = before + changes
+    at = changes.any(axis=1)
+    session.many(
+        "UPDATE $term SET proposals = ?, titles = ?, given = ?, support = ? WHERE id = ?",
+        np.column_stack((after[at], both[at])).tolist(),
+    )
+    was_known, is_known = _are_known(before), _are_known(after)
+    _note_openings(session, both[(is_known | (after[:, 2] > 0)) & ~was_known & (before[:, 2] == 0)])
+    flipped: list[int] = both[was_known != is_known].tolist()
+    return flipped
+
+
+def _are_known(counts: IntArray) -> BoolArray:
+    """Return which phrases are known, by proposals, titles, gifts and support."""
+    return (counts[:, 1] > 0) | (counts[:, 0] >= MIN_PROPOSALS)
+
+
+def _note_openings(session: Session, terms: IntArray) -> None:
+    """Note how long the known and given phrases are that begin with a word.
+
+    A bound that saves look-ups: it only grows, and nothing else follows from it.
+    """
+    longest: dict[str, int] = {}
+    for (key,) in session.rows("SELECT key FROM $term WHERE id = ANY(?)", terms.tolist()):
+        first, n = key.partition(" ")[0], key.count(" ") + 1
+        longest[first] = max(longest.get(first, 0), n)
     session.many(
         "INSERT INTO $opening AS o(word, longest) VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
         "SET longest = excluded.longest WHERE excluded.longest > o.longest",
         list(longest.items()),
     )
-    return flipped
 
 
 def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:

@@ -38,8 +38,9 @@ def rebuild(session: Session, settings: Settings) -> int:
             [chunk.row for chunk in ordered],
         )
         n += len(rows)
-    while complete(session, settings, _PAGE):
-        pass
+    left, vocabulary = complete(session, settings, _PAGE)
+    while left:
+        left, vocabulary = complete(session, settings, _PAGE, vocabulary)
     return n
 
 
