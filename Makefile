@@ -15,7 +15,7 @@ DATASETS ?= $(wildcard ../shared/data/*)
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui ui screenshots animation site sizes dist release-check test check format bench bench-minilm proof soak fuzz clean
+.PHONY: test-next check-next help demo demo-ui ui screenshots animation site sizes dist release-check test check format bench bench-minilm proof soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -96,12 +96,21 @@ dist: $(VENV)/.build-installed  ## Build every distribution into dist/.
 release-check: dist  ## Install what dist/ holds in fresh environments, and ask it: PYTHONS="python3.11 python3.12".
 	$(BIN)/python tests/packaging/release.py dist $(or $(PYTHONS),$(PYTHON))
 
-test: $(VENV)/.test-installed  ## Run the default suite: the core, then each distribution beside it.
+test: $(VENV)/.test-installed test-next  ## Run the default suite: the core, then each distribution beside it.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@for dir in $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m pytest $(PYTEST_ARGS)) || exit 1; done
 
-check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between rooms, and types; change nothing.
+# The second edition grows in next/, beside the first, until it takes its place.
+test-next: $(VENV)/.test-installed  ## Run the tests of the second edition.
+	cd next && PYTHONPATH=. "$(abspath $(BIN))/python" -m pytest -c pytest.ini $(PYTEST_ARGS)
+
+check-next: $(VENV)/.check-installed  ## Check sizes, imports and types of the second edition.
+	$(BIN)/python tools/sizes.py
+	PYTHONPATH=next $(BIN)/lint-imports next/importlinter.ini
+	$(BIN)/mypy --config-file next/mypy.ini
+
+check: $(VENV)/.check-installed check-next  ## Check formatting, lint, sizes, imports between rooms, and types; change nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python tools/size_budget.py

@@ -26,8 +26,9 @@ title, a link passes 1/n of the mass to each.
 *Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
 trusted mass uses co-mentions; for other mass they would count again what word search has counted,
 and drown direct evidence. So if a query names what some chunk is about, its activation travels
-freely; otherwise it follows links only, and without links the direct ranking stands. A title is trusted as far as its words are
-rare in the query. If the query names no title, arriving mass counts less for the score.
+freely; otherwise it follows links only, and without links the direct ranking stands. A title is
+trusted as far as its words are rare in the query. If the query names no title, arriving mass
+counts less for the score.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 

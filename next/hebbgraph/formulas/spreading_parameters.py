@@ -44,8 +44,6 @@ class SpreadingParameters:
         A chunk passes mass to this many of its tags, the rarest.
     beam : int, at least 1
         This many chunks, the most active, pass mass on in a step.
-    tag_beam : int, at least 1
-        This many tags, those with most mass, pass mass on in a step.
     evidence_power : float, positive
         ``a`` in the score: larger values rank by strong direct evidence first, and leave the
         order below it to the graph.
@@ -76,7 +74,6 @@ class SpreadingParameters:
     hub_cap: int = 100
     tags_per_chunk: int = 16
     beam: int = 16
-    tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
     doubt: float = 0.3

@@ -116,15 +116,6 @@ class SpreadingStep:
         owner, tags, is_title, share = self._shares_of_tags(sources)
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)
-        if len(reached) > p.tag_beam:
-            best = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            renumbered = np.full(len(reached), -1)
-            renumbered[best] = np.arange(len(best))
-            position = renumbered[position]
-            at = flatnonzero(position >= 0)
-            owner, tags, is_title, position = owner[at], tags[at], is_title[at], position[at]
-            out_trusted, out_plain = out_trusted[at], out_plain[at]
-            reached = reached[best]
         n = len(reached)
         position = position + n * is_title
         on_tags = np.stack(

@@ -23,7 +23,7 @@ class Counts(NamedTuple):
     Attributes
     ----------
     changes : int
-        Grows by one with each transaction that writes.
+        Grows with each transaction that writes.
     chunks, length : int
         Number of chunks, and of their words together.
     vectors : int
