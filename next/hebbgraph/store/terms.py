@@ -69,7 +69,7 @@ def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dic
     """Return the ids of the terms of these keys, creating those that do not exist."""
     sql = "SELECT key, id FROM $term WHERE kind = ? AND key = ANY(?)"
     found: dict[str, int] = dict(session.rows(sql, int(kind), list(keys))) if keys else {}
-    if missing := [key for key in keys if key not in found]:
+    if missing := sorted(key for key in keys if key not in found):  # in the order of the index
         session.many(
             "INSERT INTO $term(kind, key) VALUES (?, ?)", ((int(kind), key) for key in missing)
         )

