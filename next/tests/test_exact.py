@@ -1,0 +1,282 @@
+"""After any history, what is stored equals a build from scratch, in every database.
+
+A history adds, replaces and deletes chunks in which names nest, overlap and are shared, so that
+phrases become known and cease to be, and words become common. Limits are patched to be small, so
+that a dozen chunks are many: blocks of four postings, words that are common from three chunks on.
+With ``HEBBGRAPH_SOAK=1`` there are twenty times as many histories.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from dump import differences, fresh_build, tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from postgres import PostgresServer
+
+from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.terms import Role, TermKind
+from hebbgraph.text.candidates import proposals
+from hebbgraph.text.tokens import lexical_terms, tokenize
+
+TIMES = 20 if os.environ.get("HEBBGRAPH_SOAK") == "1" else 1
+NAMES = [
+    "New York", "New York City", "York", "York City", "City Hall", "Hall", "Grey Moss Hall",
+    "Ida Moss", "Moss", "Ida", "Petrel", "ERR-12", "東京大学", "大学", "Москва", "Άνδρος",
+    "The Of", "القاهرة", "กรุงเทพ",
+]  # fmt: skip
+FILLER = [
+    "the", "keeper of", "new", "city", "moss", "of", "in winter", "東京大学の歴史", "в Москве",
+    "die Stadt", "ice, salt and slate.", "It was.", "err-12", "हिन्दी में",
+]  # fmt: skip
+#: It is written in syllables, the pairs of which are words, too.
+VIETNAMESE = "Hà Nội là thủ đô của nước Việt Nam, và là thành phố lớn"
+PLACES = ["log.md", "log.md#top", "./log.md#end", "https://Example.org/a/"]
+IDS = [str(n) for n in range(10)]
+
+_texts = st.lists(st.sampled_from([*NAMES, *FILLER]), min_size=1, max_size=7).map(" ".join)
+_names = st.sampled_from(NAMES)
+
+
+def _few(values: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[list[Any]]:
+    """Return a strategy of lists that are mostly empty."""
+    return st.just([]) | st.just([]) | st.lists(values, max_size=most)
+
+
+_plain_chunks = st.builds(
+    Chunk,
+    id=st.sampled_from(IDS),
+    title=st.just("") | _names | st.just("York, the City"),
+    text=_texts,
+    tags=_few(_names, 2),
+    addresses=_few(st.sampled_from(PLACES[:2])),
+    references=_few(st.sampled_from(PLACES[:2])),
+)
+_chunks = st.builds(
+    Chunk,
+    id=st.sampled_from(IDS),
+    title=st.just("") | _names,
+    text=_texts | st.just(VIETNAMESE),
+    document_id=st.sampled_from(["ships", "towns", None]),
+    tags=_few(_names, 2),
+    addresses=_few(st.sampled_from([*PLACES, "[[Petrel]]", "Grey Moss Hall"])),
+    references=_few(st.sampled_from([*PLACES, "[[York]]"]), 2),
+    metadata=st.just({})
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "a": st.sampled_from([1, "x", ["x", 2.0]]),
+            "subject": _names,
+            "size": st.sampled_from([{"m": 1.5}, [], None, True, "x" * 400, 2**60 + 1]),
+        },
+    ),
+)
+
+
+class Step(NamedTuple):
+    """A call that writes: chunks to add, ids to delete, or documents to refresh."""
+
+    added: tuple[Chunk, ...] = ()
+    deleted: frozenset[str] = frozenset()
+    refreshes: bool = False
+
+    def on(self, index: HebbianIndex, live: dict[str, Chunk]) -> None:
+        """Make the call, and change what should be there accordingly."""
+        if self.deleted:
+            gone = self.deleted & live.keys()
+            assert index.delete(sorted(self.deleted)).deleted == len(gone)
+            for id_ in gone:
+                del live[id_]
+        added = [chunk for chunk in self.added if chunk.document_id or not self.refreshes]
+        if self.refreshes:
+            documents = {chunk.document_id for chunk in added}
+            for id_ in [id_ for id_, c in live.items() if c.document_id in documents]:
+                del live[id_]
+            index.refresh(added)
+        else:
+            index.add(added)
+        live.update((chunk.id, chunk) for chunk in added)
+
+
+def _histories(chunks: st.SearchStrategy[Chunk]) -> st.SearchStrategy[list[Step]]:
+    step = st.builds(
+        Step,
+        added=st.lists(chunks, max_size=5).map(tuple),
+        deleted=st.just(frozenset()) | st.frozensets(st.sampled_from(IDS), max_size=4),
+        refreshes=st.sampled_from([False, False, False, True]),
+    )
+    return st.lists(step, min_size=1, max_size=6)
+
+
+class Limits(NamedTuple):
+    """Sizes from which on something is treated otherwise."""
+
+    most_holders: int
+    many: int
+    portion: int
+
+    @contextmanager
+    def patched(self) -> Iterator[None]:
+        """Run with these limits, and with blocks of few postings."""
+        values = {
+            "hebbgraph.ingest.writing.MOST_HOLDERS": self.most_holders,
+            "hebbgraph.ingest.tagging.MOST_HOLDERS": self.most_holders,
+            "hebbgraph.ingest.tagging._MANY": self.many,
+            "hebbgraph.ingest.loading._PORTION": self.portion,
+            "hebbgraph.store.postings._BLOCK": 4,
+            "hebbgraph.store.postings._TAIL": 2,
+        }
+        with ExitStack() as stack:
+            for name, value in values.items():
+                stack.enter_context(patch(name, value))
+            yield
+
+
+_limits = st.builds(
+    Limits,
+    most_holders=st.sampled_from([2, 3, 1000]),
+    many=st.sampled_from([1, 1000]),
+    portion=st.sampled_from([3, 1000]),
+)
+
+
+def _check_history(
+    path: str,
+    history: list[Step],
+    limits: Limits,
+    check: Callable[[HebbianIndex, dict[str, Chunk]], None],
+    namespace: str = "default",
+) -> None:
+    with (
+        limits.patched(),
+        HebbianIndex.open(path, namespace=namespace, settings=Settings(edges=("a",))) as index,
+    ):
+        live: dict[str, Chunk] = {}
+        for step in history:
+            step.on(index, live)
+            check(index, live)
+
+
+def _equals_a_fresh_build(index: HebbianIndex, live: dict[str, Chunk]) -> None:
+    chunks = random.Random(len(live)).sample(list(live.values()), len(live))
+    assert index.doctor() == []
+    with fresh_build(index, chunks) as fresh:
+        assert differences(index, fresh) == []
+        common = "SELECT word FROM $common ORDER BY word"
+        with index._database.read() as one, fresh._database.read() as other:
+            assert one.rows(common) == other.rows(common)
+
+
+@settings(max_examples=60 * TIMES, deadline=None)
+@given(_histories(_chunks), _limits)
+def test_history_equals_fresh_build_in_memory(history: list[Step], limits: Limits) -> None:
+    _check_history(":memory:", history, limits, _equals_a_fresh_build)
+
+
+@settings(max_examples=15 * TIMES, deadline=None)
+@given(_histories(_chunks), _limits)
+def test_history_equals_fresh_build_in_a_file(history: list[Step], limits: Limits) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _check_history(folder, history, limits, _equals_a_fresh_build)
+
+
+_number = count()
+
+
+@settings(max_examples=15 * TIMES, deadline=None)
+@given(history=_histories(_chunks), limits=_limits)
+def test_history_equals_fresh_build_in_postgresql(
+    server: PostgresServer, history: list[Step], limits: Limits
+) -> None:
+    namespace = f"history {next(_number)}"
+    _check_history(server.url, history, limits, _equals_a_fresh_build, namespace)
+
+
+# -- a second opinion: dictionaries, filled from scratch in the simplest way -------------------
+
+
+class Model(NamedTuple):
+    """What an index should hold; terms are (kind, key)."""
+
+    postings: dict[tuple[tuple[int, str], str], tuple[int, int]]
+    counts: dict[tuple[int, str], list[int]]
+
+
+def _model(chunks: list[Chunk], most_holders: int) -> Model:
+    """Return postings, and df, proposals, titles and given ones of each term."""
+    postings: dict[tuple[tuple[int, str], str], tuple[int, int]] = {}
+    counts: dict[tuple[int, str], list[int]] = {}
+    tokens = {c.id: [tokenize(part) for part in (c.title, c.text) if part] for c in chunks}
+    kinds = {c.id: proposals(c.text, c.title, c.tags) for c in chunks}
+    for chunk in chunks:
+        words = Counter(word for part in tokens[chunk.id] for word in lexical_terms(part))
+        for word, n in words.items():
+            # Up to 64 words, a length is its own code.
+            postings[(TermKind.WORD, word), chunk.id] = n, words.total()
+    holders = Counter(key for (_, key), _ in postings)
+    phrases: Counter[str] = Counter()
+    titles: Counter[str] = Counter()
+    given: Counter[str] = Counter()
+    for found in kinds.values():
+        phrases.update({key for kind, keys in found.items() if kind != "given" for key in keys})
+        titles.update({*found.get("title", ()), *found.get("subject", ())})
+        given.update(set(found.get("given", ())))
+    matched = {
+        key
+        for key in phrases
+        if titles[key] or phrases[key] > 1
+        if any(holders[word] <= most_holders for word in lexical_terms(key.split(" ")))
+    }
+    for chunk in chunks:
+        found = kinds[chunk.id]
+        roles = dict.fromkeys(found.get("given", ()), Role.GIVEN)
+        for part in tokens[chunk.id]:
+            roles |= dict.fromkeys(_longest_matches(part, matched), Role.MENTION)
+        roles |= dict.fromkeys([*found.get("title", ()), *found.get("subject", ())], Role.TITLE)
+        for key, role in roles.items():
+            postings[(TermKind.TAG, key), chunk.id] = 1, role
+        for role, places in ((Role.MENTION, chunk.references), (Role.TITLE, chunk.addresses)):
+            for place in places:
+                postings[(TermKind.ADDRESS, place), chunk.id] = 1, role
+                postings.setdefault(((TermKind.PAGE, place.partition("#")[0]), chunk.id), (1, role))
+                if role == Role.TITLE:
+                    postings[(TermKind.PAGE, place.partition("#")[0]), chunk.id] = 1, role
+    for term, _ in postings:
+        counts.setdefault(term, [0, 0, 0, 0])[0] += 1
+    for column, counted in ((1, phrases), (2, titles), (3, given)):
+        for key, n in counted.items():
+            counts.setdefault((TermKind.TAG, key), [0, 0, 0, 0])[column] = n
+    return Model(postings, counts)
+
+
+def _longest_matches(tokens: list[str], phrases: set[str]) -> Iterator[str]:
+    start = 0
+    while start < len(tokens):
+        for stop in range(len(tokens), start, -1):
+            if (key := " ".join(tokens[start:stop])) in phrases:
+                yield key
+                start = stop
+                break
+        else:
+            start += 1
+
+
+@settings(max_examples=60 * TIMES, deadline=None)
+@given(_histories(_plain_chunks), _limits)
+def test_history_equals_a_model_of_dictionaries(history: list[Step], limits: Limits) -> None:
+    def equals_model(index: HebbianIndex, live: dict[str, Chunk]) -> None:
+        model, held = _model(list(live.values()), limits.most_holders), tables(index)
+        assert held["postings"] == model.postings
+        counts = {(kind, key): counts for kind, key, *counts, _ in held["terms"]}
+        assert counts == model.counts
+
+    _check_history(":memory:", history, limits, equals_model)

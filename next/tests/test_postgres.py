@@ -1,0 +1,480 @@
+"""A namespace in PostgreSQL: the same results as in a file, apart from others, and durable.
+
+``test_exact`` checks histories. With ``HEBBGRAPH_SOAK=1``: 60 kills instead of 6.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+import pytest
+from dump import assert_sound, differences
+from hypothesis import given
+from hypothesis import strategies as st
+from postgres import PostgresServer, add_batches
+from ships import CORPUS, ByNumber
+from storms import Storm
+
+from hebbgraph import Chunk, HebbianIndex, Ranking, RankStep, Request, Settings
+from hebbgraph.errors import (
+    ConnectionLostError,
+    DamagedIndexError,
+    DiskFullError,
+    IndexBusyError,
+    MissingExtraError,
+    NotAnIndexError,
+    NotFoundError,
+    ParameterError,
+    ReadOnlyIndexError,
+    StorageError,
+)
+from hebbgraph.store.postgres import PostgresDatabase, schema_name
+from hebbgraph.store.postgres_session import PostgresSession
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> str:
+    """The URL of an empty database."""
+    return server.new_database()
+
+
+QUESTION = "Where did the builder of the Petrel live?"
+
+
+def _hits(index: HebbianIndex) -> list[tuple[str, float]]:
+    return [(hit.id, hit.score) for hit in index.recall(QUESTION)]
+
+
+# -- the same results as elsewhere -------------------------------------------------------------
+
+
+def test_index_equals_one_in_memory(url: str, memory: HebbianIndex) -> None:
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        memory.add(CORPUS)
+        assert differences(index, memory) == []
+        assert index.stats() == memory.stats() | {"changes": index.stats()["changes"]}
+        assert index.to_networkx().adj == memory.to_networkx().adj
+        index.rebuild()
+        assert_sound(index)
+    with HebbianIndex.open(url, read_only=True) as index:
+        assert differences(index, memory) == []
+
+
+HOSTILE = [
+    Chunk(id="long", text="x " + "é" * 5000, title="y" * 3000, metadata={"s": "z" * 300 + "a" * 9}),
+    Chunk(id="longer", text="x", metadata={"s": "z" * 300 + "b" * 90_000, "e": "w" * 9000}),
+    Chunk(id="short", text="x", metadata={"s": "z" * 300, "%": 1, "a ? ${b}": "%s ? $chunk"}),
+    Chunk(id="place", text="x", addresses=["é/" * 1000], references=["é/" * 1000]),
+    Chunk(id="numbers", text="x", metadata={"n": 2**62 + 1, "m": 0.1, "o": 3.0, "huge": 10**400}),
+    Chunk(id="number", text="x", metadata={"n": 2**62, "m": 0.1 + 0.2, "o": 3, "p": 1.5e300}),
+    Chunk(id="nul", text="x\0y", title="\0", metadata={"k\0\ud800": "v\0\udfff", "l": ["\0"]}),
+    Chunk(id="東" * 512, document_id="東" * 512, text="x"),
+]
+FILTERS: list[dict[str, Any]] = [
+    {"s": "z" * 300},
+    {"s": "z" * 300 + "b" * 90_000},
+    {"s": {"$in": ["z" * 300, "z" * 300 + "a" * 9, 1, 0.5, True, None]}},
+    {"s": {"$gt": "z" * 300}},
+    {"s": {"$lte": "z" * 300 + "a" * 10}},
+    {"s": {"$contains": "bbb"}},
+    {"n": 2**62},
+    {"n": {"$gt": 2**62}},
+    {"n": {"$in": [2**62, 0.5]}},
+    {"m": 0.1},
+    {"m": {"$in": [0.1 + 0.2]}},
+    {"m": {"$gt": 0.1, "$lt": 10**30}},
+    {"o": 3},
+    {"o": {"$in": [3.0, 10**30]}},
+    {"huge": {"$gt": 10**30}},
+    {"huge": 10**400},
+    {"p": {"$gt": 1e300}},
+    {"%": {"$exists": True}},
+    {"a ? ${b}": "%s ? $chunk"},
+    {"k\0\ud800": "v\0\udfff"},
+    {"k\0\ud800": {"$exists": True}},
+    {"l": {"$text_match": "\0"}},
+    {"$id": {"$in": ["nul\0", "\ud800", "nul"]}},
+    {"$document_id": {"$gt": "a"}},
+]
+
+
+def test_hostile_chunks_are_found_as_in_memory(url: str, memory: HebbianIndex) -> None:
+    with HebbianIndex.open(url) as index:
+        for one in (index, memory):
+            one.add([*HOSTILE, *CORPUS])
+        assert differences(index, memory) == []
+        for where in FILTERS:
+            assert index.ids(where) == memory.ids(where), where
+            assert index.ids(where) or "\0" in str(where) or "$contains" in str(where), where
+        for one in (index, memory):
+            for call in (one.get, one.delete):
+                call(["nul\0", "\ud800", "petre\0l"])
+            assert one.tags("x\0\ud800") == []
+            assert len(one.recall("\0 Petrel \ud800", seeds=[("nul\0", 1.0), ("bay", 0.5)])) == 10
+        assert differences(index, memory) == []
+        assert_sound(index)
+
+
+def test_vectors_are_searched_as_in_memory(url: str) -> None:
+    chunks = [Chunk(id=str(n), text=f"ship {n}") for n in range(40)]
+    with (
+        HebbianIndex.open(url, embedder=ByNumber()) as index,
+        HebbianIndex.open(":memory:", embedder=ByNumber()) as memory,
+    ):
+        for one in (index, memory):
+            one.add(chunks)
+            one.delete(["3", "5"])
+        assert index.recall("ship 7")[0].id == "7"
+        assert differences(index, memory) == []
+
+
+# -- apart from others ------------------------------------------------------------------------
+
+
+def test_namespaces_never_mix(url: str) -> None:
+    names = ["default", "Anna", "anna", "a_b", "a__b", 'x"; DROP SCHEMA public; --', "é" * 200]
+    for n, name in enumerate(names):
+        with HebbianIndex.open(url, namespace=name) as index:
+            index.add([Chunk(id="a", text=f"Ida Moss kept ship {n}."), Chunk(id=name, text="y")])
+    with HebbianIndex.open(url) as first:
+        assert first.namespaces() == sorted(names)
+        assert first.delete("a").deleted == 1
+        assert first.ids() == ["default"]
+        for n, name in enumerate(names[1:], start=1):
+            with first.in_namespace(name) as other:
+                assert other.ids() == sorted(["a", name])
+                assert other.get("a")[0].text.endswith(f"ship {n}.")
+                assert {hit.id for hit in other.recall("Who kept a ship?")} == {"a", name}
+
+
+@given(st.text(min_size=1, max_size=80), st.text(min_size=1, max_size=80))
+def test_schema_names_are_distinct_and_fit(one: str, other: str) -> None:
+    one, other = (text.encode(errors="replace").decode() for text in (one, other))
+    first, second = schema_name(one), schema_name(other)
+    assert (first == second) == (one == other)
+    assert len(first) <= 63
+    assert first.isascii()
+    assert first.replace("_", "").isalnum()
+
+
+def test_search_path_changes_nothing(server: PostgresServer, url: str) -> None:
+    """A pooler may lend a connection on which somebody has set another schema."""
+    database = url.partition("@/")[2].partition("?")[0]
+    with HebbianIndex.open(url, namespace="evil") as evil, HebbianIndex.open(url) as index:
+        server.execute(f"ALTER DATABASE {database} SET search_path = hebbgraph_evil")
+        index.add(CORPUS[:4])  # on connections from before
+        server.cut_connections()
+        index.add(CORPUS[4:])
+        assert len(index.ids()) == len(CORPUS)
+        assert len(_hits(index)) == len(CORPUS)
+        assert evil.ids() == []
+        with index.in_namespace("third") as third:
+            assert third.ids() == []
+        assert_sound(index)
+
+
+def test_schema_of_something_else_is_no_index(server: PostgresServer, url: str) -> None:
+    database = url.partition("@/")[2].partition("?")[0]
+    server.execute("CREATE SCHEMA hebbgraph_mine", database=database)
+    with HebbianIndex.open(url, namespace="mine") as index:  # an empty one is filled
+        assert index.add(CORPUS).added == len(CORPUS)
+        server.execute("DROP SCHEMA hebbgraph_mine CASCADE", database=database)
+        with pytest.raises(NotAnIndexError):
+            index.ids()
+    server.execute(
+        "CREATE SCHEMA hebbgraph_default",
+        "CREATE TABLE hebbgraph_default.meta(x int)",
+        database=database,
+    )
+    with pytest.raises(NotAnIndexError, match="something else"):
+        HebbianIndex.open(url)
+
+
+# -- several at once --------------------------------------------------------------------------
+
+
+def test_two_processes_that_write_equal_one(url: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=add_batches, args=(url, seed)) for seed in (1, 2)]
+    for writer in writers:
+        writer.start()
+    with HebbianIndex.open(url, embedder=ByNumber()) as index:
+        while any(writer.is_alive() for writer in writers):
+            assert len(index.recall("Ida Moss", k=1000)) <= 2 * 30
+            time.sleep(0.01)
+        assert [writer.exitcode for writer in writers] == [0, 0]
+        assert len(index.ids()) == 2 * 24
+        assert_sound(index)
+
+
+def test_reader_sees_one_state(url: str) -> None:
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS[:2])
+        with index._database.read() as session:
+            before = session.rows("SELECT id FROM $chunk"), dict(session.meta)
+            index.add(CORPUS)
+            index.delete("petrel")
+            assert (session.rows("SELECT id FROM $chunk"), session.meta) == before
+        assert len(index.ids()) == len(CORPUS) - 1
+
+
+def test_writer_waits_for_another_and_then_gives_up(url: str) -> None:
+    other = f"{url}&application_name=other"  # as another process, with connections of its own
+    with (
+        HebbianIndex.open(url) as index,
+        HebbianIndex.open(other, settings=Settings(wait=0.2)) as impatient,
+        HebbianIndex.open(other, settings=Settings(wait=30)) as patient,
+    ):
+        with index._database.write():
+            with pytest.raises(IndexBusyError):
+                impatient.add(CORPUS[:1])
+            assert impatient.ids() == []
+            waiting = threading.Thread(target=patient.add, args=(CORPUS,))
+            waiting.start()
+            time.sleep(0.05)
+        waiting.join(30)
+        assert len(impatient.ids()) == len(CORPUS)
+        with (
+            HebbianIndex.open(url, settings=Settings(wait=0.05)) as here,
+            index._database.write(),
+            pytest.raises(IndexBusyError),
+        ):
+            here.add(CORPUS[:1])
+
+
+def test_more_threads_than_connections(server: PostgresServer, url: str) -> None:
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        expected, found = _hits(index), []
+
+        def work(n: int) -> None:
+            index.add([Chunk(id=f"new {n}", text="rope")])
+            found.append(_hits(index)[:3])
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [[id_ for id_, _ in hits] for hits in found] == [[i for i, _ in expected[:3]]] * 40
+        assert len(index.ids()) == len(CORPUS) + 40
+        assert_sound(index)
+        assert 0 < _connections(server) <= 16
+    _wait_for_no_connection(server)
+
+
+def _connections(server: PostgresServer) -> int:
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hebbgraph'"
+    return int(server.execute(sql)[0][0])
+
+
+def _wait_for_no_connection(server: PostgresServer) -> None:
+    deadline = time.monotonic() + 30
+    while n := _connections(server):
+        assert time.monotonic() < deadline, f"{n} connections are open"
+        time.sleep(0.01)
+
+
+# -- lost connections, kills and forks --------------------------------------------------------
+
+
+def test_connection_cut_in_a_recall(server: PostgresServer, url: str) -> None:
+    class Cutting(RankStep):
+        """A step that cuts the connection of the recall that it belongs to."""
+
+        def rank(self, request: Request, ranking: Ranking) -> Ranking:
+            assert server.cut_connections()
+            return ranking
+
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        expected = _hits(index)
+        with pytest.raises(ConnectionLostError):
+            index.recall(QUESTION, steps=[Cutting()])
+        assert _hits(index) == expected
+        server.cut_connections()  # while none is in use
+        assert _hits(index) == expected
+
+
+@pytest.mark.parametrize("statement", [0, 3, 9])
+def test_connection_cut_in_an_add(server: PostgresServer, url: str, statement: int) -> None:
+    many, calls = PostgresSession.many, []
+
+    def cutting(session: PostgresSession, sql: str, parameters: Any) -> None:
+        calls.append(sql)
+        if len(calls) == statement + 1:
+            assert server.cut_connections()
+        many(session, sql, parameters)
+
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS[:3])
+        with patch.object(PostgresSession, "many", cutting), pytest.raises(ConnectionLostError):
+            index.add(CORPUS[3:])
+        assert len(index.ids()) == 3
+        index.add(CORPUS[3:])
+        assert_sound(index)
+
+
+def test_server_that_is_restarted(url: str) -> None:
+    server = PostgresServer()
+    try:
+        with HebbianIndex.open(server.url) as index:
+            index.add(CORPUS)
+            expected = _hits(index)
+            server.stop()
+            with pytest.raises(ConnectionLostError):
+                index.recall(QUESTION)
+            server.start()
+            assert _hits(index) == expected
+    finally:
+        server.remove()
+
+
+class _Url(str):
+    """A URL that a storm takes for a path."""
+
+    server: PostgresServer
+
+    def exists(self) -> bool:
+        """Return True, once everything that a killed process had sent is done."""
+        _wait_for_no_connection(self.server)
+        return True
+
+
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(
+    server: PostgresServer, url: str, soak: bool
+) -> None:
+    place = _Url(url)
+    place.server = server
+    storm = Storm(place, 5, by_statement=0.0)
+    for n in range(60 if soak else 6):
+        storm.kill_one()
+        with HebbianIndex.open(url, embedder=ByNumber()) as index:
+            chunk = Chunk(id="31", text=f"Ida Moss kept New York {n}.")
+            index.add([chunk])
+            storm.live["31"] = chunk
+            assert_sound(index)
+    assert storm.acknowledged
+
+
+def test_child_of_a_fork_has_connections_of_its_own(url: str) -> None:
+    def work(done: Any) -> None:
+        expected = _hits(index)
+        index.add([Chunk(id="child", text="From the child: the Petrel sank.")])
+        index.close()
+        done.send(expected)
+
+    context = multiprocessing.get_context("fork")
+    received, sent = context.Pipe(duplex=False)
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        expected = _hits(index)
+        child = context.Process(target=work, args=(sent,))
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+        assert received.recv() == expected
+        assert "child" in index.ids()
+        assert_sound(index)
+    received.close()
+    sent.close()
+
+
+# -- errors -----------------------------------------------------------------------------------
+
+
+def test_read_only_database_is_read(server: PostgresServer, url: str) -> None:
+    database = url.partition("@/")[2].partition("?")[0]
+    with pytest.raises(NotFoundError):
+        HebbianIndex.open(url, read_only=True)
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        expected = _hits(index)
+    server.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    for read_only in (False, True):
+        with HebbianIndex.open(url, read_only=read_only) as index:
+            assert _hits(index) == expected
+            for call in (lambda: index.add(["new"]), lambda: index.delete("petrel")):
+                with pytest.raises(ReadOnlyIndexError):
+                    call()
+    with pytest.raises(ReadOnlyIndexError):
+        HebbianIndex.open(url, namespace="new")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (psycopg.errors.DiskFull, DiskFullError),
+        (psycopg.errors.AdminShutdown, ConnectionLostError),
+        (psycopg.errors.LockNotAvailable, IndexBusyError),
+        (psycopg.errors.UniqueViolation, DamagedIndexError),
+        (psycopg.errors.InsufficientPrivilege, ReadOnlyIndexError),
+        (psycopg.errors.QueryCanceled, StorageError),
+    ],
+)
+def test_error_of_the_server_names_what_failed(
+    url: str, error: type[psycopg.Error], expected: type[Exception]
+) -> None:
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS[:1])
+
+        def fails(*_: object) -> None:
+            raise error("the reason")
+
+        with (
+            patch.object(PostgresSession, "many", fails),
+            pytest.raises(expected, match="hebbgraph_default: the reason") as raised,
+        ):
+            index.add(CORPUS)
+        assert type(raised.value) is expected
+        assert index.ids() == ["petrel"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: HebbianIndex.open("postgresql://ida:s3cret@127.0.0.1:1/none"),
+        lambda: HebbianIndex.open("postgresql://ida:s3cret@127.0.0.1:port/none"),
+        lambda: HebbianIndex.open("postgresql://ida:s3cret@/x?unknown=1"),
+    ],
+)
+def test_no_message_holds_the_password(call: Callable[[], object]) -> None:
+    with pytest.raises((ConnectionLostError, ParameterError)) as raised:
+        call()
+    assert "s3cret" not in str(raised.value)
+    assert "ida" in str(raised.value) or "postgresql://" in str(raised.value)
+
+
+def test_name_of_the_cache_holds_no_password(server: PostgresServer, url: str) -> None:
+    with_password = url.replace("hebbgraph@", "hebbgraph:s3cret@")
+    database = PostgresDatabase(with_password, "default", wait=1)
+    other = PostgresDatabase(with_password, "other", wait=1)
+    assert "s3cret" not in database.cache_key
+    assert database.cache_key != other.cache_key
+    database.close()
+    other.close()
+
+
+def test_backup_names_the_command_that_makes_one(url: str) -> None:
+    with (
+        HebbianIndex.open(url, namespace="Anna") as index,
+        pytest.raises(StorageError, match="pg_dump --schema=hebbgraph__41nna"),
+    ):
+        index.backup("copy.sql")
+
+
+def test_driver_that_is_missing_is_named() -> None:
+    loaded = [name for name in sys.modules if name.startswith("hebbgraph.store.postgres")]
+    with patch.dict(sys.modules, {"psycopg": None}):
+        for name in loaded:
+            del sys.modules[name]
+        with pytest.raises(MissingExtraError, match=r"pip install \"hebbgraph\[postgres\]\""):
+            HebbianIndex.open("postgresql://ida@127.0.0.1:1/none")
