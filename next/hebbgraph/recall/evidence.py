@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted, unique
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.confidence import (
     HELD_ONCE,
@@ -146,7 +146,7 @@ class RareWords:
             for word, n in self._frequencies.items()
             if n <= _MOST_WITH_CODE and is_code(word)
         ]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def held_by_one(self, words: Sequence[str], chunks: IntArray) -> bool:
         """Return whether one of these chunks holds all these words, of which none is frequent."""
@@ -154,7 +154,7 @@ class RareWords:
         if not df or not all(0 < n <= CANDIDATES for n in df):
             return False
         for word in words:
-            chunks = np.intersect1d(chunks, self._search.holders(word))
+            chunks = chunks[is_in_sorted(chunks, self._search.holders(word))]
         return bool(len(chunks))
 
     @cached_property

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray, unique
 from hebbgraph.formulas.bm25 import K1, idf
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings
@@ -130,7 +130,7 @@ class WordSearch:
             "SELECT first, block FROM $posting WHERE term = ? ORDER BY first", term
         )
         firsts = np.array([first for first, _ in places])
-        at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
+        at = unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
         found = session.rows(
             "SELECT n, data FROM $posting WHERE block = ANY(?) ORDER BY first",
             [places[i][1] for i in at.tolist()],
@@ -227,7 +227,7 @@ def first_by_id(
     at = at[np.argsort(-scores[at], kind="stable")]
     tied = np.flatnonzero(scores[at][1:] == scores[at][:-1])
     if len(tied):
-        places = np.union1d(tied, tied + 1)
+        places = unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])
         order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], ids[int(rows[at[i]])]))
         at[places] = at[order]

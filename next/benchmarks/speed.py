@@ -1,0 +1,255 @@
+"""What an index costs: building, opening, asking, adding one, deleting one, memory.
+
+usage: PYTHON speed.py build CORPUS.jsonl INDEX [--vectors N]
+       PYTHON speed.py ask INDEX QUESTIONS.json [--vectors N]
+       PYTHON speed.py change INDEX CORPUS.jsonl [--vectors N]     works on a copy
+       PYTHON speed.py beside INDEX QUESTIONS.json CORPUS.jsonl    recalls beside a busy writer
+       PYTHON speed.py words INDEX QUESTIONS.json CORPUS.jsonl     BM25 beside Tantivy and bm25s
+
+CORPUS has a line {"id", "title", "text"} for each chunk, QUESTIONS is a list of str. Each call
+prints one line of JSON. Times are milliseconds of processor time (wall time where it says so).
+Only names that both editions have are used (but for ``words``), so either can be measured by the
+Python of its environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hebbgraph import HebbianIndex
+
+
+class RandomVectors:
+    """Vectors that follow from the text alone; their cosines mean nothing."""
+
+    def __init__(self, dimension: int) -> None:
+        self.model_name = f"random-{dimension}"
+        self._dimension = dimension
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._vector(text).tolist()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self._vector(text).tolist() for text in texts]
+
+    def _vector(self, text: str) -> Any:
+        seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
+        vector = np.random.default_rng(seed).standard_normal(self._dimension)
+        return vector / np.linalg.norm(vector)
+
+
+def embedder(dimension: int) -> dict[str, Any]:
+    return {"embedder": RandomVectors(dimension)} if dimension else {}
+
+
+def chunks(path: str, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
+    with Path(path).open(encoding="utf-8") as file:
+        for line in itertools.islice(file, start, stop):
+            row = json.loads(line)
+            yield {"id": row["id"], "title": row.get("title") or "", "text": row["text"]}
+
+
+def private_mb() -> float:
+    """Memory that is this process's alone; mapped files do not count."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private")) / 1024
+
+
+def milliseconds(call: Callable[[Any], object], arguments: Sequence[Any]) -> list[float]:
+    taken = []
+    for argument in arguments:
+        began = time.process_time()
+        call(argument)
+        taken.append(1e3 * (time.process_time() - began))
+    return taken
+
+
+def shown(taken: Sequence[float], prefix: str) -> dict[str, float]:
+    return {
+        f"{prefix}_median": round(float(np.median(taken)), 2),
+        f"{prefix}_p95": round(float(np.percentile(taken, 95)), 2),
+        f"{prefix}_p99": round(float(np.percentile(taken, 99)), 2),
+    }
+
+
+def build(corpus: str, path: str, dimension: int) -> dict[str, Any]:
+    shutil.rmtree(path, ignore_errors=True)
+    megabytes = sum(len(chunk["text"]) for chunk in chunks(corpus)) / 1e6
+    with HebbianIndex.open(path, **embedder(dimension)) as index:
+        wall, began = time.perf_counter(), time.process_time()
+        index.add(chunks(corpus))
+        cpu, wall = time.process_time() - began, time.perf_counter() - wall
+    size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "mb_per_cpu_second": round(megabytes / cpu, 3),
+        "wall_seconds": round(wall, 1),
+        "index_mb": round(size / 1e6, 1),
+        "peak_mb": round(peak),
+    }
+
+
+def ask(path: str, questions: Sequence[str], dimension: int) -> dict[str, Any]:
+    began = time.process_time()
+    index = HebbianIndex.open(path, **embedder(dimension))
+    index.recall(questions[0])
+    opened = 1e3 * (time.process_time() - began)
+    rounds = [milliseconds(index.recall, questions[:150]) for _ in range(3)]
+    best = np.min(rounds, axis=0)
+    return {
+        "open_and_first": round(opened, 1),
+        **shown(rounds[0], "first_round"),
+        **shown(best, "best_of_3"),
+        "private_mb": round(private_mb()),
+    }
+
+
+def change(path: str, corpus: str, dimension: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = str(Path(folder) / "index")
+        shutil.copytree(path, copy)
+        index = HebbianIndex.open(copy, **embedder(dimension))
+        old = list(chunks(corpus, 0, 300))
+        new = [
+            {
+                **chunk,
+                "id": f"new{at}",
+                "text": f"{chunk['text']} Zorba Kell{at}, Moss{at // 2} Tarn.",
+            }
+            for at, chunk in enumerate(old)
+        ]
+        index.add(new[:20])
+        added = milliseconds(lambda chunk: index.add([chunk]), new[20:220])
+        deleted = milliseconds(lambda chunk: index.delete([chunk["id"]]), old[::3])
+        index.close()
+    return {**shown(added, "add_one"), **shown(deleted, "delete_one")}
+
+
+def _write_on(path: str, corpus: str, stop: Any) -> None:
+    index = HebbianIndex.open(path)
+    for at, chunk in enumerate(itertools.cycle(chunks(corpus, 0, 2000))):
+        if stop.is_set():
+            return
+        index.add([{**chunk, "id": f"w{at % 500}", "text": f"{chunk['text']} {at}"}])
+
+
+def beside(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = str(Path(folder) / "index")
+        shutil.copytree(path, copy)
+        index = HebbianIndex.open(copy)
+
+        def wall(question: str) -> float:
+            began = time.perf_counter()
+            index.recall(question)
+            return 1e3 * (time.perf_counter() - began)
+
+        index.recall(questions[0])
+        quiet = [wall(question) for question in questions]
+        stop = multiprocessing.get_context("spawn").Event()
+        writer = multiprocessing.get_context("spawn").Process(
+            target=_write_on, args=(copy, corpus, stop)
+        )
+        writer.start()
+        time.sleep(3.0)
+        busy = [wall(question) for question in questions]
+        stop.set()
+        writer.join()
+        index.close()
+    return {**shown(quiet, "wall_quiet"), **shown(busy, "wall_beside_writer")}
+
+
+def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
+    import bm25s
+    import tantivy
+    from hebbgraph.recall.snapshot import Caches, Snapshot
+    from hebbgraph.recall.words import WordSearch
+    from hebbgraph.text.reading import text_words, tokenize_texts
+
+    from hebbgraph.text.query import query_terms
+
+    asked = [query_terms(question, "english") for question in questions[:150]]
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("t", tokenizer_name="whitespace", index_option="freq")
+    schema = builder.build()
+    engine = tantivy.Index(schema)
+    writer = engine.writer(256_000_000, 1)
+    texts = []
+    for chunk in chunks(corpus):
+        tokens = tokenize_texts(chunk["title"], chunk["text"])
+        texts.append(text_words(tokens, chunk["title"], chunk["text"], "english"))
+        document = tantivy.Document()
+        document.add_text("t", " ".join(texts[-1]))
+        writer.add_document(document)
+    writer.commit()
+    engine.reload()
+    searcher = engine.searcher()
+    other = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+    other.index(texts, show_progress=False)
+
+    def by_tantivy(terms: dict[str, float]) -> object:
+        parts = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(schema, "t", term, "freq"))
+            for term in terms
+        ]
+        return searcher.search(tantivy.Query.boolean_query(parts), 200, count=False).hits
+
+    def by_bm25s(terms: dict[str, float]) -> object:
+        return other.retrieve([list(terms)], k=200, show_progress=False)
+
+    index = HebbianIndex.open(path)
+    result: dict[str, Any] = {}
+    with index._database.read() as session:
+
+        def ours(terms: dict[str, float], caches: Caches) -> object:
+            return WordSearch(Snapshot(session, caches), terms).best(200)
+
+        warm = Caches()
+        for name, call in (
+            ("ours_cold", lambda terms: ours(terms, Caches())),
+            ("ours", lambda terms: ours(terms, warm)),
+            ("tantivy", by_tantivy),
+            ("bm25s", by_bm25s),
+        ):
+            milliseconds(call, asked)
+            result[name] = round(statistics.median(milliseconds(call, asked)), 2)
+    index.close()
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["build", "ask", "change", "beside", "words"])
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--vectors", type=int, default=0, metavar="N")
+    options = parser.parse_args()
+    first, *others = options.paths
+    if options.what == "build":
+        result = build(first, others[0], options.vectors)
+    elif options.what == "ask":
+        result = ask(first, json.loads(Path(others[0]).read_text()), options.vectors)
+    elif options.what == "change":
+        result = change(first, others[0], options.vectors)
+    else:
+        call = beside if options.what == "beside" else words
+        result = call(first, json.loads(Path(others[0]).read_text()), others[1])
+    print(json.dumps({"what": options.what, "index": os.path.basename(first), **result}))
+
+
+if __name__ == "__main__":
+    main()
