@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from hebbgraph.errors import NotAnIndexError, ParameterError, StorageError
 from hebbgraph.filters import rows_passing
 from hebbgraph.ingest.loading import Loader
-from hebbgraph.inspect import doctor, upkeep
-from hebbgraph.inspect.graph import cooccurrence, find_tags, neighbors
 from hebbgraph.protocols import Embedder, Progress, Tagger
 from hebbgraph.recall.pipeline import Recaller, Where
 from hebbgraph.recall.steps import RankStep
@@ -25,6 +23,8 @@ from hebbgraph.store.meta import write_meta
 from hebbgraph.store.places import MEMORY, namespaces_at, open_database
 from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 from hebbgraph.store.vectors import VectorCache
+from hebbgraph.upkeep import doctor, rebuilding
+from hebbgraph.upkeep.graph import cooccurrence, find_tags, neighbors
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -280,7 +280,7 @@ class HebbianIndex:
         It is one transaction: readers see the former state until it ends.
         """
         with self._database.write() as session:
-            n = upkeep.rebuild(session, self.settings)
+            n = rebuilding.rebuild(session, self.settings)
         self._stale_text = ""
         return n
 
@@ -404,7 +404,7 @@ class HebbianIndex:
     def stats(self) -> dict[str, Any]:
         """Return what the index holds, in numbers."""
         with self._database.read() as session:
-            return {"namespace": self.namespace, **upkeep.statistics(session)}
+            return {"namespace": self.namespace, **rebuilding.statistics(session)}
 
     def doctor(self) -> list[str]:
         """Check that everything stored follows from the texts; return what is wrong.
