@@ -25,7 +25,8 @@ _DATA = r"data:\w+/[^\s\"'()<>]{64,}+"
 _BLOB = re.compile(
     rf"<img\b[^<>]{{0,500}}?{_DATA}[^<>]*+>|^ {{0,3}}\[[^\[\]\n]{{1,300}}\]:[ \t]*+{_DATA}"
     rf"|\(?<?{_DATA}>?\)?"
-    r"|(?<![\w+/=-])(?:(?:[A-Za-z0-9+/]{60,76}=*\r?\n[ \t]*){8,}+|[A-Za-z0-9+/=_-]{512,}+)",
+    r"|(?<![\w+/=-])(?:(?:[A-Za-z0-9+/]{60,76}=*\r?\n[ \t]*){8,}+"
+    r"(?:[A-Za-z0-9+/]{20,76}=*(?=\s|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
     re.MULTILINE,
 )
 
@@ -89,7 +90,7 @@ class Splitter:
         metadata: Mapping[str, Any] | None = None,
         address: str | None = None,
     ) -> list[Chunk]:
-        """Return the chunks of a document, in order.
+        """Return the chunks of a Markdown or plain text, in order.
 
         Parameters
         ----------
@@ -98,9 +99,9 @@ class Splitter:
             Of the document; by default its first heading, if no other has its level.
         document_id : str, optional
         metadata : mapping, optional
-            For each chunk. Added are ``headings`` (those above, outermost first), ``position``
-            (from 0), and ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for
-            a repeated header of a table.
+            Of each chunk, beside ``headings`` (those above, outermost first), ``position`` (from
+            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for a repeated
+            header of a table.
         address : str, optional
             The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
             relative links start from it.
@@ -109,7 +110,8 @@ class Splitter:
         -------
         list of Chunk
             The title is the heading, after the document's unless it names that. Ids follow from
-            document id, headings and text, so an edit leaves those of other sections as they are.
+            document id, headings and text, so an edit leaves those of other sections as they are,
+            but for short ones that are joined otherwise.
 
         Raises
         ------
@@ -117,39 +119,27 @@ class Splitter:
             If an argument cannot be stored.
         """
         text = storable(text)  # of the same length
-        blobs = [blob.span() for blob in _BLOB.finditer(text)]
-        seen = _blanked(text, blobs)
+        seen, blobs = _blanked(text)
         sections = read_sections(seen)
-        links = list(find_links(seen, (block for part in sections for block in part.blocks)))
+        links = list(find_links(seen, sections))
         title = " ".join(title.split()) or sole_title(sections)
-        chunks: list[Chunk] = []
-        seen_before: Counter[str] = Counter()
+        chunks, occurrences = list[Chunk](), Counter[str]()
         for group in self._groups(seen, sections):
             for start, end, header in _without(blobs, text, self._spans(seen, group)):
                 inner = _overlapping(group.sections, start, end)
                 path = _common_path(inner, title)
-                content = f"{header}\n{text[start:end]}" if header else text[start:end]
-                key = "\x1f".join([document_id or "", *path, content])
-                seen_before[key] += 1
-                targets = links[bisect_left(links, (start,)) : bisect_left(links, (end,))]
-                fields = {
-                    "id": hashlib.sha256(f"{key}\x1f{seen_before[key]}".encode()).hexdigest()[:32],
+                content = header + text[start:end]
+                place = {"position": len(chunks), "start": start, "end": end}
+                chunk = {
+                    "id": _chunk_id([document_id or "", *path, content], occurrences),
                     "text": content,
                     "title": _chunk_title(title, path),
                     "document_id": document_id,
-                    "metadata": {
-                        **(metadata or {}),
-                        "headings": list(path),
-                        "position": len(chunks),
-                        "start": start,
-                        "end": end,
-                    },
+                    "metadata": {**(metadata or {}), "headings": list(path), **place},
                     "addresses": _addresses(address, inner),
-                    "references": _first(
-                        (resolved_link(to, address) for _, to in targets), MAX_REFERENCES
-                    ),
+                    "references": _references(address, links, start, end),
                 }
-                chunks.append(Chunk.of(fields))
+                chunks.append(Chunk.of(chunk))
         return chunks
 
     def _spans(self, text: str, group: _Group) -> Iterable[Span]:
@@ -188,13 +178,10 @@ class Splitter:
         return True
 
 
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text with spaces in place of some spans."""
-    parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*parts, text[at:]])
+def _blanked(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text with spaces in place of blobs, and where these are."""
+    blobs = [blob.span() for blob in _BLOB.finditer(text)]
+    return _BLOB.sub(lambda blob: " " * len(blob[0]), text), blobs
 
 
 def _without(blobs: Sequence[tuple[int, int]], text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -217,6 +204,13 @@ def _overlapping(sections: Sequence[Section], start: int, end: int) -> Sequence[
     return sections[first : bisect_left(sections, end, key=attrgetter("start"))]
 
 
+def _chunk_id(parts: Iterable[str], occurrences: Counter[str]) -> str:
+    key = "\x1f".join(parts)
+    occurrences[key] += 1
+    numbered = f"{key}\x1f{occurrences[key]}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(numbered).hexdigest()[:32]
+
+
 def _common_path(sections: Sequence[Section], title: str) -> tuple[str, ...]:
     """Return the headings above all sections that are more than a heading."""
     paths = [s.path for s in sections if len(s.blocks) > 1 or not s.path]
@@ -227,17 +221,26 @@ def _common_path(sections: Sequence[Section], title: str) -> tuple[str, ...]:
 
 def _chunk_title(title: str, path: tuple[str, ...]) -> str:
     heading = path[-1] if path else ""
-    if heading and title.casefold() not in heading.casefold():
-        return f"{title[: MAX_TITLE - len(heading) - 2]}: {heading}"
-    return heading or title
+    if not heading or not title:
+        return heading or title
+    if re.search(rf"(?<!\w){re.escape(title)}(?!\w)", heading, re.IGNORECASE):
+        return heading
+    return f"{title[: MAX_TITLE - len(heading) - 2]}: {heading}"
 
 
 def _addresses(address: str | None, sections: Iterable[Section]) -> list[str]:
     if not address:
         return []
     page = address.partition("#")[0]
-    anchored = (f"{page}#{s.anchor}" if s.anchor else address for s in sections)
+    anchored = (f"{page}#{part.anchor}" if part.anchor else address for part in sections)
     return _first(anchored, MAX_ADDRESSES)
+
+
+def _references(
+    address: str | None, links: Sequence[tuple[int, str]], start: int, end: int
+) -> list[str]:
+    inside = links[bisect_left(links, (start,)) : bisect_left(links, (end,))]
+    return _first((resolved_link(target, address) for _, target in inside), MAX_REFERENCES)
 
 
 def _first(addresses: Iterable[str], most: int) -> list[str]:

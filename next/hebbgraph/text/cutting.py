@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 class Span(NamedTuple):
-    """``text[start:end]``, and the header of the table with whose rows it begins."""
+    """``text[start:end]``, after the header lines of the table with whose rows it begins."""
 
     start: int
     end: int
@@ -110,7 +110,7 @@ def _atoms(text: str, blocks: Iterable[Block], most: int) -> Iterator[_Atom]:
         elif count_tokens(text[start:end]) <= most:
             yield _Atom(start, end, count_tokens(text[start:end]), level)
         elif block.kind == "table":
-            header = text[start : block.head]
+            header = f"{text[start : block.head]}\n"
             yield from _split(text, start, block.head, level, _LINES, most)
             for atom in _split(text, block.head, end, _NEVER, _LINES, most):
                 yield atom._replace(header=header if count_tokens(header) <= most // 2 else "")

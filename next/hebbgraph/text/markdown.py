@@ -168,13 +168,10 @@ class _Reader:
         return len(title) <= MAX_HEADING and bool(title.strip("# \t\r"))
 
     def _underlines(self, block: Block, content: str) -> bool:
-        title = self._text[block.start : block.end]
-        return (
-            block.kind == "text"
-            and _UNDERLINE.fullmatch(content) is not None
-            and "\n" not in title
-            and self._is_heading(title)
-        )
+        if block.kind != "text" or not _UNDERLINE.fullmatch(content):
+            return False
+        is_one_line = self._text.find("\n", block.start, block.end) < 0
+        return is_one_line and self._is_heading(self._text[block.start : block.end])
 
     def _delimits(self, block: Block, content: str) -> bool:
         """Return whether a line follows the header of a table, as in ``|---|:--:|``."""
@@ -253,7 +250,7 @@ def heading_anchors(titles: Iterable[str]) -> list[str]:
     return anchors
 
 
-def find_links(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+def find_links(text: str, sections: Iterable[Section]) -> Iterator[tuple[int, str]]:
     r"""Yield the offset and target of each link outside of code.
 
     Links are ``[text](target)``, ``[[wiki name]]``, ``<https://…>``, and ``[text][label]`` or
@@ -262,13 +259,13 @@ def find_links(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
     Examples
     --------
     >>> text = "See [this](a.md#x), [[Ice trade]], `[no](b.md)` and [that].\n\n[That]: c.md"
-    >>> list(find_links(text, read_blocks(text)))
+    >>> list(find_links(text, read_sections(text)))
     [(9, 'a.md#x'), (20, '[[Ice trade]]'), (52, 'c.md')]
     """
     targets: dict[str, str] = {}
     for label, target in _DEFINITION.findall(text):
         targets.setdefault(_label(label), target)
-    for block in blocks:
+    for block in (block for section in sections for block in section.blocks):
         if block.kind == "fence":
             continue
         for link in _LINK.finditer(text, block.start, block.end):
