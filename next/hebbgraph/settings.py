@@ -37,6 +37,12 @@ class Settings(BaseModel):
         The share of vectors in direct evidence; words have the rest.
     graph : float, in [0, 1]
         Weight of the activation that arrives over the graph.
+    quorum : int, at least 1
+        How many actors must say the same of a question before it moves anything, unless the
+        application vouches for it (``trusted=True``).
+    keep_questions : bool
+        Whether lessons keep the text of their questions. If not, they still keep hashed words and
+        the embedding, which learning needs.
     wait : float, at least 0
         Seconds that a writer waits for another one, and erasing for readers.
 
@@ -56,6 +62,8 @@ class Settings(BaseModel):
     stop_tags: tuple[str, ...] = ()
     vectors: float = Field(default=DENSE_SHARE, ge=0.0, le=1.0)
     graph: float = Field(default=1.0, ge=0.0, le=1.0)
+    quorum: int = Field(default=1, ge=1)
+    keep_questions: bool = False
     wait: float = Field(default=30.0, ge=0.0)
 
     def __init__(self, **values: Any) -> None:

@@ -118,6 +118,12 @@ class Activation:
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
+    def score_of(self, chunk: int) -> float:
+        """Return the score of a chunk, 0 if it was not reached."""
+        at = int(self.chunks.searchsorted(chunk))
+        known = at < len(self.chunks) and self.chunks[at] == chunk
+        return float(self.scores[at]) if known else 0.0
+
     def arrived_at(self, chunk: int) -> float | None:
         """Return the part of a chunk's score that arrived over the graph; None if none did."""
         at = int(self.chunks.searchsorted(chunk))

@@ -105,8 +105,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 words=words,
                 vectors=vectors,
                 graph=ranking.arrived(row),
-                untaught=score,
-                digest=chunk.digest.hex(),
+                untaught=score if ranking.untaught is None else round(ranking.untaught(row), 12),
+                digest=chunk.digest,
             )
         )
     return tuple(hits)

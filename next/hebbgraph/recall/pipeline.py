@@ -127,7 +127,7 @@ class Recaller:
             notes=tuple(notes),
             confidence=ranking.confidence,
             vector=None if unit is None else tuple(unit.tolist()),
-            terms=asked.words,
+            terms=asked.terms(snapshot.n_chunks),
             where=_recorded(where),
             changes=snapshot.counts.changes,
             created=time.time(),

@@ -59,6 +59,13 @@ class Question:
     seeds: dict[int, float] | None = None
     frequencies: dict[str, int] = field(default_factory=dict)
 
+    def terms(self, n_chunks: int) -> dict[str, float]:
+        """Return the weight of each word, by the question and by its rarity."""
+        return {
+            word: weight * math.log1p(n_chunks / max(self.frequencies[word], 1))
+            for word, weight in self.words.items()
+        }
+
     def cue_records(self, n_chunks: int) -> tuple[Cue, ...]:
         """Return the cues as records."""
         return tuple(

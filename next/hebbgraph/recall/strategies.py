@@ -21,6 +21,8 @@ from hebbgraph.formulas.activation import Activation, SpreadingParameters, sprea
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.learning.lessons import question_cues, question_key
+from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.evidence import RareWords, direct_evidence
 from hebbgraph.recall.link_sentences import LinkSentences
@@ -95,8 +97,10 @@ class Ranking:
         Multiplied by ``confidence`` to give the scores of hits.
     path : callable
         Maps a row to the path that led there; called for hits only.
-    arrived : callable, optional
+    arrived : callable
         Maps a row to the activation that arrived there, in [0, 1].
+    untaught : callable, optional
+        Maps a row to its score without lessons, times the confidence; the score by default.
     notes : tuple of str
     confidence : float, in [0, 1], optional
         How sure it is that the index answers the question. Without it, scores stay unchanged.
@@ -108,6 +112,7 @@ class Ranking:
     scores: NDArray[np.float64]
     path: Callable[[int], Path] = _chunk_alone
     arrived: Callable[[int], float | None] = lambda _: None
+    untaught: Callable[[int], float] | None = None
     notes: tuple[str, ...] = ()
     confidence: float | None = None
     pads: bool = True
@@ -134,7 +139,9 @@ class Spreading:
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
-        activation = self.spread(request)
+        plain = self.spread(request)
+        sure = self._confidence(request, plain)
+        activation, confidence = self._with_lessons(request, plain, sure)
         rows, scores = activation.top(request.k)
         has_cues = bool(request.question.cues) or not len(rows)
         return Ranking(
@@ -142,9 +149,30 @@ class Spreading:
             scores,
             activation.path,
             activation.arrived_at,
+            lambda row: sure * plain.score_of(row),
             notes=() if has_cues else (_NO_CUE,),
-            confidence=self._confidence(request, activation),
+            confidence=confidence,
         )
+
+    @staticmethod
+    def _with_lessons(
+        request: Request, plain: Activation, confidence: float
+    ) -> tuple[Activation, float]:
+        """Return activation and confidence with what lessons add."""
+        question, snapshot = request.question, request.snapshot
+        if snapshot.session.meta.get("lessons", "0") == "0":
+            return plain, confidence
+        tags = {cue.tag: cue.weight for cue in question.cue_records(snapshot.n_chunks)}
+        memory = remember(
+            snapshot.session,
+            question_key(question.words),
+            question_cues(question.terms(snapshot.n_chunks), tags),
+            question.vector,
+            plain.chunks,
+        )
+        if memory is None:
+            return plain, confidence
+        return add_memory(plain, memory, confidence, request.allowed)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, then raise titles that the question names."""

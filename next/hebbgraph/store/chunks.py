@@ -47,7 +47,7 @@ class StoredChunk(NamedTuple):
     text: str
     metadata: str
     given: str
-    digest: bytes
+    digest: str
 
     def fields(self) -> dict[str, JsonValue]:
         """Return the metadata."""

@@ -1,0 +1,146 @@
+r"""The rule of learned edges: what a question says and what is cited for it are associated.
+
+Each chunk c has a sum :math:`M_c` of the questions that cited it: each question is a unit vector of
+cues, times the weight of its lesson. For a new question q, memory adds to the score of c
+
+.. math:: \cos(q, M_c)\,\bigl(g + h\, (\sqrt{n_c} - 1)\bigr), \qquad n_c = |M_c|
+
+:math:`g` rewards likeness to what was asked for c, :math:`h` repetition. :math:`n_c` grows with the
+number of lessons that agree, and like its root where they ask different things; it counts up to
+nine. Words and names are cues of one such sum, an embedding is another. A rejected chunk has a sum
+of its own, which counts against it.
+
+The rule is Hebb's: the weight between a cue and a chunk grows by the product of both activities.
+Sums can be taken apart again, so forgetting is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
+
+__all__ = [
+    "LEAST_TAUGHT",
+    "keep_order",
+    "lead",
+    "likeness",
+    "scale_by_confidence",
+    "share_beside_answer",
+    "squeeze",
+]
+
+#: Sums shorter than this count in proportion: what was hardly taught is hardly remembered.
+LEAST_TAUGHT = 0.5
+#: Bound of √n − 1: nine lessons that agree count as much as any number.
+_MOST_REPEATED = 2.0
+#: Scores below the floor and above the knee are squeezed into bounds; scores below the floor
+#: vanish as fast as ``exp(score / _SINKING)``.
+_FLOOR, _KNEE, _SINKING = 1e-6, 0.9, 0.01
+#: A citation for the very question leads the best score by so much if it is wholly believed. It
+#: leads from a belief of two thirds on, so a newcomer's does, too.
+_LEAD = 0.5
+#: The share by which a score stays behind an equal one: hits tie within nine decimals.
+_TIE = 1e-5
+
+
+def likeness(
+    dot: FloatArray, squared: FloatArray, *, by_chance: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return the cosine of a question with each sum, and that times √n − 1.
+
+    Parameters
+    ----------
+    dot : ndarray of float
+        Products of the question with the sums of chunks.
+    squared : ndarray of float
+        Squared lengths of the sums.
+    by_chance : float, in [0, 1)
+        The cosine that unrelated questions reach: it counts as none.
+
+    Examples
+    --------
+    A chunk that four lessons cited for the same question, asked again; and one that was taught
+    by somebody who is hardly believed:
+
+    >>> [part.round(3).tolist() for part in likeness(np.array([4.0, 0.01]), np.array([16, 1e-4]))]
+    [[1.0, 0.02], [1.0, 0.0]]
+    """
+    length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
+    cosine = np.maximum(dot / length - by_chance, 0.0) / (1.0 - by_chance)
+    return cosine, cosine * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_REPEATED)
+
+
+def scale_by_confidence(
+    confidence: float, greatest_likeness: float, gain: FloatArray, handicap: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what lessons add to a score, and what a taught chunk loses, at some confidence.
+
+    An unsure search gives small scores, and any likeness would outweigh their order; so both
+    shrink with the confidence, in [0, 1]. Taught chunks pay a handicap because memory may give it
+    back. For a question like none that was taught memory gives nothing, so they pay nothing.
+
+    >>> gain, handicap = scale_by_confidence(0.1, 0.25, np.array([0.5]), np.array([0.4]))
+    >>> gain.round(4).tolist(), handicap.round(4).tolist()
+    ([0.05], [0.02])
+    """
+    return confidence * gain, confidence * greatest_likeness**0.5 * handicap
+
+
+def share_beside_answer(cosine: FloatArray, answered: float) -> FloatArray:
+    """Return the share that other questions keep where the very question was answered.
+
+    An answer to the very question has a likeness of 1, and beside it other questions count by their
+    own likeness once more, as far as the answer is believed. So rewordings stay, and what many
+    people taught for questions that hardly resemble this one does not fill its hits.
+
+    >>> share_beside_answer(np.array([1.0, 0.5, 0.1]), 0.9).round(2).tolist()
+    [1.0, 0.55, 0.19]
+    """
+    share: FloatArray = 1.0 - answered * (1.0 - cosine)
+    return share
+
+
+def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
+    """Lower scores until none exceeds one that precedes it in ``order``.
+
+    >>> keep_order(np.array([0.9, 0.2, 0.1]), np.array([1, 0, 2])).round(3).tolist()
+    [0.2, 0.2, 0.1]
+    """
+    least = np.minimum.accumulate(scores[order])
+    is_lowered = least < scores[order]
+    kept = np.empty(len(scores))
+    kept[order] = least * (1.0 - _TIE * is_lowered.cumsum() * is_lowered)
+    return kept
+
+
+def lead(scores: FloatArray, belief: FloatArray, plain: FloatArray) -> NDArray[np.float64]:
+    """Put ahead what was cited for the very question, as far as that is believed.
+
+    What was rejected for it loses the share of its score that is believed. ``plain`` are scores
+    without learning, ``scores`` those with what other questions taught.
+
+    >>> lead(np.array([1.0, 0.2]), np.array([-0.5, 0.9]), np.array([1.0, 0.2])).round(3).tolist()
+    [0.5, 1.37]
+    """
+    first = (1.0 + _LEAD) * max(float(scores.max(initial=0.0)), 1.0)
+    ahead: NDArray[np.float64] = np.maximum(scores, plain + belief * (first - plain))
+    return np.where(belief > 0, ahead, np.minimum(scores, scores * (1.0 + belief)))
+
+
+def squeeze(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:
+    """Squeeze scores into (0, most] and keep their order.
+
+    Only scores near 0 change, and those above nine tenths of ``most`` if the best exceeds it.
+
+    >>> squeeze(np.array([0.5, 0.2])).tolist(), squeeze(np.array([1.9, 1.0, 0.3])).tolist()
+    ([0.5, 0.2], [1.0, 0.91, 0.3])
+    """
+    squeezed = np.array(scores, np.float64)
+    floor, knee, best = _FLOOR * most, _KNEE * most, float(squeezed.max(initial=0.0))
+    low, high = flatnonzero(squeezed < floor), flatnonzero(squeezed > knee)
+    squeezed[low] = floor * np.exp((squeezed[low] - floor) / _SINKING)
+    if best > most:
+        squeezed[high] = knee + (most - knee) * (squeezed[high] - knee) / (best - knee)
+    return squeezed

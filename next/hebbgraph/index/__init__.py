@@ -1,0 +1,197 @@
+"""HebbianIndex: the verbs of an index."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from hebbgraph.errors import NotAnIndexError, ParameterError
+from hebbgraph.index.asking import AskingVerbs
+from hebbgraph.index.teaching import TeachingVerbs
+from hebbgraph.index.writing import WritingVerbs
+from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.records import AddReport, Chunk, DeleteReport, Hit, Lesson, Recall
+from hebbgraph.settings import Settings
+from hebbgraph.store.meta import write_meta
+from hebbgraph.store.places import MEMORY, namespaces_at, open_database
+from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
+
+__all__ = ["HebbianIndex"]
+
+
+class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
+    """A retriever's index: chunks, their words and tags, and what was learned about them.
+
+    Open one with :meth:`open`. An index serves any number of threads and processes at once; each
+    method that takes long has an async twin (``aadd``, ``arecall``, …), which runs in a thread.
+
+    Examples
+    --------
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add(["Ida Moss built the Petrel.", "Ida Moss lived in Tessel Bay."])
+    ...     recall = index.recall("Where did the builder of the Petrel live?", k=2)
+    >>> recall[0].text
+    'Ida Moss built the Petrel.'
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        namespace: str = "default",
+        embedder: Embedder | None = None,
+        tagger: Tagger | None = None,
+        settings: Settings | None = None,
+        cache_dir: str | Path | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open an index, making it if there is none.
+
+        Parameters
+        ----------
+        path : str or Path
+            A directory, ``":memory:"``, or the URL of a PostgreSQL database.
+        namespace : str
+            One of the index's tenants. Namespaces are files, or schemas, of their own.
+        embedder : Embedder, optional
+            Any object with ``embed_documents`` and ``embed_query``, such as LangChain's
+            ``Embeddings``.
+        tagger : Tagger, optional
+            Maps chunks to tags, which are added to those found without a model.
+        settings : Settings, optional
+            By default those that the index was built with.
+        cache_dir : str or Path, optional
+            Where a file that maps the vectors may be written; by default beside the database.
+        read_only : bool
+            Open an index that exists, and never write.
+
+        Raises
+        ------
+        ParameterError
+            If the index was built with other settings.
+        NotFoundError
+            If there is no index, and ``read_only``.
+        StorageError
+            If the database cannot be used; see :mod:`hebbgraph.errors`.
+        """
+        wait = (settings or Settings()).wait
+        database = open_database(path, namespace, wait=wait, read_only=read_only)
+        try:
+            with database.read() as session:
+                meta = session.meta
+            if "settings" not in meta and not read_only:
+                with database.write() as session:
+                    if "settings" not in session.meta:
+                        write_meta(session, _first_meta(namespace, settings or Settings()))
+                    meta = session.meta
+            used = _agreed(meta, settings, str(path))
+        except BaseException:
+            database.close()
+            raise
+        index = cls(
+            database,
+            str(path),
+            namespace,
+            used,
+            embedder=embedder,
+            tagger=tagger,
+            cache_dir=None if cache_dir is None else Path(cache_dir),
+            read_only=read_only,
+        )
+        if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
+            index._stale_text = (
+                f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "
+                f"{TEXT_VERSION}; call index.rebuild(), or `hebbgraph doctor --rebuild`"
+            )
+        return index
+
+    def in_namespace(self, namespace: str) -> Self:
+        """Open another namespace of the same index, with the same models and settings."""
+        return type(self).open(
+            self._path,
+            namespace=namespace,
+            embedder=self.embedder,
+            tagger=self.tagger,
+            settings=self.settings,
+            cache_dir=self._cache_dir,
+            read_only=self.read_only,
+        )
+
+    def namespaces(self) -> list[str]:
+        """Return the namespaces of the index, sorted."""
+        return [self.namespace] if self._path == MEMORY else namespaces_at(self._path)
+
+    def close(self) -> None:
+        """Release files and connections; a closed index raises ClosedIndexError."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"HebbianIndex({self._path!r}, namespace={self.namespace!r})"
+
+    # -- async twins ------------------------------------------------------------------
+
+    async def aadd(self, *args: Any, **options: Any) -> AddReport:
+        """Run :meth:`add` in a thread."""
+        return await asyncio.to_thread(self.add, *args, **options)
+
+    async def arefresh(self, chunks: Iterable[Chunk | dict[str, Any]]) -> AddReport:
+        """Run :meth:`refresh` in a thread."""
+        return await asyncio.to_thread(self.refresh, chunks)
+
+    async def adelete(self, *args: Any, **options: Any) -> DeleteReport:
+        """Run :meth:`delete` in a thread."""
+        return await asyncio.to_thread(self.delete, *args, **options)
+
+    async def arecall(self, *args: Any, **options: Any) -> Recall:
+        """Run :meth:`recall` in a thread."""
+        return await asyncio.to_thread(self.recall, *args, **options)
+
+    async def aget(self, ids: str | Sequence[str]) -> list[Chunk]:
+        """Run :meth:`get` in a thread."""
+        return await asyncio.to_thread(self.get, ids)
+
+    async def aexplain(self, recall: Recall, chunk_id: str) -> Hit:
+        """Run :meth:`explain` in a thread."""
+        return await asyncio.to_thread(self.explain, recall, chunk_id)
+
+    async def areinforce(self, *args: Any, **options: Any) -> Lesson:
+        """Run :meth:`reinforce` in a thread."""
+        return await asyncio.to_thread(self.reinforce, *args, **options)
+
+
+def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
+    return {
+        "schema_version": str(SCHEMA_VERSION),
+        "text_version": str(TEXT_VERSION),
+        "namespace": namespace,
+        "settings": json.dumps(settings.build(), sort_keys=True),
+    }
+
+
+def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Settings:
+    """Return the settings to use; raise ParameterError where they differ from the stored ones."""
+    if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
+        raise NotAnIndexError(
+            f"{path} has schema {version}, this hebbgraph reads {SCHEMA_VERSION}; open it with the "
+            "hebbgraph that made it"
+        )
+    built = json.loads(meta.get("settings", "{}"))
+    if settings is None:
+        return Settings(**built)
+    for name, value in settings.build().items():
+        if name in built and built[name] != value:
+            raise ParameterError(
+                f"{path} was built with {name}={built[name]!r}, got {value!r}; open it without, or "
+                "make a new index"
+            )
+    return settings

@@ -1,0 +1,161 @@
+"""The verbs that ask and look up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hebbgraph.errors import StorageError
+from hebbgraph.filters import rows_passing
+from hebbgraph.index.session import OpenNamespace, listed
+from hebbgraph.recall.pipeline import Where
+from hebbgraph.recall.steps import RankStep
+from hebbgraph.recall.strategies import Strategy
+from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
+from hebbgraph.store.chunks import chunks_by_id
+from hebbgraph.upkeep import doctor, rebuilding
+from hebbgraph.upkeep.graph import cooccurrence, find_tags, neighbors
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["AskingVerbs"]
+
+
+class AskingVerbs(OpenNamespace):
+    """``recall`` and ``explain``, and what the index holds."""
+
+    def recall(
+        self,
+        question: str,
+        k: int = 10,
+        *,
+        where: Where = None,
+        seeds: Iterable[tuple[str, float]] | None = None,
+        vector: Sequence[float] | None = None,
+        strategy: str | Strategy = "spreading",
+        steps: Sequence[RankStep] = (),
+        min_score: float | None = None,
+        recall_id: str | None = None,
+    ) -> Recall:
+        """Return the k most active chunks for a question.
+
+        Parameters
+        ----------
+        question : str
+        k : int, from 1 to 10,000
+            As many hits are returned if so many chunks pass the filter.
+        where : dict or callable, optional
+            A metadata filter (:mod:`hebbgraph.filters`): chunks that it excludes neither receive
+            nor pass activation. A callable from a chunk to bool only cuts hits, in the order of
+            their ranks; it is no access rule.
+        seeds : iterable of (chunk id, score), optional
+            Results of a search of your own, higher is better. They replace vector search; words
+            and the graph are added. Unknown ids are ignored.
+        vector : sequence of float, optional
+            The question's embedding, if you have it already.
+        strategy : str or Strategy
+            ``"spreading"``, or one of the papers (``pip install "hebbgraph[papers]"``), or an
+            object of your own.
+        steps : sequence of RankStep, optional
+            Steps of your own after the ranking.
+        min_score : float, in [0, 1], optional
+            Leave out hits of a lower score; then there may be fewer than k.
+        recall_id : str, optional
+            The id of the recall; by default a new one.
+
+        Raises
+        ------
+        ParameterError, FilterError
+            For an argument out of range.
+        EmbeddingError
+            If the embedder fails.
+        """
+        self._check_text_version()
+        return self._recaller.recall(
+            question,
+            k,
+            where=where,
+            seeds=seeds,
+            vector=vector,
+            strategy=strategy,
+            steps=steps,
+            min_score=min_score,
+            recall_id=recall_id,
+        )
+
+    def explain(self, recall: Recall, chunk_id: str) -> Hit:
+        """Return how a chunk ranks for the question of a recall on today's index.
+
+        Its rank is 0 if nothing speaks for it.
+
+        Raises
+        ------
+        NotFoundError
+            If the index does not hold the chunk.
+        """
+        self._check_text_version()
+        return self._recaller.explain(recall, chunk_id)
+
+    def get(self, ids: str | Sequence[str]) -> list[Chunk]:
+        """Return chunks by id, in the order of the ids; unknown ids are left out."""
+        wanted = listed(ids, "ids")
+        with self._database.read() as session:
+            stored = chunks_by_id(session, wanted)
+        return [stored[id_].chunk() for id_ in wanted if id_ in stored]
+
+    def ids(self, where: Where = None) -> list[str]:
+        """Return the ids of the chunks that pass a filter, sorted."""
+        with self._database.read() as session:
+            found = session.rows("SELECT row, id FROM $chunk ORDER BY id")
+            if where is None:
+                return [id_ for _, id_ in found]
+            if callable(where):
+                stored = chunks_by_id(session, [id_ for _, id_ in found])
+                return [id_ for _, id_ in found if where(stored[id_].chunk())]
+            passing, _ = rows_passing(session, where)
+        chosen = set(passing.rows.tolist())
+        return [id_ for row, id_ in found if (row in chosen) is not passing.all_but]
+
+    def tags(self, prefix: str = "", *, limit: int = 100) -> list[Tag]:
+        """Return the tags that begin with a prefix, those of most chunks first."""
+        with self._database.read() as session:
+            return find_tags(session, prefix, limit)
+
+    def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
+        """Return the tags that most often occur together with a tag.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds the tag.
+        """
+        with self._database.read() as session:
+            return neighbors(session, tag, k)
+
+    def to_networkx(self) -> nx.Graph[str]:
+        """Return the graph of tags, with ``weight`` (chunks that hold both) and ``learned``."""
+        with self._database.read() as session:
+            return cooccurrence(session)
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the index holds, in numbers."""
+        with self._database.read() as session:
+            return {"namespace": self.namespace, **rebuilding.statistics(session)}
+
+    def doctor(self) -> list[str]:
+        """Check that everything stored follows from the texts; return what is wrong.
+
+        It reads every chunk again. :meth:`rebuild` repairs what it finds, but for texts.
+        """
+        found = self._database.check()
+        try:
+            with self._database.read() as session:
+                return found + doctor.problems(session, self.settings)
+        except StorageError as error:
+            return [*found, str(error)]
+
+    def backup(self, path: str | Path) -> None:
+        """Write a copy of one state of this namespace to a new file."""
+        self._database.backup(Path(path))

@@ -1,0 +1,66 @@
+"""What all verbs stand on: one open namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hebbgraph.errors import NotAnIndexError, ParameterError
+from hebbgraph.ingest.loading import Loader
+from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.recall.pipeline import Recaller
+from hebbgraph.settings import Settings
+from hebbgraph.store.database import Database
+from hebbgraph.store.vectors import VectorCache
+
+__all__ = ["OpenNamespace", "listed"]
+
+
+class OpenNamespace:
+    """A namespace with its database, its models and its settings."""
+
+    def __init__(
+        self,
+        database: Database,
+        path: str,
+        namespace: str,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        tagger: Tagger | None = None,
+        cache_dir: Path | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """Use :meth:`open`."""
+        self._database = database
+        self._path = path
+        self.namespace = namespace
+        self.settings = settings
+        self.embedder = embedder
+        self.tagger = tagger
+        self.read_only = read_only
+        self._cache_dir = cache_dir
+        self._stale_text = ""
+        folder = cache_dir or (None if read_only else database.folder)
+        self._vectors = VectorCache(database, folder)
+        self._loader = Loader(database, settings, embedder, tagger)
+        self._recaller = Recaller(
+            database,
+            settings,
+            self._vectors,
+            embedder=embedder,
+            tag_question=getattr(tagger, "tag_question", None),
+            namespace=namespace,
+        )
+
+    def _check_text_version(self) -> None:
+        if self._stale_text:
+            raise NotAnIndexError(self._stale_text)
+
+
+def listed(values: str | Iterable[str], name: str) -> list[str]:
+    """Return ids, one or several, as a list; raise ParameterError for other things."""
+    items = [values] if isinstance(values, str) else list(values)
+    if wrong := [value for value in items if not isinstance(value, str)]:
+        raise ParameterError(f"{name} is a list of str, got {wrong[0]!r:.80} in it")
+    return items

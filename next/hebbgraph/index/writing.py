@@ -1,0 +1,163 @@
+"""The verbs that write chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.filters import rows_passing
+from hebbgraph.index.session import OpenNamespace, listed
+from hebbgraph.protocols import Progress
+from hebbgraph.recall.pipeline import Where
+from hebbgraph.records import AddReport, Chunk, DeleteReport
+from hebbgraph.store.chunks import rows_of
+from hebbgraph.store.database import Session
+from hebbgraph.upkeep import rebuilding
+
+__all__ = ["WritingVerbs"]
+
+
+class WritingVerbs(OpenNamespace):
+    """``add``, ``refresh``, ``delete``, ``rebuild``."""
+
+    def add(
+        self,
+        chunks: Iterable[Chunk | dict[str, Any] | str],
+        *,
+        workers: int | None = None,
+        show_progress: Progress | bool | None = None,
+    ) -> AddReport:
+        """Add chunks; an id that exists is replaced, a chunk that is there already is skipped.
+
+        Chunks are read as they are needed, so any number of them takes bounded memory. Each batch
+        of some megabytes is one transaction: whatever stops the call, batches before are stored
+        and the one under way is not. Run it again to go on.
+
+        Parameters
+        ----------
+        chunks : iterable of Chunk, dict or str
+        workers : int, optional
+            Read texts in so many processes.
+        show_progress : bool or callable, optional
+            Show a progress bar, or call a function with the number of chunks that are done.
+
+        Raises
+        ------
+        InvalidChunkError
+            For the first chunk that cannot be stored; batches before it are.
+        EmbeddingError, TaggingError
+            If a model fails.
+        """
+        if isinstance(chunks, str | dict | Chunk):
+            raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
+        self._check_text_version()
+        with _progress(show_progress) as progress:
+            return self._loader.add(map(Chunk.of, chunks), workers=workers, progress=progress)
+
+    def refresh(self, chunks: Iterable[Chunk | dict[str, Any]]) -> AddReport:
+        """Replace whole documents: add chunks, and delete others of their documents.
+
+        All chunks are held in memory, and a small refresh is one transaction.
+
+        Raises
+        ------
+        ParameterError
+            If a chunk has no ``document_id``.
+        """
+        self._check_text_version()
+        new = [Chunk.of(chunk) for chunk in chunks]
+        if missing := [chunk.id for chunk in new if chunk.document_id is None]:
+            raise ParameterError(f"refresh replaces documents; chunk {missing[0]!r} has none")
+        kept = {chunk.id for chunk in new}
+        documents = list({chunk.document_id for chunk in new})
+
+        def lost(session: Session) -> list[int]:
+            sql = "SELECT row, id FROM $chunk WHERE document_id = ANY(?)"
+            return [row for row, id_ in session.rows(sql, documents) if id_ not in kept]
+
+        report = self._loader.add(new, lost=lost)
+        if report.deleted or report.replaced:
+            self._erase()
+        return report
+
+    def delete(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        document_id: str | Sequence[str] | None = None,
+        where: Where = None,
+    ) -> DeleteReport:
+        """Delete chunks by id, document or filter; they are gone for every process at once.
+
+        Texts, words and vectors are overwritten in the files, too. If a reader holds an older
+        state open, this waits for it (``Settings.wait``), and reports whether it ended.
+
+        Raises
+        ------
+        ParameterError
+            Without an argument.
+        """
+        if ids is None and document_id is None and where is None:
+            raise ParameterError("delete takes ids, document_id= or where=; got none of them")
+        if callable(where):
+            raise ParameterError("delete takes a dict for where=; a callable is no filter")
+        found: list[int] = []
+
+        def rows(session: Session) -> Collection[int]:
+            sets = []
+            if ids is not None:
+                sets.append(set(rows_of(session, listed(ids, "ids")).values()))
+            if document_id is not None:
+                sql = "SELECT row FROM $chunk WHERE document_id = ANY(?)"
+                of_document = session.rows(sql, listed(document_id, "document_id"))
+                sets.append({row for (row,) in of_document})
+            if where is not None:
+                passing, _ = rows_passing(session, where)
+                every = {row for (row,) in session.rows("SELECT row FROM $chunk")}
+                chosen = set(passing.rows.tolist())
+                sets.append(every - chosen if passing.all_but else chosen & every)
+            found[:] = set.intersection(*sets)
+            return found
+
+        n = self._loader.delete(rows)
+        return DeleteReport(deleted=n, erased=self._erase(found) if n else True)
+
+    def _erase(self, rows: Iterable[int] = ()) -> bool:
+        """Overwrite what was deleted in the log and in the file of vectors."""
+        self._vectors.erase(rows)
+        return self._database.erase_log(self.settings.wait)
+
+    def rebuild(self) -> int:
+        """Make terms and postings anew from the chunks, by today's rules; return their number.
+
+        It is one transaction: readers see the former state until it ends.
+        """
+        with self._database.write() as session:
+            n = rebuilding.rebuild(session, self.settings)
+        self._stale_text = ""
+        return n
+
+
+class _progress:
+    """A progress bar, a caller's function, or neither."""
+
+    def __init__(self, show: Callable[[int], Any] | bool | None) -> None:
+        self._show = show
+
+    def __enter__(self) -> Progress | None:
+        if callable(self._show):
+            return self._show
+        if not self._show:
+            return None
+        from rich.progress import Progress as Bar
+        from rich.progress import TextColumn, TimeElapsedColumn
+
+        self._bar = Bar(TextColumn("{task.completed:,} chunks"), TimeElapsedColumn())
+        self._bar.start()
+        task = self._bar.add_task("", total=None)
+        return lambda done: self._bar.update(task, completed=done)
+
+    def __exit__(self, *error: object) -> None:
+        if self._show is True:
+            self._bar.stop()

@@ -1,0 +1,8 @@
+"""Lessons to learned edges: rows that a recall looks up as it looks postings up.
+
+=============== =====================================================================
+``lessons``     lessons as rows, and what one records
+``folding``     what the lessons on one question teach, and the edges that change by it
+``memory``      what past lessons say of a question
+=============== =====================================================================
+"""

@@ -1,0 +1,224 @@
+"""What the lessons on one question teach, and the learned edges that change by it.
+
+Each text has a sum of the questions that cited it: each a unit vector over cues, times how far it
+is believed. Where it is rejected it has a second sum. What the lessons on one question add is a
+function of these lessons alone, in whole numbers, so a new or forgotten lesson changes the edges
+by the difference, and forgetting leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.formulas.votes import beliefs
+from hebbgraph.learning.lessons import UNIT, Cues, LessonRow, insert_lesson, lessons_on
+from hebbgraph.store.database import Session
+from hebbgraph.store.meta import read_counts, write_counts, write_meta
+
+__all__ = ["add_lessons", "remove_lessons"]
+
+_BLOCK = 512  # edges
+
+_BLOCKS_AT = """
+    SELECT cue, block, first, n, data FROM $learned AS p WHERE cue = ANY(?) AND first =
+    (SELECT max(first) FROM $learned WHERE cue = p.cue AND first <= ?)
+"""
+
+
+class _Sum(NamedTuple):
+    """What questions add to one text: weights by cue, and a vector."""
+
+    cues: dict[int, int]
+    vector: NDArray[np.int64]
+
+
+_Key = tuple[str, int]
+"""Digest of a text, and 1 for its rejections."""
+
+
+def add_lessons(session: Session, lessons: Sequence[LessonRow], *, quorum: int) -> None:
+    """Store lessons and change the learned edges by what they teach."""
+    keys = {lesson.question_key for lesson in lessons}
+    before = lessons_on(session, keys)
+    for lesson in lessons:
+        insert_lesson(session, lesson)
+    _refold(session, keys, before, quorum)
+
+
+def remove_lessons(session: Session, seqs: Sequence[int], *, quorum: int) -> None:
+    """Delete lessons and take back what they taught."""
+    sql = "SELECT DISTINCT question_key FROM $lesson WHERE seq = ANY(?)"
+    keys = {key for (key,) in session.rows(sql, list(seqs))}
+    before = lessons_on(session, keys)
+    session.run("DELETE FROM $lesson WHERE seq = ANY(?)", list(seqs))
+    _refold(session, keys, before, quorum)
+
+
+def _refold(
+    session: Session, keys: Iterable[str], before: Mapping[str, list[LessonRow]], quorum: int
+) -> None:
+    """Change edges and answers of some questions from what lessons said to what they say now."""
+    now = lessons_on(session, keys)
+    changes: dict[_Key, _Sum] = {}
+    for key in sorted(keys):
+        for sign, lessons in ((-1, before.get(key, [])), (1, now.get(key, []))):
+            for at, part in _taught(lessons, quorum).items():
+                _add(changes, at, part, sign)
+        session.run("DELETE FROM $answered WHERE question_key = ?", key)
+        believed = beliefs([lesson.statement() for lesson in now.get(key, [])], quorum=quorum)
+        session.many(
+            "INSERT INTO $answered(question_key, digest, cited, rejected) VALUES (?, ?, ?, ?)",
+            [
+                (key, digest, belief.cited, belief.rejected)
+                for digest, belief in believed.items()
+                if belief.cited or belief.rejected
+            ],
+        )
+    _write(session, changes)
+    n = session.rows("SELECT count(*) FROM $lesson")[0][0]
+    write_counts(session, read_counts(session))
+    write_meta(session, {"lessons": str(n)})
+
+
+def _taught(lessons: Sequence[LessonRow], quorum: int) -> dict[_Key, _Sum]:
+    """Return what the lessons on one question add to texts.
+
+    Each text gets the mean question of the lessons that name it, times the belief.
+    """
+    sums: dict[_Key, _Sum] = {}
+    believed = beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
+    for digest, belief in believed.items():
+        for rejected, weight in enumerate(belief):
+            about = [
+                lesson
+                for lesson in lessons
+                if digest in lesson.body["rejected" if rejected else "cited"].values()
+            ]
+            if weight and about:
+                _add(sums, (digest, rejected), _mean_question(about, weight), 1)
+    return sums
+
+
+def _mean_question(lessons: Sequence[LessonRow], weight: float) -> _Sum:
+    cues: dict[int, int] = {}
+    vector = np.zeros(0, np.int64)
+    with_vector = [lesson.vector for lesson in lessons if lesson.vector is not None]
+    for lesson in lessons:
+        shares = np.rint(lesson.cues.weights * (weight / len(lessons))).astype(np.int64)
+        for cue, share in zip(lesson.cues.keys.tolist(), shares.tolist(), strict=True):
+            cues[cue] = cues.get(cue, 0) + share
+    for one in with_vector:
+        part = np.rint(one.astype(np.float64) * (weight / len(with_vector) / UNIT))
+        vector = _plus(vector, part.astype(np.int64))
+    return _Sum(cues, vector)
+
+
+def _add(sums: dict[_Key, _Sum], at: _Key, part: _Sum, sign: int) -> None:
+    held = sums.setdefault(at, _Sum({}, np.zeros(0, np.int64)))
+    for cue, weight in part.cues.items():
+        held.cues[cue] = held.cues.get(cue, 0) + sign * weight
+    sums[at] = held._replace(vector=_plus(held.vector, sign * part.vector))
+
+
+def _plus(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(first) == len(second):
+        return first + second
+    return second.copy() if not len(first) else first
+
+
+# -- rows -----------------------------------------------------------------------------------
+
+
+def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
+    """Add changes to the sums of texts and to the edges that lead there."""
+    edges: dict[int, dict[int, int]] = {}  # by text, then cue
+    for (digest, rejected), change in changes.items():
+        if not any(change.cues.values()) and not change.vector.any():
+            continue
+        text, cues, vector = _sum_of(session, digest, rejected)
+        for cue, weight in change.cues.items():
+            if weight:
+                cues[cue] = cues.get(cue, 0) + weight
+                edges.setdefault(text, {})[cue] = cues[cue]
+        cues = {cue: cues[cue] for cue in sorted(cues) if cues[cue]}
+        vector = _plus(vector, change.vector)
+        if not cues and not vector.any():
+            session.run("DELETE FROM $taught WHERE text = ?", text)
+            continue
+        packed = Cues(np.array(list(cues), np.int64), np.array(list(cues.values()), np.int64))
+        session.run(
+            "UPDATE $taught SET cues = ?, vector = ?, square = ?, vector_square = ? WHERE text = ?",
+            packed.pack(),
+            vector.astype("<i8").tobytes(),
+            float(((packed.weights * UNIT) ** 2).sum()),
+            float(((vector * UNIT) ** 2).sum()),
+            text,
+        )
+    for text, by_cue in sorted(edges.items()):
+        _write_edges(session, text, by_cue)
+
+
+def _sum_of(
+    session: Session, digest: str, rejected: int
+) -> tuple[int, dict[int, int], NDArray[np.int64]]:
+    """Return number, weights by cue and vector of a text's sum, making its row if there is none."""
+    sql = "SELECT text, cues, vector FROM $taught WHERE digest = ? AND rejected = ?"
+    found = session.rows(sql, digest, rejected)
+    if not found:
+        session.run(
+            "INSERT INTO $taught(digest, rejected, cues, vector, square, vector_square) "
+            "VALUES (?, ?, ?, ?, 0, 0)",
+            digest,
+            rejected,
+            b"",
+            b"",
+        )
+        found = session.rows(sql, digest, rejected)
+    text, data, vector = found[0]
+    keys, weights = Cues.unpack(data)
+    cues = dict(zip(keys.tolist(), weights.tolist(), strict=True))
+    return text, cues, np.frombuffer(vector, "<i8")
+
+
+def _write_edges(session: Session, text: int, by_cue: Mapping[int, int]) -> None:
+    """Set the weights of the edges from cues to one text; those of weight 0 go."""
+    blocks = {
+        cue: (block, first, n, data)
+        for cue, block, first, n, data in session.rows(_BLOCKS_AT, list(by_cue), text)
+    }
+    updated: list[tuple[int, int, bytes, int]] = []
+    inserted: list[tuple[int, int, int, bytes]] = []
+    deleted: list[int] = []
+    for cue, weight in by_cue.items():
+        block, _, n, data = blocks.get(cue, (None, 0, 0, b""))
+        texts, weights = decode_edges(n, data)
+        kept = texts != text
+        texts, weights = texts[kept], weights[kept]
+        if weight:
+            at = int(texts.searchsorted(text))
+            texts = np.insert(texts, at, text)
+            weights = np.insert(weights, at, weight)
+        if not len(texts):
+            deleted += [] if block is None else [block]
+            continue
+        half = len(texts) if len(texts) <= _BLOCK else len(texts) // 2
+        for start in range(0, len(texts), half):
+            part = texts[start : start + half], weights[start : start + half]
+            values = int(part[0][0]), len(part[0]), part[0].tobytes() + part[1].tobytes()
+            if start == 0 and block is not None:
+                updated.append((*values, block))
+            else:
+                inserted.append((cue, *values))
+    if deleted:
+        session.run("DELETE FROM $learned WHERE block = ANY(?)", deleted)
+    session.many("UPDATE $learned SET first = ?, n = ?, data = ? WHERE block = ?", updated)
+    session.many("INSERT INTO $learned(cue, first, n, data) VALUES (?, ?, ?, ?)", inserted)
+
+
+def decode_edges(n: int, data: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the texts, ascending, and the weights of a block of edges."""
+    return np.frombuffer(data, "<i4", n), np.frombuffer(data, "<i8", n, 4 * n)

@@ -1,0 +1,175 @@
+"""Lessons: what somebody said of a recall, as rows.
+
+A lesson records all that learning reads, so nothing depends on when it is folded: the cues of its
+question with their weights, the embedding, and the digests of the texts that it is about. A lesson
+is about a text: as long as a chunk with that text lives, what was taught leads there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.formulas.votes import Statement
+from hebbgraph.store.database import Session
+
+__all__ = [
+    "UNIT",
+    "Cues",
+    "LessonRow",
+    "cue_of_tag",
+    "cue_of_word",
+    "insert_lesson",
+    "lessons_on",
+    "question_cues",
+    "question_key",
+]
+
+#: One unit of a learned weight. Whole numbers add up to the same in any order.
+UNIT = 2.0**-30
+#: Weight of a tag among the cues: its words are cues, too.
+_TAG = 0.3
+
+
+class Cues(NamedTuple):
+    """A question as a vector of unit length over its cues; both arrays have shape (n,)."""
+
+    keys: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    def pack(self) -> bytes:
+        """Return the cues as a column of bytes."""
+        return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Cues:
+        """Read a column of bytes."""
+        n = len(data) // 16
+        return cls(np.frombuffer(data, "<i8", n), np.frombuffer(data, "<i8", n, 8 * n))
+
+
+class LessonRow(NamedTuple):
+    """One lesson as it is stored.
+
+    Attributes
+    ----------
+    seq : int
+    id, question_key : str
+    actor : str or None
+    created : float
+    body : dict
+        ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``trusted``, and what
+        people read: question, reason.
+    cues : Cues
+    vector : ndarray of float32, or None
+    """
+
+    seq: int
+    id: str
+    question_key: str
+    actor: str | None
+    created: float
+    body: dict[str, Any]
+    cues: Cues
+    vector: NDArray[np.float32] | None
+
+    def statement(self) -> Statement:
+        """Return what the lesson says, for the vote on its question."""
+        return Statement(
+            self.actor,
+            frozenset(self.body["cited"].values()),
+            frozenset(self.body["rejected"].values()),
+            self.body["weight"],
+            self.body["trusted"],
+        )
+
+
+def question_key(words: Iterable[str]) -> str:
+    """Return a key that questions share if they have the same words, in any order.
+
+    >>> question_key(["moss", "live"]) == question_key(["live", "moss"])
+    True
+    """
+    joined = "\0".join(sorted(words))
+    return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def cue_of_word(word: str) -> int:
+    """Return the number of a word's cue: learned edges outlive terms, so terms have no say."""
+    return _number(b"w", word)
+
+
+def cue_of_tag(key: str) -> int:
+    """Return the number of a tag's cue."""
+    return _number(b"t", key)
+
+
+def _number(kind: bytes, text: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
+    number: int = struct.unpack("<q", digest)[0]
+    return number
+
+
+def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
+    """Return a question as a vector of unit length over its words and tags.
+
+    Parameters
+    ----------
+    words, tags : mapping of str to float
+        Squared weights, such as idf times the weight in the question.
+    """
+    squares = {cue_of_word(word): weight for word, weight in words.items()}
+    squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
+    keys = np.array(sorted(squares), np.int64)
+    weights = np.sqrt([squares[key] for key in keys.tolist()])
+    length = float(np.sqrt((weights**2).sum())) or 1.0
+    return Cues(keys, np.rint(weights / length / UNIT).astype(np.int64))
+
+
+_COLUMNS = "seq, id, question_key, actor, created, body, cues, vector"
+
+
+def insert_lesson(session: Session, lesson: LessonRow) -> None:
+    """Store a lesson; its number is given by the database."""
+    session.run(
+        "INSERT INTO $lesson(id, question_key, actor, created, body, cues, vector) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        lesson.id,
+        lesson.question_key,
+        lesson.actor,
+        lesson.created,
+        json.dumps(lesson.body, ensure_ascii=False),
+        lesson.cues.pack(),
+        None if lesson.vector is None else lesson.vector.astype("<f4").tobytes(),
+    )
+
+
+def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRow]]:
+    """Return the lessons on each question key, from the first to the last."""
+    found: dict[str, list[LessonRow]] = {}
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY seq"
+    for row in session.rows(sql, list(keys)):
+        lesson = read_lesson(row)
+        found.setdefault(lesson.question_key, []).append(lesson)
+    return found
+
+
+def read_lesson(row: tuple[Any, ...]) -> LessonRow:
+    """Return a row of the table as a lesson."""
+    seq, id_, key, actor, created, body, cues, vector = row
+    data = None if vector is None else np.frombuffer(vector, "<f4")
+    return LessonRow(seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), data)
+
+
+def all_lessons(session: Session) -> list[LessonRow]:
+    """Return all lessons, from the first to the last."""
+    return [
+        read_lesson(row) for row in session.rows(f"SELECT {_COLUMNS} FROM $lesson ORDER BY seq")
+    ]

@@ -1,0 +1,162 @@
+"""The chunk, which is the unit of retrieval."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, JsonValue, ValidationError, field_validator
+
+from hebbgraph.errors import InvalidChunkError
+from hebbgraph.limits import (
+    MAX_ADDRESS,
+    MAX_ADDRESSES,
+    MAX_ID,
+    MAX_METADATA,
+    MAX_REFERENCES,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TEXT,
+    MAX_TITLE,
+)
+from hebbgraph.records.base import Record, plain, storable
+
+__all__ = ["Chunk"]
+
+
+def _strings(most: int, longest: int) -> Any:
+    return Field(default=(), max_length=most, json_schema_extra={"longest": longest})
+
+
+class Chunk(Record):
+    """The unit that is retrieved.
+
+    Parameters
+    ----------
+    text : str
+        The text that is searched and shown; control characters become spaces. May be empty if
+        there is a title.
+    id : str, optional
+        At most 512 printable characters, unique in its namespace; adding an existing id replaces
+        that chunk. By default a digest of document id, title and text (32 hex digits), so adding
+        the same text twice keeps one chunk.
+    title : str
+        Title or heading, at most 4,096 characters. It becomes a tag of every chunk that mentions
+        it.
+    metadata : dict
+        A JSON object; filters compare its values, and some fields are searched
+        (``Settings.search_metadata``). Dates, enums, NumPy numbers and the like are converted.
+    document_id : str, optional
+        The document that the chunk comes from; ``delete(document_id=...)`` and ``refresh`` act on
+        all chunks of a document.
+    tags : tuple of str
+        Tags given by the caller, in addition to those found in the text.
+    addresses : tuple of str
+        Where this chunk can be found: its path, URL (with or without an anchor), message id, DOI,
+        ``[[wiki name]]``, or the symbols that it defines. Several chunks may share one.
+    references : tuple of str
+        Addresses that this chunk links to, replies to, imports or uses. Recalls follow them,
+        whether the chunk with the address is added before or after.
+
+    Examples
+    --------
+    >>> Chunk(text="Synapses learn.", title="Synapse").id
+    '59b4147ee0be33487f0c882969c51ab3'
+    >>> Chunk(text="See below.", addresses=["a.md#top"], references=["a.md#rules"]).references
+    ('a.md#rules',)
+    """
+
+    id: str = Field(default="", max_length=MAX_ID, strict=True)
+    text: str = Field(max_length=MAX_TEXT, strict=True)
+    title: str = Field(default="", max_length=MAX_TITLE, strict=True)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    document_id: str | None = Field(default=None, max_length=MAX_ID, strict=True)
+    tags: tuple[str, ...] = _strings(MAX_TAGS, MAX_TAG)
+    addresses: tuple[str, ...] = _strings(MAX_ADDRESSES, MAX_ADDRESS)
+    references: tuple[str, ...] = _strings(MAX_REFERENCES, MAX_ADDRESS)
+
+    @field_validator("id", "document_id")
+    @classmethod
+    def _is_printable(cls, value: str | None) -> str | None:
+        if value == "":
+            raise ValueError("an id is not empty; leave it out where there is none")
+        if value and not value.isprintable():
+            raise ValueError("an id takes printable characters only")
+        return value
+
+    @field_validator("text", "title")
+    @classmethod
+    def _becomes_storable(cls, value: str) -> str:
+        return storable(value)
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _becomes_plain(cls, value: object) -> object:
+        return plain(value) if value and isinstance(value, Mapping) else value
+
+    @field_validator("metadata")
+    @classmethod
+    def _is_small(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        size = len(json.dumps(value, ensure_ascii=False).encode()) if value else 0
+        if size > MAX_METADATA:
+            raise ValueError(f"{size:,} bytes as JSON, at most {MAX_METADATA:,}")
+        return value
+
+    @field_validator("tags", "addresses", "references", mode="before")
+    @classmethod
+    def _is_list(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f"a list of str, got {value!r:.80}; put it in a list")
+        return value
+
+    @field_validator("tags", "addresses", "references")
+    @classmethod
+    def _are_visible(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
+        longest = MAX_TAG if info.field_name == "tags" else MAX_ADDRESS
+        for item in value:
+            if not item.strip() or len(item) > longest:
+                raise ValueError(f"1 to {longest} visible characters, got {item!r:.80}")
+        return tuple(dict.fromkeys(storable(item).strip() for item in value))
+
+    def model_post_init(self, context: Any, /) -> None:
+        if not self.id:
+            content = "\x1f".join((self.document_id or "", self.title, self.text))
+            digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+            object.__setattr__(self, "id", digest)
+
+    @classmethod
+    def of(cls, value: Chunk | Mapping[str, Any] | str) -> Self | Chunk:
+        """Return an argument of ``HebbianIndex.add`` as a chunk.
+
+        Raises
+        ------
+        InvalidChunkError
+            With the reason, and the id if there is one.
+
+        Examples
+        --------
+        >>> Chunk.of({"id": "a", "text": "Owls hunt."}).text, Chunk.of("Owls hunt.").title
+        ('Owls hunt.', '')
+        """
+        if isinstance(value, Chunk):
+            return value
+        if isinstance(value, str):
+            value = {"text": value}
+        if not isinstance(value, Mapping):
+            raise InvalidChunkError(
+                f"a chunk is a Chunk, a dict or a str, got {type(value).__name__}; documents of a "
+                "framework go to its adapter"
+            )
+        try:
+            return cls.model_validate(dict(value))
+        except ValidationError as error:
+            raise InvalidChunkError(_first_problem(error, value.get("id"))) from error
+
+
+def _first_problem(error: ValidationError, chunk_id: object) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(map(str, first["loc"])) or "chunk"
+    name = f"chunk {chunk_id!r:.80}" if chunk_id else "chunk without id"
+    return f"{name}: {field}: {first['msg'].removeprefix('Value error, ')}"

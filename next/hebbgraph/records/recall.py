@@ -1,0 +1,189 @@
+"""The result of a question: hits with scores and paths."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from hebbgraph.records.base import Record
+
+__all__ = ["Cue", "Hit", "PathStep", "Recall"]
+
+
+class Cue(Record):
+    """A tag that a question names; ``weight`` is ``log(1 + N / df)``."""
+
+    tag: str
+    weight: float
+
+
+class PathStep(Record):
+    """One node on the path from the question to a hit.
+
+    ``value`` is the tag's phrase or the chunk's id (empty for the question), ``title`` the
+    chunk's title, ``weight`` the activation that arrived over this step.
+    """
+
+    kind: Literal["question", "tag", "chunk"]
+    value: str = ""
+    title: str = ""
+    weight: float = 0.0
+
+
+class Hit(Record):
+    """A retrieved chunk.
+
+    Attributes
+    ----------
+    id, document_id, title, text, metadata
+        The chunk's.
+    score : float, in [0, 1]
+    rank : int, from 1
+    path : tuple of PathStep
+        The strongest path from the question to the chunk.
+    has, lacks : tuple of str
+        Words of the question, as typed, that the chunk holds, and those that it does not.
+    words, vectors, graph : float, optional
+        How well word search and vector search rate the chunk, and the activation that arrived,
+        each in [0, 1]; None where it was not found by it.
+    untaught : float, in [0, 1]
+        The score without lessons.
+    digest : str
+        Identifies title and text, for lessons.
+    """
+
+    id: str
+    document_id: str | None = None
+    title: str = ""
+    text: str = ""
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    score: float
+    rank: int
+    path: tuple[PathStep, ...] = ()
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    words: float | None = None
+    vectors: float | None = None
+    graph: float | None = None
+    untaught: float = 0.0
+    digest: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title, or else the beginning of the text."""
+        return self.title or " ".join(self.text[:240].split())[:60]
+
+    @property
+    def path_text(self) -> str:
+        """The path on one line: tags in quotation marks, chunks by title or id.
+
+        Examples
+        --------
+        >>> steps = [("question", "", ""), ("tag", "ida moss", ""), ("chunk", "c-7", "Tessel Bay")]
+        >>> path = [PathStep(kind=kind, value=value, title=title) for kind, value, title in steps]
+        >>> Hit(id="c-7", score=0.6, rank=1, path=path).path_text
+        'question → «ida moss» → Tessel Bay'
+        """
+        return " → ".join(self._step_label(step) for step in self.path)
+
+    def _step_label(self, step: PathStep) -> str:
+        if step.kind == "question":
+            return "question"
+        if step.kind == "tag":
+            return f"«{step.value}»"
+        return step.title or (self.label if step.value == self.id else step.value)
+
+    @property
+    def why(self) -> str:
+        """Why the chunk was retrieved, in a sentence.
+
+        Examples
+        --------
+        >>> Hit(id="a", score=0.9, rank=1, has=("publish", "package"), lacks=("executable",)).why
+        'has publish, package; lacks executable'
+        """
+        parts = []
+        if self.has:
+            parts.append(f"has {', '.join(self.has)}")
+        if self.vectors is not None and self.vectors >= 0.5:
+            parts.append("close in meaning")
+        over = [step.value for step in self.path if step.kind == "tag"]
+        if over:
+            parts.append(f"reached over {', '.join(f'«{tag}»' for tag in over)}")
+        if self.lacks:
+            parts.append(f"lacks {', '.join(self.lacks)}")
+        return "; ".join(parts) or "fills up the list"
+
+
+class Recall(Record):
+    """One retrieval: a self-contained record that can be kept and sent.
+
+    Iterating gives the hits, best first; ``recall[0]`` is the first and ``recall["id"]`` the hit
+    on that chunk.
+
+    Attributes
+    ----------
+    id, namespace, strategy, question : str
+    hits : tuple of Hit, best first
+    cues : tuple of Cue
+        The tags that the question names.
+    notes : tuple of str
+        Remarks for the reader: no tag is named, nothing is known, the filter leaves out all.
+    confidence : float, in [0, 1], optional
+        How sure it is that the index answers the question at all, comparable between questions;
+        scores of hits are shares of it. None for strategies without it.
+    vector : tuple of float, optional
+        The embedding of the question.
+    terms : dict of str to float
+        The words of the question, and the weight of each times ``log(1 + N / df)``.
+    where : dict or "callable", optional
+        The filter.
+    changes : int
+        The change counter of the index that answered.
+    created : float
+        Seconds since 1970 (UTC).
+    """
+
+    id: str
+    namespace: str = "default"
+    strategy: str = "spreading"
+    question: str
+    hits: tuple[Hit, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    notes: tuple[str, ...] = ()
+    confidence: float | None = None
+    vector: tuple[float, ...] | None = Field(default=None, repr=False)
+    terms: dict[str, float] = Field(default_factory=dict, repr=False)
+    where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
+    changes: int = Field(default=0, repr=False)
+    created: float = Field(default=0.0, repr=False)
+
+    def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __bool__(self) -> bool:
+        return bool(self.hits)
+
+    def __getitem__(self, key: int | str) -> Hit:
+        if isinstance(key, int):
+            return self.hits[key]
+        for hit in self.hits:
+            if hit.id == key:
+                return hit
+        raise KeyError(key)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{hit.rank}</td><td>{hit.score:.3f}</td><td>{html.escape(hit.label)}</td>"
+            f"<td>{html.escape(hit.why)}</td></tr>"
+            for hit in self.hits
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        head = "<tr><th></th><th>score</th><th>chunk</th><th>why</th></tr>"
+        return f"<p>{html.escape(self.question)}</p><table>{head}{rows}</table>{notes}"
