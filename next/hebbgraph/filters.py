@@ -197,7 +197,7 @@ class _Evaluation:
             sizes = set(map(_is_long, texts))
             passing |= self._texts(field, "= ANY(?)", texts, sizes)
         if field in _COLUMNS:
-            return passing
+            return passing | self._select(field, "string IS NULL") if None in operands else passing
         if numbers:
             passing |= self._select(field, "number = ANY(?) AND string IS NULL", numbers)
         if flags:
@@ -232,32 +232,43 @@ class _Evaluation:
             return self._equal(f"{field}[]", [operand])
         if not isinstance(operand, str):
             raise FilterError(f"{name} takes a str for {field!r}, got {_brief(operand)}")
-        # Only texts that hold the operand change when it is replaced.
-        holds = "replace(string, ?, '') <> string AND number IS NULL"
         if name == "$text_match_insensitive":
-            sql = "SELECT row, string FROM $fact WHERE key = ANY(?) AND number IS NULL"
-            found = self._session.rows(sql, [field, f"{field}[]"])
             wanted = operand.casefold()
-            rows = [row for row, text in found if text and wanted in text.casefold()]
+            rows = [row for row, text in self._strings(field) if wanted in text.casefold()]
             return Rows(np.unique(np.array(rows, np.int64)))
-        if name == "$text_match":
+        # Only texts that hold the operand change when it is replaced; all hold the empty one.
+        holds = "replace(string, ?, '') <> string" if operand else "string IS NOT NULL AND ? = ''"
+        holds += " AND number IS NULL"
+        if name == "$text_match" or field in _COLUMNS:
             return self._select(field, holds, operand)
         sql = f"SELECT row FROM $fact WHERE key = ? AND {holds}"
         rows = [row for (row,) in self._session.rows(sql, field, operand)]
         return Rows(np.unique(np.array(rows, np.int64))) | self._equal(f"{field}[]", [operand])
 
+    def _strings(self, field: str) -> list[tuple[int, str]]:
+        """Return the row of each text of a field, and the text."""
+        if field in _COLUMNS:
+            column = _COLUMNS[field]
+            return self._session.rows(f"SELECT row, {column} FROM $chunk WHERE {column} <> ''")
+        sql = "SELECT row, string FROM $fact WHERE key = ANY(?) AND number IS NULL AND string <> ''"
+        return self._session.rows(sql, [field, f"{field}[]"])
+
     def _existing(self, field: str) -> Rows:
         if field in _COLUMNS:
             return self._select(field, "string IS NOT NULL")
-        nested = self._session.rows(
-            "SELECT row FROM $fact WHERE key >= ? AND key < ?", f"{field}.", f"{field}/"
-        )
-        own = self._select(field, "row IS NOT NULL")
-        return own | Rows(np.unique(np.array([row for (row,) in nested], np.int64)))
+        found = self._select(field, "row IS NOT NULL")
+        for start in (field, f"{field}[]"):  # objects, and those in lists
+            sql = "SELECT row FROM $fact WHERE key >= ? AND key < ?"
+            nested = [row for (row,) in self._session.rows(sql, f"{start}.", f"{start}/")]
+            found |= Rows(np.unique(np.array(nested, np.int64)))
+        return found
 
     def _empty(self, field: str) -> Rows:
-        empty = self._select(field, "(string IS NULL OR string = '') AND number IS NULL")
-        return ~self._existing(field) | empty
+        condition = "(string IS NULL OR string = '') AND number IS NULL"
+        if field in _COLUMNS:
+            return self._select(field, condition)
+        rows = self._session.rows(f"SELECT row FROM $fact WHERE key = ? AND {condition}", field)
+        return ~self._existing(field) | Rows(np.unique(np.array([r for (r,) in rows], np.int64)))
 
     def exists(self, field: str) -> bool:
         """Return whether any chunk has a field."""

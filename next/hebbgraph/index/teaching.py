@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hebbgraph.errors import ParameterError
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning import teaching
+from hebbgraph.learning.fitting import fit_if_due
 from hebbgraph.records import Lesson, Recall
 
 __all__ = ["TeachingVerbs"]
@@ -72,6 +73,7 @@ class TeachingVerbs(OpenNamespace):
         if not lesson.note:
             with self._database.write() as session:
                 teaching.reinforce(session, recall, lesson, self.settings)
+            fit_if_due(self._database, quorum=self.settings.quorum)
         return lesson
 
     def forget(

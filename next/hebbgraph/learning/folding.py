@@ -19,7 +19,7 @@ from hebbgraph.learning.lessons import UNIT, Cues, LessonRow, insert_lesson, les
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
 
-__all__ = ["add_lessons", "remove_lessons"]
+__all__ = ["add_lessons", "decode_edges", "own_weights", "remove_lessons"]
 
 _BLOCK = 512  # edges
 
@@ -101,6 +101,17 @@ def _taught(lessons: Sequence[LessonRow], quorum: int) -> dict[_Key, _Sum]:
             if weight and about:
                 _add(sums, (digest, rejected), _mean_question(about, weight), 1)
     return sums
+
+
+def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, float]:
+    """Return the weight with which a lesson's question stands in the sum of each text it cites."""
+    lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
+    believed = beliefs([one.statement() for one in lessons], quorum=quorum)
+    return {
+        digest: believed[digest].cited
+        / sum(digest in one.body["cited"].values() for one in lessons)
+        for digest in lesson.body["cited"].values()
+    }
 
 
 def _mean_question(lessons: Sequence[LessonRow], weight: float) -> _Sum:

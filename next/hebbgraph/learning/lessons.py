@@ -23,8 +23,10 @@ __all__ = [
     "UNIT",
     "Cues",
     "LessonRow",
+    "all_lessons",
     "cue_of_tag",
     "cue_of_word",
+    "first_lessons",
     "insert_lesson",
     "lessons_on",
     "question_cues",
@@ -65,7 +67,7 @@ class LessonRow(NamedTuple):
     created : float
     body : dict
         ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``trusted``, and what
-        people read: question, reason.
+        people read: question, reason; ``shown``: untaught scores by digest.
     cues : Cues
     vector : ndarray of float32, or None
     """
@@ -166,6 +168,12 @@ def read_lesson(row: tuple[Any, ...]) -> LessonRow:
     seq, id_, key, actor, created, body, cues, vector = row
     data = None if vector is None else np.frombuffer(vector, "<f4")
     return LessonRow(seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), data)
+
+
+def first_lessons(session: Session, n: int) -> list[LessonRow]:
+    """Return the first n lessons in force."""
+    sql = f"SELECT {_COLUMNS} FROM $lesson ORDER BY seq LIMIT ?"
+    return [read_lesson(row) for row in session.rows(sql, n)]
 
 
 def all_lessons(session: Session) -> list[LessonRow]:

@@ -19,14 +19,13 @@ from hebbgraph.formulas.association import (
     share_beside_answer,
     squeeze,
 )
+from hebbgraph.formulas.fitting import Trust
 from hebbgraph.learning.folding import decode_edges
 from hebbgraph.learning.lessons import UNIT, Cues
 from hebbgraph.store.database import Session
 
-__all__ = ["GAINS", "Memory", "add_memory", "remember"]
+__all__ = ["Memory", "Products", "add_memory", "evidence_of", "products", "remember"]
 
-#: What likeness adds to a score: by words and repetition of words, by vectors and repetition.
-GAINS = (0.625, 0.375, 0.5, 0.375)
 #: How many chunks that search did not find lessons bring, at most.
 _MOST_BROUGHT = 64
 #: A rejection counts by likeness to this power: what is wrong for one question may be right for
@@ -42,26 +41,33 @@ class Memory(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int64, shape (n,), ascending
-        Chunks.
+        Chunks that were taught, and that search found or the question touches.
     evidence : ndarray of float64, shape (n, 4)
         Likeness to what they were cited for, by words and vectors, each alone and times
         repetition; below 0 where they were rejected.
     answer : ndarray of float64, shape (n,), in [-1, 1]
         How far they are believed to answer the very question, or not to.
+    taught : ndarray of bool, shape (n,)
+        Which were cited for any question.
     """
 
     rows: NDArray[np.int64]
     evidence: NDArray[np.float64]
     answer: NDArray[np.float64]
+    taught: BoolArray
 
 
-class _Text(NamedTuple):
-    text: int
-    digest: str
-    rejected: int
-    square: float
-    vector_square: float
-    vector: bytes
+class Products(NamedTuple):
+    """Products of a question with the sum of one text, and squared lengths of the sum.
+
+    ``against`` are those with the sum of its rejections.
+    """
+
+    dot: float = 0.0
+    square: float = 0.0
+    vector_dot: float = 0.0
+    vector_square: float = 0.0
+    against: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
 
 def remember(
@@ -85,58 +91,76 @@ def remember(
     """
     if session.meta.get("lessons", "0") == "0":
         return None
-    texts, dots = _by_cues(session, cues)
-    taught = _taught(session, texts, near if vector is not None else near[:0])
+    sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
+    digests = [digest for (digest,) in session.rows(sql, near.tolist())]
+    found = products(session, cues, vector, digests)
     answered = {
         digest: min(cited, 1.0) - min(rejected, 1.0)
         for digest, cited, rejected in session.rows(
             "SELECT digest, cited, rejected FROM $answered WHERE question_key = ?", key
         )
     }
-    rows_of = _live(session, {text.digest for text in taught} | answered.keys())
+    rows_of = _live(session, found.keys() | answered.keys())
     if not rows_of:
         return None
     rows = np.array(sorted(set(rows_of.values())), np.int64)
-    evidence = np.zeros((2, len(rows), 4))
-    dot_of = dict(zip(texts.tolist(), dots.tolist(), strict=True))
-    for text in taught:
-        if text.digest in rows_of:
-            at = int(rows.searchsorted(rows_of[text.digest]))
-            evidence[text.rejected, at] = _likeness(text, dot_of.get(text.text, 0.0), vector)
-    against = np.maximum(evidence[1], 0.0) ** _REJECTION_POWER
-    against[:, 1::2] = 0.0  # a thousand rejections count as one that is believed
-    answer = np.zeros(len(rows))
-    for digest, belief in answered.items():
-        if digest in rows_of:
-            answer[rows.searchsorted(rows_of[digest])] = belief
-    return Memory(rows, evidence[0] - against, answer)
+    evidence, answer = np.zeros((len(rows), 4)), np.zeros(len(rows))
+    taught = np.zeros(len(rows), np.bool_)
+    for digest, row in rows_of.items():
+        at = int(rows.searchsorted(row))
+        evidence[at] = evidence_of(found.get(digest))
+        answer[at] = answered.get(digest, 0.0)
+        taught[at] = digest in found and found[digest].square > 0
+    return Memory(rows, evidence, answer, taught)
 
 
-def _by_cues(session: Session, cues: Cues) -> tuple[IntArray, FloatArray]:
-    """Return the texts to which edges lead from cues, and the product of the question with each."""
+def products(
+    session: Session,
+    cues: Cues,
+    vector: NDArray[np.float32] | None,
+    digests: list[str],
+) -> dict[str, Products]:
+    """Return the products of a question with the texts that its cues lead to, and with others.
+
+    Parameters
+    ----------
+    session : Session
+    cues : Cues
+    vector : ndarray of float32, optional
+    digests : list of str
+        Texts besides.
+    """
+    dot_of = _by_cues(session, cues)
+    columns = "text, digest, rejected, square, vector_square, vector"
+    sql = f"SELECT {columns} FROM $taught WHERE text = ANY(?) OR digest = ANY(?)"
+    found: dict[str, Products] = {}
+    for text, digest, rejected, square, vector_square, data in session.rows(
+        sql, list(dot_of), digests
+    ):
+        by_vector = 0.0
+        if vector is not None and len(data) == 8 * len(vector):
+            by_vector = float((np.frombuffer(data, "<i8") * UNIT) @ vector)
+        values = dot_of.get(text, 0.0), float(square), by_vector, float(vector_square)
+        held = found.get(digest, Products())
+        if rejected:
+            found[digest] = held._replace(against=values)
+        else:
+            found[digest] = Products(*values, against=held.against)
+    return found
+
+
+def _by_cues(session: Session, cues: Cues) -> dict[int, float]:
+    """Return the product of the question with each text to which edges lead from its cues."""
     weight_of = dict(zip(cues.keys.tolist(), (cues.weights * UNIT).tolist(), strict=True))
-    texts, products = [np.empty(0, np.int32)], [np.empty(0)]
+    texts, parts = [np.empty(0, np.int32)], [np.empty(0)]
     sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
     for cue, n, data in session.rows(sql, cues.keys.tolist()):
         led_to, weights = decode_edges(n, data)
         texts.append(led_to)
-        products.append(weights * (UNIT * weight_of[cue]))
+        parts.append(weights * (UNIT * weight_of[cue]))
     distinct, position = unique_inverse(np.concatenate(texts))
-    return distinct, sum_by(position, np.concatenate(products), len(distinct))
-
-
-def _taught(session: Session, texts: IntArray, near: IntArray) -> list[_Text]:
-    """Return the sums to which edges lead, and those of chunks that search found."""
-    columns = "t.text, t.digest, t.rejected, t.square, t.vector_square, t.vector"
-    found = session.rows(f"SELECT {columns} FROM $taught AS t WHERE text = ANY(?)", texts.tolist())
-    if len(near):
-        sql = f"""
-            SELECT {columns} FROM $chunk AS c JOIN $taught AS t ON t.digest = c.digest
-            WHERE c.row = ANY(?)
-        """
-        known = {row[0] for row in found}
-        found += (row for row in session.rows(sql, near.tolist()) if row[0] not in known)
-    return [_Text(*row) for row in found]
+    sums = sum_by(position, np.concatenate(parts), len(distinct))
+    return dict(zip(distinct.tolist(), sums.tolist(), strict=True))
 
 
 def _live(session: Session, digests: Iterable[str]) -> dict[str, int]:
@@ -148,26 +172,34 @@ def _live(session: Session, digests: Iterable[str]) -> dict[str, int]:
     return {digest: row for digest, (_, row) in found.items()}
 
 
-def _likeness(text: _Text, dot: float, vector: NDArray[np.float32] | None) -> list[float]:
-    """Return the four kinds of likeness of a question with the sum of one text."""
-    words = likeness(np.array([dot]), np.array([text.square]))
-    by_vector = np.zeros((2, 1))
-    if vector is not None and len(text.vector) == 8 * len(vector):
-        held = np.frombuffer(text.vector, "<i8") * UNIT
-        product = np.array([float(held @ vector)])
-        squares = np.array([text.vector_square])
-        by_vector = np.array(likeness(product, squares, by_chance=_VECTORS_BY_CHANCE))
-    return [float(words[0][0]), float(words[1][0]), float(by_vector[0][0]), float(by_vector[1][0])]
+def evidence_of(one: Products | None) -> list[float]:
+    """Return the four kinds of likeness of a question with what a text was cited for."""
+    if one is None:
+        return [0.0] * 4
+    cited = _likeness(*one[:4])
+    against = _likeness(*one.against)
+    # A thousand rejections count as one that is believed, so repetition has no part in them.
+    minus = [against[0] ** _REJECTION_POWER, 0.0, against[2] ** _REJECTION_POWER, 0.0]
+    return [good - bad for good, bad in zip(cited, minus, strict=True)]
+
+
+def _likeness(dot: float, square: float, vector_dot: float, vector_square: float) -> list[float]:
+    words = likeness(np.array([dot]), np.array([square]))
+    vectors = likeness(
+        np.array([vector_dot]), np.array([vector_square]), by_chance=_VECTORS_BY_CHANCE
+    )
+    return [float(part[0]) for part in (*words, *vectors)]
 
 
 def add_memory(
     plain: Activation,
     memory: Memory,
     confidence: float,
+    trust: Trust,
     allowed: Callable[[IntArray], BoolArray] | None,
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
-    gain = _beside_answer(memory) @ np.array(GAINS)
+    gain = _beside_answer(memory) @ np.array(trust.gains)
     near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
     found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
@@ -181,8 +213,10 @@ def add_memory(
     static = confidence * np.concatenate((plain.scores, zeros))
     change, exact = np.zeros(len(static)), np.zeros(len(static))
     exact[position] = memory.answer[ranked]
-    scaled, _ = scale_by_confidence(confidence, 0.0, gain[ranked], np.zeros(len(ranked)))
-    change[position] = scaled
+    greatest = float(memory.evidence[:, ::2].max(initial=0.0))
+    handicap = trust.handicap * memory.taught[ranked].astype(np.float64)
+    scaled, paid = scale_by_confidence(confidence, greatest, gain[ranked], handicap)
+    change[position] = scaled - paid
     # This is the order. Within it, what lessons alone are sure of scores in full.
     order = (-static - change).argsort(kind="stable")
     change[position] += gain[ranked] - scaled

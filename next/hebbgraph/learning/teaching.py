@@ -121,6 +121,7 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "weight": lesson.weight,
         "trusted": lesson.trusted,
         "reason": lesson.reason,
+        "shown": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
     }
     row = LessonRow(
         0, lesson.id, key_of(recall), lesson.actor, lesson.created, body, cues_of(recall), vector
@@ -131,7 +132,12 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
 def lessons(session: Session) -> list[Lesson]:
     """Return all lessons, from the first to the last."""
     return [
-        Lesson(id=row.id, actor=row.actor, created=row.created, **row.body)
+        Lesson(
+            id=row.id,
+            actor=row.actor,
+            created=row.created,
+            **{name: value for name, value in row.body.items() if name != "shown"},
+        )
         for row in all_lessons(session)
     ]
 

@@ -193,11 +193,12 @@ class Recaller:
     def _passing(self, snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
         if where is None or callable(where):
             return None, []
-        key = json.dumps(where, sort_keys=True, default=repr)
-        known: Any = snapshot.cached_filters.get(key)
+        key = _key_of(where)
+        known: Any = None if key is None else snapshot.cached_filters.get(key)
         if known is None:
             known = rows_passing(snapshot.session, where)
-            snapshot.cached_filters[key] = known
+            if key is not None:
+                snapshot.cached_filters[key] = known
         passing: Rows = known[0]
         return passing, known[1]
 
@@ -265,6 +266,14 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
 def _by_row(session: Session, scores: Mapping[str, float]) -> dict[int, float]:
     rows = rows_of(session, list(scores))
     return {row: scores[id_] for id_, row in rows.items()}
+
+
+def _key_of(where: Mapping[str, Any]) -> str | None:
+    """Return what identifies a filter; None for one that is invalid."""
+    try:
+        return json.dumps(plain(where), sort_keys=True) if isinstance(where, Mapping) else None
+    except ValueError:
+        return None
 
 
 def _recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:

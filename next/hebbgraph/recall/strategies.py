@@ -21,6 +21,7 @@ from hebbgraph.formulas.activation import Activation, SpreadingParameters, sprea
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
@@ -172,7 +173,8 @@ class Spreading:
         )
         if memory is None:
             return plain, confidence
-        return add_memory(plain, memory, confidence, request.allowed)
+        trust = read_trust(snapshot.session)
+        return add_memory(plain, memory, confidence, trust, request.allowed)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, then raise titles that the question names."""

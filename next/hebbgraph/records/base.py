@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
+from enum import Enum
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -78,6 +79,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
     >>> plain({"day": date(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
     {'day': '2024-05-17', 'sizes': [2, 3], 'rank': None}
     """
+    if isinstance(value, Enum):
+        return plain(value.value, depth)
     if value is None or isinstance(value, bool | int):
         return value if type(value) in (bool, int, type(None)) else int(value)  # type: ignore[arg-type]
     if isinstance(value, str):

@@ -1,0 +1,192 @@
+r"""How far lessons are trusted, measured by exams.
+
+Every lesson is an exam: take out what it taught, ask its question again, and see where
+each kind of evidence puts the chunk that it cited. A conditional logit model [1]_ says how likely
+each candidate is the cited one:
+
+.. math:: P(c) \propto \exp\bigl(\beta\, s(c) + \textstyle\sum_i b_i\, m_i(c) - b_t\, t(c)\bigr)
+
+with :math:`s` the score without lessons, :math:`m_i` what lessons add, and :math:`t` how far the
+chunk was taught. The most probable :math:`b_i \ge 0` under a Gaussian prior are taken, so a few
+exams move little. Lessons then add :math:`m_i` times the gain :math:`b_i / \beta`.
+:func:`hebbgraph.formulas.association.scale_by_confidence` scales :math:`m_i` and :math:`t`.
+
+The handicap of taught chunks is set otherwise, so that questions about untaught chunks do not lose
+because everything else was taught. Each exam is held again with all that was ever taught of its
+cited chunk taken out, and the handicap is the least one with which these exams lose nothing. How
+often needs are new (Good and Turing's question [2]_) is part of the first kind: once its lesson is
+taken out, a chunk that only one lesson cited was never taught.
+
+Exams flatter lessons where people were only asked about what search had found for them. So lessons
+must be seen to help: its gains vanish if the mean change of the exams is less than one standard
+error, and count in full from two on.
+
+References
+----------
+.. [1] McFadden (1974), Conditional logit analysis of qualitative choice behavior.
+.. [2] Good (1953), The population frequencies of species and the estimation of population
+       parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray
+
+__all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
+
+#: What lessons add: likeness of words and of vectors, each alone and times repetition.
+KINDS = ("words", "often by words", "vectors", "often by vectors")
+#: Mean and precision of the prior on β, the b_i and b_t; little is known of the handicap.
+_PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 0.0])
+_PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
+#: With fewer exams than this, the prior stands.
+_FEWEST = 12
+#: Bounds of a gain and of the handicap; the handicap is searched in steps.
+_MOST, _MOST_HANDICAP, _STEP = 2.0, 0.6, 0.025
+#: Where no handicap is enough, gains shrink by this factor; below the least gain they vanish.
+_SHRINK, _LEAST_GAIN = 0.8, 0.02
+#: What exams on untaught chunks may lose in nDCG@10 by learning.
+_TOLERATED = 0.002
+#: Lessons are expected to help: as if so many more exams had gained so much in nDCG@10.
+_EXPECTED, _EXPECTED_CHANGE = 16, 0.05
+_DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
+_IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What lessons may add to a score, for each kind, and the handicap of taught chunks.
+
+    Parameters
+    ----------
+    gains : tuple of float, in the order of :data:`KINDS`
+    handicap : float, in [0, 1]
+    exams : int
+        How many exams it follows from.
+    """
+
+    gains: tuple[float, ...] = tuple((_PRIOR[1:-1] / _PRIOR[0]).tolist())
+    handicap: float = 0.0
+    exams: int = 0
+
+
+class Exams(NamedTuple):
+    """Exams as arrays, padded to the same number of candidates.
+
+    ``features`` holds, for each candidate, its score without lessons, what lessons add of each of
+    :data:`KINDS`, and minus how far it was taught. ``untaught`` is the same as if nothing had been
+    taught of the cited chunks.
+    """
+
+    features: FloatArray
+    untaught: FloatArray
+    cited: BoolArray
+    present: BoolArray
+    weight: FloatArray
+
+
+def fit_trust(exams: Exams) -> Trust:
+    """Return the gains and the handicap that exams lead to; the prior's if they are too few."""
+    n = len(exams.weight)
+    if n < _FEWEST:
+        return Trust(exams=n)
+    fitted = _most_probable(exams)
+    gains = np.clip(fitted[1:-1] / max(float(fitted[0]), 0.5), 0.0, _MOST)
+    gains, handicap = _with_handicap(exams, gains)
+    if (sure := _sureness(exams, gains, handicap)) < 1.0:
+        gains, handicap = _with_handicap(exams, gains * sure)
+    return Trust(tuple(gains.round(4).tolist()), handicap, n)
+
+
+def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
+    """Return the maximum of the posterior, by Newton's method within the positive orthant."""
+    features, present = exams.features, exams.present
+    share = exams.cited / np.maximum(exams.cited.sum(1, keepdims=True), 1)
+    weight = exams.weight[:, None]
+
+    def probabilities(at: FloatArray) -> FloatArray:
+        logit = np.where(present, features @ at, -np.inf)
+        odds = np.exp(logit - logit.max(1, keepdims=True))
+        chance: FloatArray = odds / odds.sum(1, keepdims=True)
+        return chance
+
+    def loss(at: FloatArray, chance: FloatArray) -> float:
+        surprise = -(weight * share * np.log(np.maximum(chance, 1e-12))).sum()
+        return float(surprise + (_PRECISION * (at - _PRIOR) ** 2).sum() / 2)
+
+    at = _PRIOR.copy()
+    chance = probabilities(at)
+    now = loss(at, chance)
+    for _ in range(steps):
+        gradient = np.einsum("nck,nc->k", features, weight * (chance - share))
+        gradient = gradient + _PRECISION * (at - _PRIOR)
+        mean = np.einsum("nck,nc->nk", features, chance)
+        second = np.einsum("nck,nc,ncl->kl", features, weight * chance, features, optimize=True)
+        second = second - (weight * mean).T @ mean + np.diag(_PRECISION)
+        free = (at > 0) | (gradient < 0)
+        move = np.zeros_like(at)
+        move[free] = np.linalg.solve(second[np.ix_(free, free)], gradient[free])
+        size = 1.0
+        while size > 1e-4:
+            ahead = np.maximum(at - size * move, 0.0)
+            then = probabilities(ahead)
+            if (value := loss(ahead, then)) < now:
+                break
+            size /= 2
+        else:
+            break
+        done = now - value < 1e-7
+        at, chance, now = ahead, then, value
+        if done:
+            break
+    return at
+
+
+def _with_handicap(exams: Exams, gains: FloatArray) -> tuple[FloatArray, float]:
+    """Return the gains with the least handicap with which exams on untaught chunks lose nothing.
+
+    If none is enough, the gains shrink.
+    """
+    while gains.max() >= _LEAST_GAIN:
+        for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
+            change = _change(exams, exams.untaught, gains, handicap)
+            if exams.weight @ change >= -_TOLERATED * exams.weight.sum():
+                return gains, round(float(handicap), 4)
+        gains = gains * _SHRINK
+    return np.zeros_like(gains), 0.0
+
+
+def _sureness(exams: Exams, gains: FloatArray, handicap: float) -> float:
+    """Return how sure exams are that lessons help: 0 up to one standard error, 1 from two on."""
+    weight, change = exams.weight, _change(exams, exams.features, gains, handicap)
+    mean = float(weight @ change / weight.sum())
+    error = float(np.sqrt(weight**2 @ (change - mean) ** 2))
+    helped = float(weight @ change) + _EXPECTED * _EXPECTED_CHANGE
+    return min(max(helped / error - 1.0, 0.0), 1.0) if error else float(helped > 0)
+
+
+def _change(
+    exams: Exams, features: FloatArray, gains: FloatArray, handicap: float
+) -> NDArray[np.float64]:
+    """Return how much gains and handicap add to the nDCG@10 of each exam."""
+    plain = features[..., 0]
+    learned = plain + features[..., 1:] @ np.append(gains, handicap)
+    return ndcg(learned, exams.cited, exams.present) - ndcg(plain, exams.cited, exams.present)
+
+
+def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:
+    """Return nDCG@10 of each row.
+
+    >>> ndcg(np.array([[0.2, 0.9]]), np.array([[True, False]]), np.ones((1, 2), bool)).round(2)
+    array([0.63])
+    """
+    order = np.argsort(np.where(present, -scores, np.inf), axis=1, kind="stable")[:, :10]
+    gain = np.take_along_axis(cited, order, 1) @ _DISCOUNT[: order.shape[1]]
+    share: NDArray[np.float64] = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
+    return share

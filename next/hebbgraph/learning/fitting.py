@@ -1,0 +1,140 @@
+"""How far lessons are trusted here: a few numbers, fitted to exams.
+
+They follow from the first 2, 4, 8, … lessons in force, at most 256 of them by the hash of their
+ids, and from what these recorded. They are computed outside of any transaction, and stored if the
+lessons are still the same; never on the way of a question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hebbgraph.arrays import BoolArray, FloatArray
+from hebbgraph.formulas.association import scale_by_confidence
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust
+from hebbgraph.learning.folding import own_weights
+from hebbgraph.learning.lessons import UNIT, LessonRow, first_lessons
+from hebbgraph.learning.memory import Products, evidence_of, products
+from hebbgraph.store.database import Database, Session
+from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
+
+__all__ = ["fit_if_due", "read_trust"]
+
+_FEWEST, _MOST = 16, 256
+#: A chunk that was not shown has this share of the lowest shown score.
+_BEYOND = 0.9
+#: Readers who were shown fewer chunks than this had no choice.
+_CHOICE = 5
+#: How many texts that lessons bring are candidates of an exam.
+_BROUGHT = 20
+
+
+def read_trust(session: Session) -> Trust:
+    """Return the fitted numbers, or the prior's."""
+    fitted = read_json(session, "trust")
+    if fitted is None:
+        return Trust()
+    return Trust(tuple(fitted["gains"]), fitted["handicap"], fitted["exams"])
+
+
+def fit_if_due(database: Database, *, quorum: int) -> None:
+    """Fit anew when the number of lessons has doubled."""
+    with database.read() as session:
+        n = _due(session)
+        if not n:
+            return
+        lessons = first_lessons(session, n)
+        trust = fit_trust(_exams(session, _drawn(lessons), quorum))
+    ids = [lesson.id for lesson in lessons]
+    with database.write() as session:
+        if ids != [lesson.id for lesson in first_lessons(session, n)]:
+            return
+        value = {"n": n, "gains": trust.gains, "handicap": trust.handicap, "exams": trust.exams}
+        write_counts(session, read_counts(session))
+        write_meta(session, {"trust": json.dumps(value)})
+
+
+def _due(session: Session) -> int:
+    """Return how many lessons to fit to; 0 if there is nothing new to learn from them."""
+    n = int(session.meta.get("lessons", "0"))
+    fitted = (read_json(session, "trust") or {"n": 0})["n"]
+    power = 1 << (n.bit_length() - 1) if n else 0
+    return power if power >= _FEWEST and power != fitted else 0
+
+
+def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:
+    able = [lesson for lesson in lessons if lesson.body["cited"] and lesson.body["shown"]]
+    return sorted(able, key=lambda one: hashlib.blake2b(one.id.encode()).digest())[:_MOST]
+
+
+def _exams(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Exams:
+    """Ask the question of each lesson again, without what it taught."""
+    parts = list(_each(session, lessons, quorum))
+    width = max((len(part.cited) for part in parts), default=0)
+    features, untaught = np.zeros((2, len(parts), width, len(KINDS) + 2))
+    cited, present = np.zeros((2, len(parts), width), np.bool_)
+    for at, part in enumerate(parts):
+        n = len(part.cited)
+        features[at, :n], untaught[at, :n] = part.features, part.untaught
+        cited[at, :n], present[at, :n] = part.cited, True
+    return Exams(features, untaught, cited, present, np.ones(len(parts)))
+
+
+class _Exam(NamedTuple):
+    features: FloatArray
+    untaught: FloatArray
+    cited: BoolArray
+
+
+def _each(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Iterator[_Exam]:
+    for lesson in lessons:
+        shown: dict[str, float] = lesson.body["shown"]
+        cited = set(lesson.body["cited"].values())
+        found = products(session, lesson.cues, lesson.vector, list(shown))
+        own = own_weights(session, lesson, quorum)
+        without = {digest: _without(one, own.get(digest, 0.0)) for digest, one in found.items()}
+        ranked = sorted(without, key=lambda digest: (-evidence_of(without[digest])[0], digest))
+        brought = [digest for digest in ranked if digest not in shown][:_BROUGHT]
+        extra = brought if len(shown) >= _CHOICE and cited <= shown.keys() else []
+        candidates = sorted({*shown, *cited, *extra})
+        lowest = min(shown.values(), default=0.0)
+        static = np.array([shown.get(digest, _BEYOND * lowest) for digest in candidates])
+        is_cited = np.array([digest in cited for digest in candidates])
+        evidence = np.array([evidence_of(without.get(digest)) for digest in candidates]).reshape(
+            -1, len(KINDS)
+        )
+        taught = np.array([float(_is_taught(without.get(digest))) for digest in candidates])
+        blank = np.where(is_cited[:, None], 0.0, evidence)
+        yield _Exam(
+            _features(static, evidence, taught),
+            _features(static, blank, np.where(is_cited, 0.0, taught)),
+            is_cited,
+        )
+
+
+def _features(static: FloatArray, evidence: FloatArray, taught: FloatArray) -> FloatArray:
+    greatest = float(evidence[:, ::2].max(initial=0.0))
+    confidence = float(static.max(initial=0.0))
+    gain, handicap = scale_by_confidence(confidence, greatest, evidence, taught[:, None])
+    return np.concatenate((static[:, None], gain, -handicap), axis=1)
+
+
+def _is_taught(one: Products | None) -> bool:
+    return one is not None and one.square > (UNIT * 4) ** 2
+
+
+def _without(one: Products, weight: float) -> Products:
+    """Take a question out of a sum to which it was added with some weight."""
+    if not weight:
+        return one
+    return one._replace(
+        dot=max(one.dot - weight, 0.0),
+        square=max(one.square - 2 * weight * one.dot + weight**2, 0.0),
+        vector_dot=max(one.vector_dot - weight, 0.0),
+        vector_square=max(one.vector_square - 2 * weight * one.vector_dot + weight**2, 0.0),
+    )
