@@ -53,7 +53,10 @@ class WritingVerbs(OpenNamespace):
             raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
         self._check_text_version()
         with _progress(show_progress) as progress:
-            return self._loader.add(map(Chunk.of, chunks), workers=workers, progress=progress)
+            report = self._loader.add(map(Chunk.of, chunks), workers=workers, progress=progress)
+        if self.embedder is not None:
+            self._vectors.synchronise()
+        return report
 
     def refresh(self, chunks: Iterable[Chunk | dict[str, Any]]) -> AddReport:
         """Replace whole documents: add chunks, and delete others of their documents.

@@ -72,12 +72,15 @@ class _State(NamedTuple):
 
 
 class ExactSearch:
-    """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`."""
+    """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`.
 
-    def __init__(self, session: Session, state: _State) -> None:
+    With ``all_alive``, every record is of a chunk that the transaction sees.
+    """
+
+    def __init__(self, session: Session, state: _State, *, all_alive: bool) -> None:
         self._session = session
+        self._all_alive = all_alive
         self._parts = [part for part in (state.base, state.later) if len(part.rows)]
-        self._dead: dict[int, bool] = {}
 
     def nearest(
         self,
@@ -89,13 +92,15 @@ class ExactSearch:
         cosines = [_products(part.vectors, vector) for part in self._parts]
         if not cosines:
             return np.empty(0, np.int64), np.empty(0)
-        rows = np.concatenate([part.rows for part in self._parts])
-        scores = np.concatenate(cosines)
-        stamps = np.concatenate([part.stamps for part in self._parts])
+        rows, stamps, scores = self._parts[0].rows, self._parts[0].stamps, cosines[0]
+        if len(self._parts) > 1:
+            rows = np.concatenate([part.rows for part in self._parts])
+            stamps = np.concatenate([part.stamps for part in self._parts])
+            scores = np.concatenate(cosines)
         if allowed is not None:
             keep = np.flatnonzero(allowed(rows))
             rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
-        wanted = limit + 40
+        wanted = limit if self._all_alive else limit + 40
         while True:
             at = _highest(scores, wanted)
             alive = self._alive(rows[at], stamps[at])
@@ -116,6 +121,8 @@ class ExactSearch:
         return result
 
     def _alive(self, rows: IntArray, stamps: IntArray) -> BoolArray:
+        if self._all_alive:
+            return np.ones(len(rows), np.bool_)
         sql = "SELECT row, stamp FROM $embedding WHERE row = ANY(?)"
         known = dict(self._session.rows(sql, rows.tolist()))
         pairs = zip(rows.tolist(), stamps.tolist(), strict=True)
@@ -133,8 +140,10 @@ class VectorCache:
     """
 
     def __init__(self, database: Database, folder: Path | None) -> None:
+        self._database = database
         self._lock = threading.Lock()
         self._state: _State | None = None
+        self._changes = -1
         self._path: Path | None = None
         if folder is not None:
             name = blake2b(database.cache_key.encode(), digest_size=8).hexdigest()
@@ -146,8 +155,17 @@ class VectorCache:
         if not counts.vectors:
             return None
         with self._lock:
-            self._state = state = self._synchronised(session, self._state)
-        return ExactSearch(session, state)
+            if self._state is None or counts.changes > self._changes:
+                self._state = self._synchronised(session, self._state)
+                self._changes = counts.changes
+            state, is_same = self._state, self._changes == counts.changes
+        n = len(state.base.rows) + len(state.later.rows)
+        return ExactSearch(session, state, all_alive=is_same and n == counts.vectors)
+
+    def synchronise(self) -> None:
+        """Write the file now if many embeddings lie outside of it, so that no question waits."""
+        with self._database.read() as session:
+            self.search(session)
 
     def erase(self, rows: Iterable[int]) -> None:
         """Overwrite the vectors of deleted chunks in the file."""
@@ -308,6 +326,8 @@ def _open(path: Path, *, writable: bool = False) -> tuple[_Head, _Records]:
     if path.stat().st_size != _HEADER + n * (16 + 4 * dimension):
         raise ValueError("its size is wrong")
     records = _mapped(path, n, dimension, "r+" if writable else "r")
+    if not writable:  # plain arrays over the same pages: indexing a memmap is slow
+        records = _Records(*map(np.asarray, records))
     return _Head(header["seq"], header["stamp"]), records
 
 
