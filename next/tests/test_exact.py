@@ -13,7 +13,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from postgres import PostgresServer
 
 from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.store.postings import Entries, change_postings, read_postings
+from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.tokens import lexical_terms, tokenize
@@ -43,43 +45,41 @@ VIETNAMESE = "Hà Nội là thủ đô của nước Việt Nam, và là thành 
 PLACES = ["log.md", "log.md#top", "./log.md#end", "https://Example.org/a/"]
 IDS = [str(n) for n in range(10)]
 
-_texts = st.lists(st.sampled_from([*NAMES, *FILLER]), min_size=1, max_size=7).map(" ".join)
-_names = st.sampled_from(NAMES)
-
 
 def _few(values: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[list[Any]]:
     """Return a strategy of lists that are mostly empty."""
     return st.just([]) | st.just([]) | st.lists(values, max_size=most)
 
 
-_plain_chunks = st.builds(
-    Chunk,
-    id=st.sampled_from(IDS),
-    title=st.just("") | _names | st.just("York, the City"),
-    text=_texts,
-    tags=_few(_names, 2),
-    addresses=_few(st.sampled_from(PLACES[:2])),
-    references=_few(st.sampled_from(PLACES[:2])),
-)
-_chunks = st.builds(
-    Chunk,
-    id=st.sampled_from(IDS),
-    title=st.just("") | _names,
-    text=_texts | st.just(VIETNAMESE),
-    document_id=st.sampled_from(["ships", "towns", None]),
-    tags=_few(_names, 2),
-    addresses=_few(st.sampled_from([*PLACES, "[[Petrel]]", "Grey Moss Hall"])),
-    references=_few(st.sampled_from([*PLACES, "[[York]]"]), 2),
-    metadata=st.just({})
-    | st.fixed_dictionaries(
-        {},
-        optional={
-            "a": st.sampled_from([1, "x", ["x", 2.0]]),
-            "subject": _names,
-            "size": st.sampled_from([{"m": 1.5}, [], None, True, "x" * 400, 2**60 + 1]),
-        },
-    ),
-)
+def _plain_chunks(words: st.SearchStrategy[str]) -> st.SearchStrategy[Chunk]:
+    return st.builds(
+        Chunk,
+        id=st.sampled_from(IDS),
+        title=st.just("") | words | st.just("York, the City"),
+        text=st.lists(words, min_size=1, max_size=7).map(" ".join),
+        tags=_few(words, 2),
+        addresses=_few(st.sampled_from(PLACES[:2])),
+        references=_few(st.sampled_from(PLACES[:2])),
+    )
+
+
+def _chunks(words: st.SearchStrategy[str]) -> st.SearchStrategy[Chunk]:
+    fields: dict[str, st.SearchStrategy[Any]] = {
+        "a": st.sampled_from([1, "x", ["x", 2.0]]),
+        "subject": words,
+        "size": st.sampled_from([{"m": 1.5}, [], None, True, "x" * 400, 2**60 + 1]),
+    }
+    return st.builds(
+        Chunk,
+        id=st.sampled_from(IDS),
+        title=st.just("") | words,
+        text=st.lists(words, min_size=1, max_size=7).map(" ".join) | st.just(VIETNAMESE),
+        document_id=st.sampled_from(["ships", "towns", None]),
+        tags=_few(words, 2),
+        addresses=_few(st.sampled_from([*PLACES, "[[Petrel]]", "Grey Moss Hall"])),
+        references=_few(st.sampled_from([*PLACES, "[[York]]"]), 2),
+        metadata=st.just({}) | st.fixed_dictionaries({}, optional=fields),
+    )
 
 
 class Step(NamedTuple):
@@ -107,14 +107,19 @@ class Step(NamedTuple):
         live.update((chunk.id, chunk) for chunk in added)
 
 
-def _histories(chunks: st.SearchStrategy[Chunk]) -> st.SearchStrategy[list[Step]]:
+@st.composite
+def _histories(
+    draw: st.DrawFn, chunks: Callable[[st.SearchStrategy[str]], st.SearchStrategy[Chunk]]
+) -> list[Step]:
+    """Draw calls about a few names, so that chunks have much in common."""
+    few = draw(st.lists(st.sampled_from([*NAMES, *FILLER]), min_size=2, max_size=8, unique=True))
     step = st.builds(
         Step,
-        added=st.lists(chunks, max_size=5).map(tuple),
+        added=st.lists(chunks(st.sampled_from(few)), max_size=6).map(tuple),
         deleted=st.just(frozenset()) | st.frozensets(st.sampled_from(IDS), max_size=4),
         refreshes=st.sampled_from([False, False, False, True]),
     )
-    return st.lists(step, min_size=1, max_size=6)
+    return draw(st.lists(step, min_size=1, max_size=6))
 
 
 class Limits(NamedTuple):
@@ -123,6 +128,8 @@ class Limits(NamedTuple):
     most_holders: int
     many: int
     portion: int
+    few: int
+    dense: int
 
     @contextmanager
     def patched(self) -> Iterator[None]:
@@ -132,6 +139,8 @@ class Limits(NamedTuple):
             "hebbgraph.ingest.tagging.MOST_HOLDERS": self.most_holders,
             "hebbgraph.ingest.tagging._MANY": self.many,
             "hebbgraph.ingest.loading._PORTION": self.portion,
+            "hebbgraph.store.postings._FEW": self.few,
+            "hebbgraph.store.postings._MANY": self.dense,
             "hebbgraph.store.postings._BLOCK": 4,
             "hebbgraph.store.postings._TAIL": 2,
         }
@@ -146,6 +155,8 @@ _limits = st.builds(
     most_holders=st.sampled_from([2, 3, 1000]),
     many=st.sampled_from([1, 1000]),
     portion=st.sampled_from([3, 1000]),
+    few=st.sampled_from([0, 4]),
+    dense=st.sampled_from([1, 4]),
 )
 
 
@@ -199,6 +210,52 @@ def test_history_equals_fresh_build_in_postgresql(
 ) -> None:
     namespace = f"history {next(_number)}"
     _check_history(server.url, history, limits, _equals_a_fresh_build, namespace)
+
+
+# -- blocks of postings -------------------------------------------------------------------------
+
+_postings = st.tuples(st.integers(1, 3), st.integers(1, 30))
+_changes = st.tuples(
+    st.dictionaries(_postings, st.tuples(st.integers(1, 9), st.integers(0, 2)), max_size=25),
+    st.sets(_postings, max_size=25),
+)
+
+
+@settings(max_examples=100 * TIMES, deadline=None)
+@given(
+    changes=st.lists(_changes, max_size=8),
+    block=st.sampled_from([2, 4, 9]),
+    tail=st.sampled_from([1, 2, 3]),
+    limits=_limits,
+)
+def test_blocks_of_postings_equal_a_dictionary(
+    changes: list[Any], block: int, tail: int, limits: Limits
+) -> None:
+    model: dict[tuple[int, int], tuple[int, int]] = {}
+    with (
+        limits.patched(),
+        patch("hebbgraph.store.postings._BLOCK", block),
+        patch("hebbgraph.store.postings._TAIL", tail),
+        closing(SQLiteDatabase(None, wait=1)) as database,
+        database.write() as session,
+    ):
+        for added, chosen in changes:
+            removed = chosen & model.keys()
+            new = [(*posting, *value) for posting, value in added.items()]
+            columns = zip(*new, strict=True) if new else ((), (), (), ())
+            gone = [(*posting, 0, 0) for posting in removed]
+            gone_columns = zip(*gone, strict=True) if gone else ((), (), (), ())
+            change_postings(session, Entries.of(*columns), Entries.of(*gone_columns))
+            model = {posting: v for posting, v in model.items() if posting not in removed} | added
+            read = read_postings(session, [1, 2, 3])
+            held = [
+                (term, *entry)
+                for term, postings in read.items()
+                for entry in zip(*(column.tolist() for column in postings), strict=True)
+            ]
+            assert held == sorted((*posting, *value) for posting, value in model.items())
+            sizes = session.rows("SELECT n, length(data) FROM $posting")
+            assert all(0 < n <= max(block, tail) and size == 6 * n for n, size in sizes)
 
 
 # -- a second opinion: dictionaries, filled from scratch in the simplest way -------------------
