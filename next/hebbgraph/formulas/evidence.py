@@ -17,7 +17,7 @@ from hebbgraph.arrays import (
     unique_inverse,
 )
 
-__all__ = ["DENSE_SHARE", "Evidence", "fuse", "memoize_similarity"]
+__all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
 #: The share of vectors in direct evidence, for all corpora; lessons move it.
 DENSE_SHARE = 0.55
@@ -25,7 +25,6 @@ DENSE_SHARE = 0.55
 #: Maps chunks to their cosine with the query, or to evidence derived from it.
 _ScoreOf = Callable[[IntArray], FloatArray]
 
-_NO_FLOATS = np.empty(0, np.float64)
 #: Evidence of a chunk that no search returned: enough for activation to reach it over the graph,
 #: too little to rank it by itself.
 _FLOOR = 0.05
@@ -237,23 +236,3 @@ def _scaled_by_rank(
     dense[known] = scores
     rest = (following - lowest) / width
     return (dense - lowest) / width, lambda others: np.full(len(others), rest)
-
-
-def memoize_similarity(similarity: _ScoreOf) -> _ScoreOf:
-    """Memoize similarities by chunk: successive steps of spreading reach the same chunks."""
-    chunks, values = np.empty(0, np.int64), _NO_FLOATS
-
-    def memoized(others: IntArray) -> FloatArray:
-        nonlocal chunks, values
-        new = others
-        if len(chunks):
-            at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
-            new = others[chunks[at] != others]
-        if len(new):
-            new, _ = unique_inverse(new)
-            both = np.concatenate([chunks, new])
-            order = both.argsort(kind="stable")
-            chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
-        return values[np.searchsorted(chunks, others)]
-
-    return memoized

@@ -20,7 +20,7 @@ from hebbgraph.formulas.confidence import (
     rarest,
     share_held,
 )
-from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
+from hebbgraph.formulas.evidence import Evidence, fuse
 from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
@@ -124,7 +124,7 @@ def _with_vectors(
         bm25,
         nearest,
         cosines,
-        similarity=memoize_similarity(similarity),
+        similarity=similarity,
         share=share,
     )
     return evidence, nearness(float(cosines[0]), float(vector @ mean))

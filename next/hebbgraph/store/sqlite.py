@@ -83,6 +83,15 @@ def _error(error: sqlite3.Error, path: str) -> Exception:
     return DamagedIndexError(f"{path}: {error}")
 
 
+def _executed(
+    connection: sqlite3.Connection, sql: str, parameters: Sequence[Any] = ()
+) -> sqlite3.Cursor:
+    try:
+        return connection.execute(sql, parameters)
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged in its own message
+        raise sqlite3.DatabaseError(f"a name in the schema is no text: {error}") from error
+
+
 class SQLiteSession:
     """See :class:`hebbgraph.store.database.Session`."""
 
@@ -94,12 +103,12 @@ class SQLiteSession:
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         self.statements += 1
         bound = [_bound(value) for value in parameters]
-        return self._connection.execute(_translated(sql), bound).fetchall()
+        return _executed(self._connection, _translated(sql), bound).fetchall()
 
     def run(self, sql: str, *parameters: Any) -> int:
         self.statements += 1
         bound = [_bound(value) for value in parameters]
-        return self._connection.execute(_translated(sql), bound).rowcount
+        return _executed(self._connection, _translated(sql), bound).rowcount
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         self.statements += 1
@@ -126,7 +135,8 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._closed = False
-        self._writing = threading.Lock()
+        self._state: tuple[int, int, int] | None = None
+        self._writing = threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
         self.cache_key = self._name if path is None else str(path.absolute())
@@ -150,7 +160,7 @@ class SQLiteDatabase:
         try:
             connection.execute("PRAGMA page_size = 8192")
             if self._path is not None and not self._read_only:
-                connection.execute("PRAGMA journal_mode = WAL")
+                _executed(connection, "PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("PRAGMA cache_size = -16384")
@@ -166,13 +176,32 @@ class SQLiteDatabase:
         uri = f"file:{quote(str(self._path.absolute()))}"
         if not self._read_only:
             return uri
-        if os.access(self._path.parent, os.W_OK):
-            return f"{uri}?mode=ro"
-        # Nobody can add a log on a read-only device, so without one the file never changes.
-        log = Path(f"{self._path}-wal")
-        if log.exists() and log.stat().st_size:
-            return f"{uri}?mode=ro"
-        return f"{uri}?mode=ro&immutable=1"
+        return f"{uri}?mode=ro&immutable=1" if self._frozen() else f"{uri}?mode=ro"
+
+    def _frozen(self) -> tuple[int, int, int] | None:
+        """Identify the state of a file on a read-only device that has no log; else None.
+
+        SQLite can read it only if it believes that the file never changes. But the device may be a
+        read-only view of a directory in which others write.
+        """
+        assert self._path is not None
+        if os.access(self._path.parent, os.W_OK) or self._log_size():
+            return None
+        found = self._path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def _log_size(self) -> int:
+        try:
+            return os.stat(f"{self._path}-wal").st_size
+        except FileNotFoundError:
+            return 0
+
+    def _drop_stale(self) -> None:
+        """Close connections to a file that was taken for unchanging, and has changed."""
+        if (state := self._frozen()) != self._state:
+            while self._idle:
+                self._idle.pop().close()
+            self._state = state
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -183,8 +212,12 @@ class SQLiteDatabase:
             self._after_fork()
         if self._memory is not None:
             with self._writing:
+                if self._memory.in_transaction:  # an interruption has left it open
+                    self._memory.execute("ROLLBACK")
                 yield self._memory
             return
+        if self._read_only:
+            self._drop_stale()
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -201,29 +234,49 @@ class SQLiteDatabase:
 
     def _after_fork(self) -> None:
         _INHERITED.extend(self._idle)
-        self._idle, self._pid, self._writing = [], os.getpid(), threading.Lock()
+        self._idle, self._pid, self._writing = [], os.getpid(), threading.RLock()
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code == sqlite3.SQLITE_CANTOPEN and self._path is not None and self._path.exists():
+                raise self._unopened(error) from error
             raise _error(error, self._name) from error
+
+    def _unopened(self, error: sqlite3.Error) -> StorageError:
+        """Say why a file that is there cannot be opened."""
+        assert self._path is not None
+        if self._read_only and self._log_size():
+            return StorageError(
+                f"{self._name}-wal holds changes that cannot be read where nothing can be written; "
+                "open the index once where it can be written, and close it"
+            )
+        if not os.access(self._path.parent, os.W_OK):
+            return ReadOnlyIndexError(
+                f"{self._path.parent} cannot be written; open the index with read_only=True"
+            )
+        return StorageError(f"{self._name}: {error}")
 
     # -- transactions ---------------------------------------------------------------
 
     @contextmanager
     def read(self) -> Iterator[SQLiteSession]:
+        state = self._frozen() if self._read_only else None
         with self._translating(), self._connection() as connection:
             session = SQLiteSession(connection)
-            connection.execute("BEGIN")
-            try:
+            try:  # a signal may arrive as soon as the transaction has begun
+                connection.execute("BEGIN")
                 # The first read fixes the state that the transaction sees.
                 session.meta = _meta(session)
                 yield session
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
+        if state is not None and self._frozen() != state:
+            raise IndexBusyError(f"{self._name} changed while it was read; ask again")
 
     @contextmanager
     def write(self) -> Iterator[SQLiteSession]:
@@ -232,8 +285,8 @@ class SQLiteDatabase:
         with self._translating(), self._connection() as connection:
             session = SQLiteSession(connection)
             with self._one_writer():
-                connection.execute("BEGIN IMMEDIATE")
                 try:
+                    connection.execute("BEGIN IMMEDIATE")
                     session.meta = _meta(session)
                     yield session
                     connection.execute("COMMIT")
@@ -249,16 +302,19 @@ class SQLiteDatabase:
         if self._memory is not None:  # locked with its connection
             yield
             return
-        if not self._writing.acquire(timeout=max(self._wait, 0.001)):
-            raise IndexBusyError(f"{self._name}: another thread is writing; try again")
         try:
+            if not self._writing.acquire(timeout=max(self._wait, 0.001)):
+                raise IndexBusyError(f"{self._name}: another thread is writing; try again")
             yield
         finally:
-            self._writing.release()
+            # A signal may arrive between acquiring and knowing it, but the lock knows its owner.
+            with suppress(RuntimeError):
+                self._writing.release()
 
     def _create(self) -> None:
         with self._translating(), self._connection() as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            found = _executed(connection, "SELECT name FROM sqlite_master")
+            tables = {name for (name,) in found}
             if "meta" in tables and "posting" in tables:
                 return
             if tables:
@@ -283,11 +339,8 @@ class SQLiteDatabase:
         """Empty a log that overlapping readers have let grow, if none is reading now."""
         if self._path is None:
             return
-        try:
-            if os.stat(f"{self._path}-wal").st_size > _LARGE_LOG:
-                self.erase_log(0.0)
-        except FileNotFoundError:
-            pass
+        if self._log_size() > _LARGE_LOG:
+            self.erase_log(0.0)
 
     def erase_log(self, wait: float) -> bool:
         if self._path is None:
@@ -305,16 +358,24 @@ class SQLiteDatabase:
 
     def check(self) -> list[str]:
         with self._translating(), self._connection() as connection:
-            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
+            rows = _executed(connection, "PRAGMA integrity_check(20)")
+            found = [text for (text,) in rows]
         return [] if found == ["ok"] else found
 
     def backup(self, path: Path) -> None:
         with self._translating(), self._connection() as source:
             if path.exists():
                 raise StorageError(f"{path} exists; name a new file")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(path)) as target:
-                source.backup(target)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"{path.parent} cannot be made: {error}") from error
+            try:
+                with closing(sqlite3.connect(path)) as target:
+                    source.backup(target)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
 
     def close(self) -> None:
         self._closed = True

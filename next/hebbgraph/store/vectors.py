@@ -81,6 +81,9 @@ class ExactSearch:
         self._session = session
         self._all_alive = all_alive
         self._parts = [part for part in (state.base, state.later) if len(part.rows)]
+        #: The last question, and the cosines of all records, which other chunks need later.
+        self._asked: NDArray[np.float32] | None = None
+        self._every: list[NDArray[np.float32]] = []
 
     def nearest(
         self,
@@ -90,6 +93,7 @@ class ExactSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
         cosines = [_products(part.vectors, vector) for part in self._parts]
+        self._asked, self._every = vector, cosines
         if not cosines:
             return np.empty(0, np.int64), np.empty(0)
         rows, stamps, scores = self._parts[0].rows, self._parts[0].stamps, cosines[0]
@@ -115,9 +119,13 @@ class ExactSearch:
     def cosines(self, vector: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each live row; NaN for rows without a vector."""
         result = np.full(len(rows), np.nan)
-        for part in self._parts:
+        for number, part in enumerate(self._parts):
             at, known = part.positions(rows)
-            result[known] = _products(part.vectors[at[known]], vector)
+            at = at[known]
+            if vector is self._asked:
+                result[known] = self._every[number][at]
+            else:
+                result[known] = _products(part.vectors[at], vector)
         return result
 
     def _alive(self, rows: IntArray, stamps: IntArray) -> BoolArray:
