@@ -118,6 +118,15 @@ class AskingVerbs(OpenNamespace):
         chosen = set(passing.rows.tolist())
         return [id_ for row, id_ in found if (row in chosen) is not passing.all_but]
 
+    def documents(self) -> dict[str, int]:
+        """Return the documents of the index, sorted, and how many chunks each has."""
+        sql = (
+            "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
+            "GROUP BY document_id ORDER BY document_id"
+        )
+        with self._database.read() as session:
+            return dict(session.rows(sql))
+
     def tags(self, prefix: str = "", *, limit: int = 100) -> list[Tag]:
         """Return the tags that begin with a prefix, those of most chunks first."""
         with self._database.read() as session:

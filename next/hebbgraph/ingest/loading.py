@@ -39,12 +39,14 @@ _MANY = 1000
 class _Plan(NamedTuple):
     """What is to be done for a batch.
 
-    ``new`` are the chunks to write, ``bare`` the stored ones that only lack a vector.
+    ``new`` are the chunks to write, ``bare`` the stored ones that only lack a vector. ``vectors``
+    and ``tagged`` are what models said before of texts that stay as they are, by chunk id.
     """
 
     new: list[Chunk]
     bare: list[Chunk]
-    replaced: int
+    vectors: dict[str, NDArray[np.float32]]
+    tagged: dict[str, tuple[str, ...]]
 
 
 class Loader:
@@ -139,8 +141,8 @@ class Loader:
         with self._database.read() as session:
             plan = self._plan(session, batch)
             self._check_model(session)
-        new = prepared(plan.new, self._ask_tagger(plan.new))
-        vectors = self._embed([*plan.new, *plan.bare])
+        new = prepared(plan.new, self._tags_of(plan))
+        vectors = self._vectors_of(plan)
         if vectors is not None:
             new = [one._replace(vector=v) for one, v in zip(new, vectors, strict=False)]
         with self._database.write() as session:
@@ -173,15 +175,27 @@ class Loader:
     def _plan(self, session: Session, batch: Sequence[Chunk]) -> _Plan:
         stored = chunks_by_id(session, [chunk.id for chunk in batch])
         equal = [c for c in batch if c.id in stored and self._same(stored[c.id], c)]
-        bare: list[Chunk] = []
-        if self._embedder is not None and equal:
-            rows = [stored[chunk.id].row for chunk in equal]
-            sql = "SELECT row FROM $embedding WHERE row = ANY(?)"
-            embedded = {row for (row,) in session.rows(sql, rows)}
-            bare = [chunk for chunk in equal if stored[chunk.id].row not in embedded]
         known = {chunk.id for chunk in equal}
         new = [chunk for chunk in batch if chunk.id not in known]
-        return _Plan(new, bare, sum(chunk.id in stored for chunk in new))
+        same_text = {
+            chunk.id: stored[chunk.id]
+            for chunk in (*new, *equal)
+            if chunk.id in stored
+            and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
+        }
+        vectors: dict[str, NDArray[np.float32]] = {}
+        if self._embedder is not None and same_text:
+            id_of = {chunk.row: id_ for id_, chunk in same_text.items()}
+            sql = "SELECT row, data FROM $embedding WHERE row = ANY(?)"
+            for row, data in session.rows(sql, list(id_of)):
+                vectors[id_of[row]] = np.frombuffer(data, "<f4")
+        tagged = {id_: chunk.given_by().tagged for id_, chunk in same_text.items()}
+        return _Plan(
+            new,
+            [] if self._embedder is None else [c for c in equal if c.id not in vectors],
+            vectors,
+            {id_: tags for id_, tags in tagged.items() if tags is not None},
+        )
 
     def _same(self, stored: StoredChunk, chunk: Chunk) -> bool:
         untagged = self._tagger is not None and stored.given_by().tagged is None
@@ -194,11 +208,32 @@ class Loader:
 
     # -- models -----------------------------------------------------------------------
 
+    def _tags_of(self, plan: _Plan) -> list[Any]:
+        """Return the tagger's tags of new chunks, asking for texts that are new."""
+        if self._tagger is None:
+            return [plan.tagged.get(chunk.id) for chunk in plan.new]
+        unknown = [chunk for chunk in plan.new if chunk.id not in plan.tagged]
+        asked = zip((c.id for c in unknown), self._ask_tagger(unknown), strict=True)
+        tags = {**plan.tagged, **dict(asked)}
+        return [tags[chunk.id] for chunk in plan.new]
+
+    def _vectors_of(self, plan: _Plan) -> NDArray[np.float32] | None:
+        """Return the vectors of new chunks, then of bare ones, embedding texts that are new."""
+        if self._embedder is None:
+            return None
+        wanted = [*plan.new, *plan.bare]
+        unknown = [chunk for chunk in wanted if chunk.id not in plan.vectors]
+        asked = embed_passages(self._embedder, unknown) if unknown else ()
+        vectors = {**plan.vectors, **dict(zip((c.id for c in unknown), asked, strict=True))}
+        return np.array([vectors[chunk.id] for chunk in wanted], np.float32)
+
     def _ask_tagger(self, chunks: list[Chunk]) -> list[Any]:
         if self._tagger is None or not chunks:
-            return [None] * len(chunks)
+            return []
         try:
             tags = [tuple(storable(str(tag)) for tag in found) for found in self._tagger(chunks)]
+        except TaggingError:
+            raise
         except Exception as error:
             raise TaggingError(
                 f"the tagger failed: {type(error).__name__}: {error}; batches before this one are "
@@ -207,11 +242,6 @@ class Loader:
         if len(tags) != len(chunks):
             raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
         return tags
-
-    def _embed(self, chunks: list[Chunk]) -> NDArray[np.float32] | None:
-        if self._embedder is None:
-            return None
-        return embed_passages(self._embedder, chunks) if chunks else np.empty((0, 0), np.float32)
 
     def _check_model(self, session: Session) -> None:
         model = read_json(session, "embedder")

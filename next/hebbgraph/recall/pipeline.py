@@ -93,7 +93,7 @@ class Recaller:
         scores = None if seeds is None else _checked_seeds(seeds)
         ranker = named_strategy(strategy)
         unit = self._vector_of(text, vector, scores)
-        tags = [] if self._tag_question is None else list(self._tag_question(text))
+        tags = self._tags_in(text, notes)
         depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
@@ -187,6 +187,17 @@ class Recaller:
         if self._embedder is None or seeds is not None:
             return None
         return embed_question(self._embedder, text)
+
+    def _tags_in(self, text: str, notes: list[str]) -> list[str]:
+        """Ask the tagger what a question is about; a failure is a note."""
+        if self._tag_question is None:
+            return []
+        try:
+            return list(map(str, self._tag_question(text)))
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            notes.append(f"no tags by the tagger: {reason}")
+            return []
 
     # -- within it --------------------------------------------------------------------
 
