@@ -18,10 +18,13 @@ from itertools import count
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import pytest
 from dump import differences, fresh_build, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres import PostgresServer
+from ships import NAMES as SHIP_NAMES
+from ships import QUESTIONS, ByNumber, random_chunks
 
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.store.postings import Entries, change_postings, read_postings
@@ -210,6 +213,26 @@ def test_history_equals_fresh_build_in_postgresql(
 ) -> None:
     namespace = f"history {next(_number)}"
     _check_history(server.url, history, limits, _equals_a_fresh_build, namespace)
+
+
+@pytest.mark.parametrize("embedder", [None, ByNumber()])
+def test_order_of_adding_does_not_matter(embedder: ByNumber | None) -> None:
+    """Equal scores are common where names repeat, and are ordered by ids alone."""
+    questions = [*QUESTIONS, *(f"Where is {name}?" for name in SHIP_NAMES), "Amber Vane"]
+    for seed in range(8 * TIMES):
+        rng = random.Random(seed)
+        chunks = random_chunks(rng, map(str, range(28)))
+        # Of passages with one title, the question names the first by id.
+        chunks += [Chunk(id=id_, title="Amber Vane", text=f"rope {id_}") for id_ in "xy"]
+        recalls = []
+        for _ in range(2):
+            with HebbianIndex.open(":memory:", embedder=embedder) as index:
+                index.add(chunks)
+                recalls.append([index.recall(question, k=7) for question in questions])
+            rng.shuffle(chunks)
+        for one, other in zip(*recalls, strict=True):
+            assert [hit.id for hit in one] == [hit.id for hit in other], (seed, one.question)
+            assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], 1e-9)
 
 
 # -- blocks of postings -------------------------------------------------------------------------

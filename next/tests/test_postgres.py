@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 import sys
 import threading
 import time
@@ -15,11 +16,11 @@ from unittest.mock import patch
 
 import psycopg
 import pytest
-from dump import assert_sound, differences
+from dump import assert_sound, differences, seen
 from hypothesis import given
 from hypothesis import strategies as st
 from postgres import PostgresServer, add_batches
-from ships import CORPUS, ByNumber
+from ships import CORPUS, QUESTIONS, ByNumber, random_chunks
 from storms import Storm
 
 from hebbgraph import Chunk, HebbianIndex, Ranking, RankStep, Request, Settings
@@ -134,6 +135,31 @@ def test_vectors_are_searched_as_in_memory(url: str) -> None:
             one.delete(["3", "5"])
         assert index.recall("ship 7")[0].id == "7"
         assert differences(index, memory) == []
+
+
+def test_lessons_teach_as_in_memory(url: str) -> None:
+    chunks = random_chunks(random.Random(3), map(str, range(40)))
+    with (
+        HebbianIndex.open(url, embedder=ByNumber()) as index,
+        HebbianIndex.open(":memory:", embedder=ByNumber()) as memory,
+    ):
+        for one in (index, memory):
+            one.add(chunks)
+        untaught = seen(memory)
+        rng = random.Random(3)
+        for n in range(30):
+            question = f"{rng.choice(QUESTIONS)} {rng.randrange(3)}"
+            ranks, actor = rng.sample(range(8), 2), rng.choice([f"actor {n}", None])
+            for one in (index, memory):
+                recall = one.recall(question, k=8)
+                cited, rejected = (recall[rank].id for rank in ranks)
+                wrong = [rejected] if n % 3 == 0 else []
+                one.reinforce(recall, cited=[cited], rejected=wrong, actor=actor)
+        assert seen(index) == seen(memory) != untaught
+        index.rebuild()
+        assert seen(index) == seen(memory)
+        index.forget(everything=True)
+        assert seen(index) == untaught
 
 
 # -- apart from others ------------------------------------------------------------------------
