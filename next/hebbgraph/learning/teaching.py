@@ -69,8 +69,8 @@ def prepare_lesson(
         if not -1.0 <= rating <= 1.0 or math.isnan(rating):
             raise ParameterError(f"rating is a number from -1 to 1, got {rating!r}")
         weight = abs(float(rating))
-        if rating < 0:
-            good, bad = bad, [*good, *bad]
+        if rating < 0:  # what was cited counts as rejected
+            good, bad = [], [*good, *bad]
     if both := set(good) & set(bad):
         raise LessonError(f"{sorted(both)[0]!r} is both cited and rejected; say one of them")
     digests = _digests(session, recall, [*good, *bad])

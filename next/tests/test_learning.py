@@ -1,0 +1,232 @@
+"""Lessons: what they move, and that forgetting leaves no trace."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hebbgraph.formulas.votes import Statement, beliefs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hebbgraph import HebbianIndex, Settings
+from hebbgraph.errors import LessonError, ParameterError
+from hebbgraph.records import Recall
+
+PLACES = ("barn", "forest", "meadow", "valley", "town", "hill", "marsh", "coast")
+CHUNKS = [
+    {"id": f"c{at}", "text": f"Owls hunt voles at night in the {place}, says note {at}."}
+    for at, place in enumerate(PLACES)
+]
+QUESTIONS = (
+    "Where do owls hunt when it rains?",
+    "Which place is best for voles?",
+    "Do owls like the coast in winter?",
+    "What does the note say about the marsh?",
+)
+
+
+@pytest.fixture
+def index() -> Iterator[HebbianIndex]:
+    with HebbianIndex.open(":memory:") as opened:
+        opened.add(CHUNKS)
+        yield opened
+
+
+def ranked(index: HebbianIndex, question: str = QUESTIONS[0]) -> list[tuple[str, float]]:
+    return [(hit.id, hit.score) for hit in index.recall(question, k=8)]
+
+
+def learned_rows(index: HebbianIndex) -> dict[str, list[tuple[Any, ...]]]:
+    """Every learned row but the numbers that the database gives."""
+    with index._database.read() as session:
+        return {
+            "taught": sorted(
+                session.rows("SELECT digest, rejected, cues, vector, square FROM $taught")
+            ),
+            "answered": sorted(session.rows("SELECT * FROM $answered")),
+            "edges": sorted(session.rows("SELECT cue, sum(n) FROM $learned GROUP BY cue")),
+        }
+
+
+def test_what_was_cited_for_the_very_question_comes_first(index: HebbianIndex) -> None:
+    recall = index.recall(QUESTIONS[0], k=8)
+    assert not index.reinforce(recall, cited=["c5"], actor="ada").note
+    assert ranked(index)[0][0] == "c5"
+    assert ranked(index, "when it rains where do owls hunt")[0][0] == "c5"
+
+
+def test_a_reworded_question_gains_and_keeps_its_untaught_score(index: HebbianIndex) -> None:
+    index.reinforce(index.recall("Where do owls hunt in heavy rain?", k=3), cited=["c2"])
+    hit = index.recall("owls in heavy rain", k=8)["c2"]
+    assert hit.rank == 1
+    assert hit.score > 10 * hit.untaught
+
+
+def test_a_rejected_chunk_is_last(index: HebbianIndex) -> None:
+    first = ranked(index)[0][0]
+    index.reinforce(index.recall(QUESTIONS[0], k=8), rejected=[first], actor="ada")
+    assert ranked(index)[-1][0] == first
+
+
+def test_without_lessons_recall_is_the_static_one(index: HebbianIndex) -> None:
+    before = ranked(index)
+    lesson = index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"])
+    index.forget(lesson.id)
+    assert ranked(index) == before
+    assert learned_rows(index) == {"taught": [], "answered": [], "edges": []}
+
+
+def test_citing_all_of_five_shown_chunks_teaches_nothing_and_says_so(index: HebbianIndex) -> None:
+    recall = index.recall(QUESTIONS[0], k=5)
+    lesson = index.reinforce(recall, cited=[hit.id for hit in recall])
+    assert lesson.note == "all 5 shown chunks are cited, which tells none from another"
+    assert index.lessons() == []
+
+
+def test_an_edit_rests_a_lesson_and_the_old_text_brings_it_back(index: HebbianIndex) -> None:
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"])
+    index.add([{"id": "c5", "text": "Something else about owls."}])
+    assert ranked(index)[0][0] != "c5"
+    index.add([CHUNKS[5]])
+    assert ranked(index)[0][0] == "c5"
+
+
+def test_a_copy_of_a_text_under_another_id_keeps_the_lesson(index: HebbianIndex) -> None:
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"])
+    index.delete("c5")
+    index.add([{**CHUNKS[5], "id": "again"}])
+    assert ranked(index)[0][0] == "again"
+
+
+def test_metadata_do_not_touch_a_lesson(index: HebbianIndex) -> None:
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"])
+    index.add([{**CHUNKS[5], "metadata": {"seen": 2}}])
+    assert ranked(index)[0][0] == "c5"
+
+
+def test_with_a_quorum_one_unknown_name_moves_nothing() -> None:
+    with HebbianIndex.open(":memory:", settings=Settings(quorum=2)) as index:
+        index.add(CHUNKS)
+        before = ranked(index)
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"], actor="eve")
+        assert ranked(index) == before
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"], actor="ada")
+        assert ranked(index)[0][0] == "c5"
+        index.forget(everything=True)
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c6"], trusted=True)
+        assert ranked(index)[0][0] == "c6"
+
+
+def test_a_recall_that_was_sent_teaches(index: HebbianIndex) -> None:
+    sent = Recall.model_validate_json(index.recall(QUESTIONS[0], k=8).model_dump_json())
+    index.reinforce(sent, cited=["c5"])
+    assert ranked(index)[0][0] == "c5"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"cited": ["no"]}, LessonError, "'no' is no hit of recall r, and no chunk of the index"),
+        ({"cited": ["c1"], "rejected": ["c1"]}, LessonError, "'c1' is both cited and rejected"),
+        ({"cited": ["c1"], "rating": 2.0}, ParameterError, "rating is a number from -1 to 1"),
+        ({"cited": ["c1"], "actor": "a\n"}, ParameterError, "actor is a printable str"),
+    ],
+)
+def test_what_cannot_be_taught_is_refused(
+    index: HebbianIndex, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    recall = index.recall(QUESTIONS[0], k=3, recall_id="r")
+    with pytest.raises(error, match=message):
+        index.reinforce(recall, **options)
+    assert index.lessons() == []
+
+
+LESSONS = st.lists(
+    st.tuples(
+        st.integers(0, len(QUESTIONS) - 1),
+        st.sets(st.integers(0, 7), max_size=2),
+        st.sets(st.integers(0, 7), max_size=1),
+        st.sampled_from([None, "ada", "ben", "eve"]),
+        st.sampled_from([None, 0.5, -0.5]),
+    ),
+    max_size=7,
+)
+
+
+def teach(index: HebbianIndex, lessons: list[tuple[Any, ...]], recalls: list[Recall]) -> list[str]:
+    ids = []
+    for question, cited, rejected, actor, rating in lessons:
+        lesson = index.reinforce(
+            recalls[question],
+            cited=[f"c{at}" for at in sorted(cited)],
+            rejected=[f"c{at}" for at in sorted(rejected - cited)],
+            actor=actor,
+            rating=rating,
+        )
+        if not lesson.note:
+            ids.append(lesson.id)
+    return ids
+
+
+@settings(max_examples=60, deadline=None)
+@given(LESSONS, LESSONS)
+def test_forgetting_leaves_the_edges_of_never_taught(
+    kept: list[tuple[Any, ...]], forgotten: list[tuple[Any, ...]]
+) -> None:
+    with HebbianIndex.open(":memory:") as index, HebbianIndex.open(":memory:") as never:
+        for one in (index, never):
+            one.add(CHUNKS)
+        recalls = [index.recall(question, k=8) for question in QUESTIONS]
+        teach(index, kept[:3], recalls)
+        for id_ in teach(index, forgotten, recalls):
+            index.forget(id_)
+        teach(never, kept[:3], recalls)
+        assert learned_rows(index) == learned_rows(never)
+        assert [ranked(index, q) for q in QUESTIONS] == [ranked(never, q) for q in QUESTIONS]
+
+
+@settings(max_examples=40, deadline=None)
+@given(LESSONS, st.randoms(use_true_random=False))
+def test_the_order_of_lessons_on_different_questions_changes_no_edge(
+    lessons: list[tuple[Any, ...]], random: Any
+) -> None:
+    distinct = list({lesson[0]: lesson for lesson in lessons}.values())
+    shuffled = random.sample(distinct, len(distinct))
+    with HebbianIndex.open(":memory:") as first, HebbianIndex.open(":memory:") as second:
+        for one in (first, second):
+            one.add(CHUNKS)
+        recalls = [first.recall(question, k=8) for question in QUESTIONS]
+        teach(first, distinct, recalls)
+        teach(second, shuffled, recalls)
+        assert learned_rows(first) == learned_rows(second)
+
+
+def test_an_honest_majority_wins_clearly() -> None:
+    def cites(actor: str | None, chunk: str) -> Statement:
+        return Statement(actor, frozenset([chunk]), frozenset())
+
+    honest = [cites(name, "right") for name in "abcde"]
+    found = beliefs([*honest, cites("eve", "wrong"), cites("mallory", "wrong")])
+    assert found["right"].cited > 3 * found["wrong"].cited
+
+
+def test_repeating_oneself_convinces_hardly() -> None:
+    once = beliefs([Statement("eve", frozenset(["x"]), frozenset())])["x"].cited
+    often = [Statement("eve", frozenset(["x"]), frozenset()) for _ in range(10)]
+    assert once < beliefs(often)["x"].cited < 3 * once
+
+
+def test_the_last_word_of_an_actor_counts() -> None:
+    said = [Statement("ada", frozenset([chunk]), frozenset()) for chunk in ("old", "new")]
+    found = beliefs(said)
+    assert set(found) == {"new"}
+
+
+def test_nobody_named_learns_as_much_as_one_actor(index: HebbianIndex) -> None:
+    for question, cited in zip(QUESTIONS, ("c1", "c3", "c7", "c6"), strict=True):
+        index.reinforce(index.recall(question, k=8), cited=[cited])
+    for question, cited in itertools.islice(zip(QUESTIONS, ("c1", "c3"), strict=False), 2):
+        assert ranked(index, question)[0][0] == cited
