@@ -205,11 +205,11 @@ class Recaller:
         if where is None or callable(where):
             return None, []
         key = _key_of(where)
-        known: Any = None if key is None else snapshot.cached_filters.get(key)
+        known: Any = None if key is None else snapshot.known_filter(key)
         if known is None:
             known = rows_passing(snapshot.session, where)
             if key is not None:
-                snapshot.cached_filters[key] = known
+                snapshot.keep_filter(key, known, known[0].rows.nbytes)
         passing: Rows = known[0]
         return passing, known[1]
 

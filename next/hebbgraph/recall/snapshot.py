@@ -76,10 +76,8 @@ class _Cache:
         self.zeros: list[NDArray[np.float64]] = []
 
     def grow(self, size: int) -> None:
-        """Count bytes, and empty the cache once it holds too many."""
+        """Count bytes; once there are too many, later recalls begin another cache."""
         self.size += size
-        if self.size > _CACHED_BYTES:
-            self.__init__(self.changes)  # type: ignore[misc]
 
 
 class Caches:
@@ -92,7 +90,8 @@ class Caches:
     def at(self, changes: int) -> _Cache:
         """Return the cache of a state; one that nobody else sees for an older state."""
         with self._lock:
-            if changes > self._newest.changes:
+            is_full = changes == self._newest.changes and self._newest.size > _CACHED_BYTES
+            if changes > self._newest.changes or is_full:
                 self._newest = _Cache(changes)
             return self._newest if changes == self._newest.changes else _Cache(changes)
 
@@ -135,10 +134,14 @@ class Snapshot:
         """Number of chunks."""
         return self.counts.chunks
 
-    @property
-    def cached_filters(self) -> dict[str, object]:
-        """Filters that were evaluated on this state."""
-        return self._cache.filters
+    def known_filter(self, key: str) -> object:
+        """Return what a filter gave on this state, or None."""
+        return self._cache.filters.get(key)
+
+    def keep_filter(self, key: str, value: object, size: int) -> None:
+        """Keep what a filter gives, of some bytes."""
+        self._cache.filters[key] = value
+        self._cache.grow(len(key) + size)
 
     # -- terms ------------------------------------------------------------------------
 
@@ -180,6 +183,7 @@ class Snapshot:
         cache = self._cache.terms
         if missing := [tag for tag in tags if tag not in cache]:
             cache.update(terms_by_id(self.session, missing))
+            self._cache.grow(200 * len(missing))
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
