@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
@@ -64,9 +63,16 @@ class Request:
     allowed: Callable[[IntArray], BoolArray] | None = None
     vectors: VectorSearch | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def evidence(self) -> Evidence:
         """Direct evidence by row; the searches run on first use."""
+        # cached_property would let one recall of a process wait for another, in Python 3.11.
+        if "evidence" not in self.__dict__:
+            self.__dict__["evidence"] = self._found()
+        found: Evidence = self.__dict__["evidence"]
+        return found
+
+    def _found(self) -> Evidence:
         evidence = direct_evidence(
             self.snapshot,
             self.question,
