@@ -31,6 +31,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.forks import GATE
 from hebbgraph.store.schema import create_statements
 
 __all__ = ["SQLiteDatabase"]
@@ -135,7 +136,7 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._closed = False
-        self._state: tuple[int, int, int] | None = None
+        self._frozen_state: tuple[int, int, int] | None = None
         self._writing = threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
@@ -144,6 +145,7 @@ class SQLiteDatabase:
             self._memory = self._connect()
         elif not path.exists() and read_only:
             raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
+        GATE.watch(self)
         self._create()
 
     # -- connections ----------------------------------------------------------------
@@ -198,10 +200,14 @@ class SQLiteDatabase:
 
     def _drop_stale(self) -> None:
         """Close connections to a file that was taken for unchanging, and has changed."""
-        if (state := self._frozen()) != self._state:
-            while self._idle:
-                self._idle.pop().close()
-            self._state = state
+        if (state := self._frozen()) != self._frozen_state:
+            self.close_idle()
+            self._frozen_state = state
+
+    def close_idle(self) -> None:
+        """Close the connections that nobody uses now."""
+        while self._idle:
+            self._idle.pop().close()
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -216,16 +222,20 @@ class SQLiteDatabase:
                     self._memory.execute("ROLLBACK")
                 yield self._memory
             return
+        with GATE.passed():
+            yield from self._lent()
+
+    def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._read_only:
             self._drop_stale()
         try:
             connection = self._idle.pop()
         except IndexError:
             connection = self._connect()
-        healthy = False
+        healthy, state = False, self._frozen_state
         try:
             yield connection
-            healthy = True
+            healthy = state == self._frozen_state
         finally:
             if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
                 self._idle.append(connection)
@@ -381,8 +391,7 @@ class SQLiteDatabase:
         self._closed = True
         if os.getpid() != self._pid:
             return
-        while self._idle:
-            self._idle.pop().close()
+        self.close_idle()
         if self._memory is not None:
             self._memory.close()
 
