@@ -55,6 +55,10 @@ class Rows:
         """Return which rows are in the set."""
         return is_in_sorted(rows, self.rows) ^ self.all_but
 
+    def count(self, n_chunks: int) -> int:
+        """Return how many of all chunks are in the set."""
+        return n_chunks - len(self.rows) if self.all_but else len(self.rows)
+
     def __invert__(self) -> Rows:
         return Rows(self.rows, not self.all_but)
 

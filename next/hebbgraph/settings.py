@@ -38,8 +38,8 @@ class Settings(BaseModel):
     graph : float, in [0, 1]
         Weight of the activation that arrives over the graph.
     quorum : int, at least 1
-        How many actors must say the same of a question before it moves anything, unless the
-        application vouches for it (``trusted=True``).
+        *Build.* How many actors must say the same of a question before it moves anything, unless
+        the application vouches for it (``trusted=True``).
     keep_questions : bool
         Whether lessons keep the text of their questions. If not, they still keep hashed words and
         the embedding, which learning needs.
@@ -53,7 +53,13 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    BUILD: ClassVar[tuple[str, ...]] = ("language", "text_tags", "search_metadata", "edges")
+    BUILD: ClassVar[tuple[str, ...]] = (
+        "language",
+        "text_tags",
+        "search_metadata",
+        "edges",
+        "quorum",
+    )
 
     language: str = "english"
     text_tags: bool = True

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hebbgraph.formulas.votes import Statement, beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, ParameterError
+from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.records import Recall
 
 PLACES = ("barn", "forest", "meadow", "valley", "town", "hill", "marsh", "coast")

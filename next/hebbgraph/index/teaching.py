@@ -105,7 +105,11 @@ class TeachingVerbs(OpenNamespace):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip
         with self._database.write() as session:
-            return teaching.forget(session, chosen, self.settings, dry_run=dry_run)
+            n = teaching.forget(session, chosen, self.settings, dry_run=dry_run)
+        if n and not dry_run:
+            fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
+            self._database.erase_log(self.settings.wait)
+        return n
 
     def lessons(self) -> list[Lesson]:
         """Return all lessons, from the first to the last."""

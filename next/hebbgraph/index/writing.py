@@ -53,7 +53,10 @@ class WritingVerbs(OpenNamespace):
             raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
         self._check_text_version()
         with _progress(show_progress) as progress:
-            report = self._loader.add(map(Chunk.of, chunks), workers=workers, progress=progress)
+            new = map(Chunk.of, chunks)
+            report, removed = self._loader.add(new, workers=workers, progress=progress)
+        if removed:
+            self._erase(removed, wait=0.0)
         if self.embedder is not None:
             self._vectors.synchronise()
         return report
@@ -79,9 +82,9 @@ class WritingVerbs(OpenNamespace):
             sql = "SELECT row, id FROM $chunk WHERE document_id = ANY(?)"
             return [row for row, id_ in session.rows(sql, documents) if id_ not in kept]
 
-        report = self._loader.add(new, lost=lost)
-        if report.deleted or report.replaced:
-            self._erase()
+        report, removed = self._loader.add(new, lost=lost)
+        if removed:
+            self._erase(removed)
         return report
 
     def delete(
@@ -105,6 +108,8 @@ class WritingVerbs(OpenNamespace):
             raise ParameterError("delete takes ids, document_id= or where=; got none of them")
         if callable(where):
             raise ParameterError("delete takes a dict for where=; a callable is no filter")
+        if where is not None and not where:
+            raise ParameterError("where={} passes every chunk; name what to delete")
         found: list[int] = []
 
         def rows(session: Session) -> Collection[int]:
@@ -124,12 +129,13 @@ class WritingVerbs(OpenNamespace):
             return found
 
         n = self._loader.delete(rows)
-        return DeleteReport(deleted=n, erased=self._erase(found) if n else True)
+        return DeleteReport(deleted=n, erased=self._erase(found))
 
-    def _erase(self, rows: Iterable[int] = ()) -> bool:
-        """Overwrite what was deleted in the log and in the file of vectors."""
-        self._vectors.erase(rows)
-        return self._database.erase_log(self.settings.wait)
+    def _erase(self, rows: Iterable[int], *, wait: float | None = None) -> bool:
+        """Overwrite what was deleted, in the log and then in the file of vectors."""
+        erased = self._database.erase_log(self.settings.wait if wait is None else wait)
+        self._vectors.erase(rows)  # last, for an older reader may have written the file meanwhile
+        return erased
 
     def rebuild(self) -> int:
         """Make terms and postings anew from the chunks, by today's rules; return their number.

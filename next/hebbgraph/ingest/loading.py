@@ -79,15 +79,23 @@ class Loader:
         workers: int | None = None,
         progress: Progress | None = None,
         lost: Callable[[Session], Collection[int]] | None = None,
-    ) -> AddReport:
-        """Write chunks batch by batch; ``lost`` names rows to remove with the first batch."""
-        report = AddReport()
+    ) -> tuple[AddReport, list[int]]:
+        """Write chunks batch by batch; ``lost`` names rows to remove with the first batch.
+
+        Returns
+        -------
+        report : AddReport
+        removed : list of int
+            Rows that were replaced or lost, whose traces are to be erased.
+        """
+        report, removed = AddReport(), list[int]()
         batches = _batches(chunks, self._batch_size())
         batch = next(batches, [])
         with _preparer(self._settings, workers) as prepared, _no_collection(len(batch)):
             while True:
                 following = next(batches, None)
-                done = self._write(batch, prepared, lost, last=following is None)
+                done, gone = self._write(batch, prepared, lost, last=following is None)
+                removed += gone
                 report = AddReport(
                     added=report.added + done.added,
                     replaced=report.replaced + done.replaced,
@@ -99,7 +107,7 @@ class Loader:
                 if following is None:
                     break
                 batch, lost = following, None
-        return report
+        return report, removed
 
     def delete(self, rows: Callable[[Session], Collection[int]]) -> int:
         """Delete the rows that a function finds in the transaction; return how many."""
@@ -111,10 +119,6 @@ class Loader:
         if found and left:
             self._complete_rest()
         return len(found)
-
-    def complete(self) -> None:
-        """Finish matching the tags of chunks that an interrupted call has left open."""
-        self._complete_rest()
 
     def _complete_rest(self) -> None:
         vocabulary = None
@@ -137,7 +141,7 @@ class Loader:
         lost: Callable[[Session], Collection[int]] | None,
         *,
         last: bool,
-    ) -> AddReport:
+    ) -> tuple[AddReport, set[int]]:
         with self._database.read() as session:
             plan = self._plan(session, batch)
             self._check_model(session)
@@ -163,12 +167,13 @@ class Loader:
                 left, _ = complete(session, self._settings, _PORTION)
         if last and left:
             self._complete_rest()
-        return AddReport(
+        report = AddReport(
             added=len(new) - replaced,
             replaced=replaced,
             unchanged=len(batch) - len(new),
             deleted=len(gone),
         )
+        return report, removed
 
     # -- what is new ------------------------------------------------------------------
 

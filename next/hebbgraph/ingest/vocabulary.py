@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from hebbgraph.store.database import Session
 from hebbgraph.store.terms import find_terms
 from hebbgraph.terms import TermKind
-from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
+from hebbgraph.text.matching import (
+    Span,
+    leftmost_longest,
+    possible_phrases,
+    prefix,
+    spans_in,
+)
 from hebbgraph.text.tokens import lexical_terms
 
 __all__ = ["Vocabulary", "common_words", "is_matched", "words_of"]
@@ -78,18 +84,16 @@ class Vocabulary:
             [
                 known[key]
                 for tokens in parts
-                for *_, key in leftmost_longest(
-                    span
-                    for span in spans_in(tokens, longest, self._prefixes, known)
-                    if self._is_matched(span[2])
-                )
+                for *_, key in leftmost_longest(self._matched_spans(tokens, longest))
             ]
             for parts in texts
         ]
 
+    def _matched_spans(self, tokens: list[str], longest: dict[str, int]) -> list[Span]:
+        spans = spans_in(tokens, longest, self._prefixes, self._known)
+        return [span for span in spans if self._is_matched(span[2])] if self._common else spans
+
     def _is_matched(self, key: str) -> bool:
-        if not self._common:
-            return True
         if key not in self._matched:
             self._matched[key] = is_matched(key, self._common, self._language)
         return self._matched[key]

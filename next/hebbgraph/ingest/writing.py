@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +109,7 @@ def _write_derived(
     gone: _Removed,
 ) -> None:
     """Write words, proposals and facts of new chunks, and take those of removed ones back."""
-    words = {word for new in added for word in new.words}
+    words = set().union(*(new.words for new in added))
     numbers = number_terms(session, TermKind.WORD, words)
     entries = _word_entries(session, added, rows, numbers)
     change_postings(session, entries, gone.words)
@@ -215,8 +216,11 @@ def _word_entries(
     if not added:
         return NO_ENTRIES
     sizes = [len(new.words) for new in added]
-    terms = np.array([numbers[word] for new in added for word in new.words], np.int64)
-    occurrences = np.array([n for new in added for n in new.words.values()])
+    n = sum(sizes)
+    held = map(numbers.__getitem__, chain.from_iterable(new.words for new in added))
+    terms = np.fromiter(held, np.int64, n)
+    every = chain.from_iterable(new.words.values() for new in added)
+    occurrences = np.fromiter(every, np.int64, n)
     codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
     columns = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
@@ -305,7 +309,8 @@ def _note_openings(session: Session, terms: IntArray) -> None:
 
 def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
     """Return phrases, and how many chunks propose, entitle and get each, and the support."""
-    pairs = np.array([pair for chunk in chunks for pair in chunk], np.int64).reshape(-1, 2)
+    flat = chain.from_iterable(chain.from_iterable(chunks))
+    pairs = np.fromiter(flat, np.int64).reshape(-1, 2)
     owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
     terms, position = np.unique(pairs[:, 0], return_inverse=True)
     counts = np.zeros((len(terms), 4), np.int64)

@@ -1,8 +1,8 @@
 """How far lessons are trusted here: a few numbers, fitted to exams.
 
-They follow from the first 2, 4, 8, … lessons in force, at most 256 of them by the hash of their
-ids, and from what these recorded. They are computed outside of any transaction, and stored if the
-lessons are still the same; never on the way of a question.
+They follow from the first 16, 32, 64, … lessons in force, at most 256 of them by the hash of their
+ids, and from what these recorded. They are computed outside of the transaction that writes, and
+stored if the lessons are still the same; never on the way of a question.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def read_trust(session: Session) -> Trust:
     return Trust(tuple(fitted["gains"]), fitted["handicap"], fitted["exams"])
 
 
-def fit_if_due(database: Database, *, quorum: int) -> None:
-    """Fit anew when the number of lessons has doubled."""
+def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
+    """Fit when the number of lessons has doubled, or ``anew`` after some were forgotten."""
     with database.read() as session:
-        n = _due(session)
-        if not n:
+        n, fitted = _powers(session)
+        if n == fitted and not (anew and n):
             return
         lessons = first_lessons(session, n)
-        trust = fit_trust(_exams(session, _drawn(lessons), quorum))
+        trust = fit_trust(_exams(session, _drawn(lessons), quorum)) if n else Trust()
     ids = [lesson.id for lesson in lessons]
     with database.write() as session:
         if ids != [lesson.id for lesson in first_lessons(session, n)]:
@@ -59,12 +59,11 @@ def fit_if_due(database: Database, *, quorum: int) -> None:
         write_meta(session, {"trust": json.dumps(value)})
 
 
-def _due(session: Session) -> int:
-    """Return how many lessons to fit to; 0 if there is nothing new to learn from them."""
+def _powers(session: Session) -> tuple[int, int]:
+    """Return how many lessons to fit to, 0 for too few, and to how many was fitted."""
     n = int(session.meta.get("lessons", "0"))
-    fitted = (read_json(session, "trust") or {"n": 0})["n"]
-    power = 1 << (n.bit_length() - 1) if n else 0
-    return power if power >= _FEWEST and power != fitted else 0
+    power = 1 << (n.bit_length() - 1) if n >= _FEWEST else 0
+    return power, (read_json(session, "trust") or {"n": 0})["n"]
 
 
 def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:

@@ -6,6 +6,7 @@ import math
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def lessons(session: Session) -> list[Lesson]:
 
 
 def forget(
-    session: Session, chosen: Mapping[str, object], settings: Settings, *, dry_run: bool
+    session: Session, chosen: Mapping[str, Any], settings: Settings, *, dry_run: bool
 ) -> int:
     """Forget the lessons that fit what is chosen; return how many."""
     seqs = [row.seq for row in all_lessons(session) if _fits(row, chosen)]
@@ -152,13 +153,13 @@ def forget(
     return len(seqs)
 
 
-def _fits(row: LessonRow, chosen: Mapping[str, object]) -> bool:
+def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
     since, until = chosen.get("since"), chosen.get("until")
     chunk = chosen.get("chunk")
     return (
         chosen.get("lesson") in (None, row.id)
         and chosen.get("actor") in (None, row.actor)
         and (chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"])
-        and (not isinstance(since, float) or row.created >= since)
-        and (not isinstance(until, float) or row.created < until)
+        and (since is None or row.created >= since)
+        and (until is None or row.created < until)
     )

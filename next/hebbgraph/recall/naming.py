@@ -22,11 +22,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question, is_as_rare
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.recall.words import DECIMALS, first_by_id
 from hebbgraph.text.tokens import stop_words, tokenize_word
 
 __all__ = ["is_named", "show_named"]
@@ -64,8 +66,9 @@ def show_named(
             named[position] = key
     if not named:
         return activation
-    scores, n_first = activation.scores, max(_FIRST, len(named))
-    order = np.lexsort((activation.chunks, -scores))[: n_first + len(named)]
+    scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
+    n_first = max(_FIRST, len(named))
+    order = first_by_id(snapshot, activation.chunks, scores, n_first + len(named))
     others = [position for position in order.tolist() if position not in named]
     n_kept = n_first - len(named)  # of the others, this many stay above the named passages
     limit = float(scores[others[n_kept]]) if len(others) > n_kept else 0.0
@@ -74,7 +77,7 @@ def show_named(
         for position in others[:n_first]
     ]
     raised: dict[int, float] = {}
-    for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], -item[0])):
+    for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], item[1])):
         is_all = _is_all(key, question.text)
         behind = [
             float(scores[other])
@@ -121,8 +124,9 @@ def _best_titled(
         titled = titled[allowed(titled)]
     positions = np.minimum(activation.chunks.searchsorted(titled), len(activation.chunks) - 1)
     positions = positions[activation.chunks[positions] == titled]
-    order = np.lexsort((activation.chunks[positions], -activation.scores[positions]))
-    for position in positions[order][:_CANDIDATES].tolist():
+    scores = activation.scores[positions].round(DECIMALS)
+    best = first_by_id(snapshot, activation.chunks[positions], scores, _CANDIDATES)
+    for position in positions[best].tolist():
         titles = _titles(snapshot, int(activation.chunks[position]))
         if not any(_is_part(key, title) for title in titles):
             return int(position)

@@ -230,7 +230,8 @@ class Recaller:
         question = request.question
         if question.vector is None and question.seeds is None and request.snapshot.counts.vectors:
             notes.append(_NO_EMBEDDER)
-        if request.allowed is not None and not len(ranking.rows) and request.snapshot.n_chunks:
+        allowed = request.allowed
+        if isinstance(allowed, Rows) and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
         elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
@@ -252,9 +253,8 @@ def _checked_question(question: str) -> tuple[str, list[str]]:
 def _check_numbers(k: int, min_score: float | None) -> None:
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
         raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
-    if min_score is not None and not (
-        isinstance(min_score, int | float) and not isinstance(min_score, bool) and min_score >= 0
-    ):
+    is_number = isinstance(min_score, int | float) and not isinstance(min_score, bool)
+    if min_score is not None and not (is_number and 0 <= min_score <= 1):
         raise ParameterError(f"min_score is a number from 0 to 1, got {min_score!r}")
 
 

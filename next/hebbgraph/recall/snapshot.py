@@ -75,10 +75,6 @@ class _Cache:
         #: Arrays of zeros, lent to one word search at a time.
         self.zeros: list[NDArray[np.float64]] = []
 
-    def grow(self, size: int) -> None:
-        """Count bytes; once there are too many, later recalls begin another cache."""
-        self.size += size
-
 
 class Caches:
     """The cache of the newest state that any recall has seen."""
@@ -94,11 +90,6 @@ class Caches:
             if changes > self._newest.changes or is_full:
                 self._newest = _Cache(changes)
             return self._newest if changes == self._newest.changes else _Cache(changes)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._newest = _Cache(-1)
 
 
 class Snapshot:
@@ -141,7 +132,7 @@ class Snapshot:
     def keep_filter(self, key: str, value: object, size: int) -> None:
         """Keep what a filter gives, of some bytes."""
         self._cache.filters[key] = value
-        self._cache.grow(len(key) + size)
+        self._cache.size += len(key) + size
 
     # -- terms ------------------------------------------------------------------------
 
@@ -154,7 +145,7 @@ class Snapshot:
             for key in missing:
                 cache[kind, key] = found.get(key)
             self._cache.terms.update((term.id, term) for term in found.values())
-            self._cache.grow(200 * len(missing))
+            self._cache.size += 200 * len(missing)
         terms = ((key, cache.get((kind, key))) for key in keys)
         return {key: term for key, term in terms if term is not None}
 
@@ -165,7 +156,7 @@ class Snapshot:
         if missing:
             sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
             cache.update(dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing)))
-            self._cache.grow(100 * len(missing))
+            self._cache.size += 100 * len(missing)
         return {word: cache[word] for word in words if cache.get(word)}
 
     def term(self, tag: int) -> Term:
@@ -183,7 +174,7 @@ class Snapshot:
         cache = self._cache.terms
         if missing := [tag for tag in tags if tag not in cache]:
             cache.update(terms_by_id(self.session, missing))
-            self._cache.grow(200 * len(missing))
+            self._cache.size += 200 * len(missing)
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -221,7 +212,7 @@ class Snapshot:
                 list(tags),
             )
         }
-        self._cache.grow(150 * len(found))
+        self._cache.size += 150 * len(found)
         self._cache.info.update(found)
         return found
 
@@ -271,7 +262,7 @@ class Snapshot:
             is_title = roles == int(Role.TITLE)
             is_tag = is_title | (incidental == 0)
             found[row] = _Row(tags.astype(np.int64), is_title, df, kinds, is_tag)
-        self._cache.grow(34 * len(every) + 600 * len(found))
+        self._cache.size += 34 * len(every) + 600 * len(found)
         self._cache.rows.update(found)
         return found
 
@@ -295,10 +286,6 @@ class Snapshot:
         """Return the document frequency of each tag."""
         info = self._info(tags.tolist())
         return np.array([one.titles if one.is_incidental else one.df for one in info], np.int64)
-
-    def title_counts(self, tags: IntArray) -> IntArray:
-        """Return how many chunks have each tag as their title."""
-        return np.array([one.titles for one in self._info(tags.tolist())], np.int64)
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
@@ -340,7 +327,7 @@ class Snapshot:
         found: dict[int, Postings] = {}
         if missing:
             found = read_postings(self.session, missing)
-            self._cache.grow(sum(6 * len(held.rows) + 400 for held in found.values()))
+            self._cache.size += sum(6 * len(held.rows) + 400 for held in found.values())
             self._cache.postings.update(found)
         return {term: held for term in wanted if (held := cache.get(term) or found.get(term))}
 

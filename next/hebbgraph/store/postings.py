@@ -72,8 +72,8 @@ class Postings(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Postings]) -> Postings:
         """Concatenate blocks."""
-        if len(parts) == 1:
-            return parts[0]
+        if len(parts) < 2:
+            return parts[0] if parts else EMPTY
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def take(self, at: Any) -> Postings:

@@ -42,6 +42,7 @@ CREATE INDEX $$fact_number ON $fact(key, number, row) WHERE string IS NULL;
 CREATE INDEX $$fact_row ON $fact(row);
 CREATE TABLE $embedding(
     seq {id}, row BIGINT UNIQUE NOT NULL, stamp BIGINT NOT NULL, data {blob} NOT NULL);
+CREATE INDEX $$embedding_stamp ON $embedding(row, stamp, seq);
 CREATE TABLE $gone(seq BIGINT PRIMARY KEY, stamp BIGINT NOT NULL);
 CREATE TABLE $lesson(
     seq {id}, id {exact} UNIQUE NOT NULL, question_key {exact} NOT NULL, actor {exact},

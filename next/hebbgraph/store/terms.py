@@ -101,7 +101,19 @@ def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequenc
 
 def drop_unused(session: Session, terms: IntArray) -> None:
     """Delete those of some terms that no chunk holds, proposes or was given any more."""
-    session.run(
-        "DELETE FROM $term WHERE id = ANY(?) AND df = 0 AND proposals = 0 AND given = 0",
+    unused = session.rows(
+        "SELECT id, kind, key FROM $term "
+        "WHERE id = ANY(?) AND df = 0 AND proposals = 0 AND given = 0",
         terms.tolist(),
+    )
+    if not unused:
+        return
+    session.run("DELETE FROM $term WHERE id = ANY(?)", [id_ for id_, _, _ in unused])
+    words = {key.partition(" ")[0] for _, kind, key in unused if kind == TermKind.TAG}
+    # A name that was deleted must not stay as the beginning of tags; "!" follows the space.
+    session.run(
+        "DELETE FROM $opening AS o WHERE word = ANY(?) AND NOT EXISTS (SELECT 1 FROM $term "
+        "WHERE kind = ? AND key >= o.word AND key < o.word || '!')",
+        sorted(words),
+        int(TermKind.TAG),
     )

@@ -6,8 +6,9 @@ database and kept in memory, until they are many enough to write the file anew. 
 chunk is gone are recognised when they would be hits, by their stamp: a random number that the
 database knows.
 
-A file is used only if the last embedding it holds is one that the database has or had. Otherwise
-an older copy of the database was put back, and the file is made again.
+A file is used only if the last embedding it holds is one that the database has or had, and if it
+holds all that the database has up to there. Otherwise an older copy of the database was put back,
+and the file is made again.
 """
 
 from __future__ import annotations
@@ -184,20 +185,20 @@ class VectorCache:
             wanted = np.array(sorted(rows), np.int64)
             try:
                 opened = _open(self._path, writable=True)
-            except (OSError, ValueError):
+            except (OSError, ValueError, KeyError, TypeError):
                 self._path.unlink(missing_ok=True)
                 return
+            for left in self._path.parent.glob(f"{self._path.name}?*"):
+                left.unlink(missing_ok=True)  # of a process that was killed while it wrote
             at, known = opened[1].positions(wanted)
-            opened[1].vectors[at[known]] = 0.0
-            if isinstance(opened[1].vectors, np.memmap):
-                opened[1].vectors.flush()
+            _overwrite(opened[1], at[known])
 
     # -- keeping in step --------------------------------------------------------------
 
     def _synchronised(self, session: Session, state: _State | None) -> _State:
         dimension = int(read_json(session, "embedder")["dimension"])
         if state is None and self._path is not None:
-            state = self._load(dimension)
+            state = self._load(session, dimension)
         if state is None or not self._is_history(session, state):
             state = _State(_Head(0, 0), _empty(dimension), _empty(dimension))
         later = session.rows(
@@ -225,18 +226,29 @@ class VectorCache:
         )
         return [(state.head.stamp,)] == known
 
-    def _load(self, dimension: int) -> _State | None:
+    def _load(self, session: Session, dimension: int) -> _State | None:
         assert self._path is not None
         try:
             head, base = _open(self._path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             logger.warning("%s is made again: %s", self._path, error)
             return None
-        if base.vectors.shape[1] != dimension:
+        state = _State(head, base, _empty(dimension))
+        if base.vectors.shape[1] != dimension or not self._is_history(session, state):
             return None
-        return _State(head, base, _empty(dimension))
+        known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
+        rows, stamps, _ = known[known[:, 2] <= head.seq].T
+        at, held = base.positions(rows)
+        if not held.all() or (base.stamps[at] != stamps).any():
+            return None
+        if len(rows) < len(base.rows):  # who deleted the others may not have come to it
+            dead = np.ones(len(base.rows), np.bool_)
+            dead[at] = False
+            with contextlib.suppress(OSError, ValueError):
+                _overwrite(_open(self._path, writable=True)[1], np.flatnonzero(dead))
+        return state
 
     def _written(self, session: Session, dimension: int) -> _State:
         """Return all embeddings, from a new file if one can be written."""
@@ -248,6 +260,8 @@ class VectorCache:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 _write(self._path, session, head, n, dimension)
                 return _State(head, _open(self._path)[1], _empty(dimension))
+            except FileNotFoundError:  # erased while it was written
+                pass
             except OSError as error:
                 logger.info("vectors stay in memory, since %s", error)
                 self._path = None
@@ -337,6 +351,14 @@ def _open(path: Path, *, writable: bool = False) -> tuple[_Head, _Records]:
     if not writable:  # plain arrays over the same pages: indexing a memmap is slow
         records = _Records(*map(np.asarray, records))
     return _Head(header["seq"], header["stamp"]), records
+
+
+def _overwrite(records: _Records, at: IntArray) -> None:
+    """Overwrite some records of a file; no embedding has their stamp then."""
+    for column in (records.vectors, records.stamps):
+        column[at] = 0
+        if isinstance(column, np.memmap):
+            column.flush()
 
 
 def _products(matrix: FloatArray, vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 __all__ = ["Span", "leftmost_longest", "possible_phrases", "prefix", "spans_in"]
 
@@ -86,16 +87,15 @@ def spans_in(
 
 
 def leftmost_longest(spans: Iterable[Span]) -> list[Span]:
-    """Choose spans without overlap, from left to right; of those with one start the longest.
+    """Choose spans without overlap, from left to right; of those with one start the last.
 
     >>> leftmost_longest([(1, 2, "new"), (1, 3, "new york"), (2, 3, "york")])
     [(1, 3, 'new york')]
     """
-    longest = {span[0]: span for span in spans}
     chosen: list[Span] = []
     end = 0
-    for start, span in longest.items():
-        if start >= end:
+    for span, following in pairwise((*spans, (-1, -1, ""))):
+        if span[0] != following[0] and span[0] >= end:
             chosen.append(span)
             end = span[1]
     return chosen

@@ -112,6 +112,8 @@ class _Check:
         reasons: dict[int, set[int]] = {}
         for key, why in new.proposed:
             term = self._keys.get((int(TermKind.TAG), key), 0)
+            if not term:
+                yield "proposals"
             self._proposed[term, 3] += WORTH[why]
             reasons.setdefault(term, set()).add(why)
         for term, codes in reasons.items():
