@@ -180,16 +180,19 @@ class VectorCache:
         """Overwrite the vectors of deleted chunks in the file."""
         with self._lock:
             self._state = None
-            if self._path is None or not self._path.exists():
+            if self._path is None:
                 return
+            # Of a process that was killed while it wrote, or that read an older state.
+            for unfinished in self._path.parent.glob(f"{self._path.name}?*"):
+                unfinished.unlink(missing_ok=True)
             wanted = np.array(sorted(rows), np.int64)
             try:
                 opened = _open(self._path, writable=True)
+            except FileNotFoundError:
+                return
             except (OSError, ValueError, KeyError, TypeError):
                 self._path.unlink(missing_ok=True)
                 return
-            for left in self._path.parent.glob(f"{self._path.name}?*"):
-                left.unlink(missing_ok=True)  # of a process that was killed while it wrote
             at, known = opened[1].positions(wanted)
             _overwrite(opened[1], at[known])
 
