@@ -12,12 +12,13 @@ import os
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from dump import differences, fresh_build, tables
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ from ships import NAMES as SHIP_NAMES
 from ships import QUESTIONS, ByNumber, random_chunks
 
 from hebbgraph import Chunk, HebbianIndex, Settings
-from hebbgraph.store.postings import Entries, change_postings, read_postings
+from hebbgraph.store.postings import Entries, Postings, change_postings, read_postings
 from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.candidates import proposals
@@ -244,6 +245,15 @@ _changes = st.tuples(
 )
 
 
+def _entries(
+    terms: Iterable[int], rows: Iterable[int], numbers: Iterable[int], roles: Iterable[int]
+) -> Entries:
+    postings = Postings(
+        np.fromiter(rows, "<i4"), np.fromiter(numbers, np.uint8), np.fromiter(roles, np.uint8)
+    )
+    return Entries(np.fromiter(terms, np.int64), postings)
+
+
 @settings(max_examples=100 * TIMES, deadline=None)
 @given(
     changes=st.lists(_changes, max_size=8),
@@ -268,7 +278,7 @@ def test_blocks_of_postings_equal_a_dictionary(
             columns = zip(*new, strict=True) if new else ((), (), (), ())
             gone = [(*posting, 0, 0) for posting in removed]
             gone_columns = zip(*gone, strict=True) if gone else ((), (), (), ())
-            change_postings(session, Entries.of(*columns), Entries.of(*gone_columns))
+            change_postings(session, _entries(*columns), _entries(*gone_columns))
             model = {posting: v for posting, v in model.items() if posting not in removed} | added
             read = read_postings(session, [1, 2, 3])
             held = [

@@ -230,3 +230,17 @@ def test_nobody_named_learns_as_much_as_one_actor(index: HebbianIndex) -> None:
         index.reinforce(index.recall(question, k=8), cited=[cited])
     for question, cited in itertools.islice(zip(QUESTIONS, ("c1", "c3"), strict=False), 2):
         assert ranked(index, question)[0][0] == cited
+
+
+def test_actors_may_change_their_minds_while_trust_is_fitted(index: HebbianIndex) -> None:
+    for at in range(40):
+        recall = index.recall(QUESTIONS[at % 4] + f" In year {at // 8}?", k=8)
+        index.reinforce(recall, cited=[f"c{at % 5}"], actor=f"u{at % 3}")
+        index.reinforce(recall, cited=[f"c{(at + 1) % 5}"], actor=f"u{at % 3}")
+    assert index.doctor() == []
+
+
+def test_a_reason_may_hold_what_no_database_stores(index: HebbianIndex) -> None:
+    recall = index.recall(QUESTIONS[0])
+    lesson = index.reinforce(recall, cited=["c5"], reason="bad \udcff\0 bytes")
+    assert lesson.reason == "bad    bytes"

@@ -90,9 +90,6 @@ class Activation:
     direct, arrived : ndarray of float64, shape (n,)
         The two causes: ``evidence ** evidence_power``, reduced by doubt, and
         ``x / (x + half_saturation)``.
-    cues : ndarray of int64
-        The query's tags, without hubs.
-    cue_mass : ndarray of float64, same shape
     layers : tuple of Layer
         The flows of each step, for :meth:`path`.
     """
@@ -101,8 +98,6 @@ class Activation:
     scores: FloatArray
     direct: FloatArray
     arrived: FloatArray
-    cues: IntArray
-    cue_mass: FloatArray
     layers: tuple[Layer, ...]
 
     def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -223,9 +218,9 @@ def spread(
             break
         layers.append(following)
 
-    activation = _scored(step, candidates, layers, cue_mass, certainty)
+    activation = _scored(step, candidates, layers, certainty)
     if linked := step.follow_links(activation.chunks, activation.scores, confidence):
-        activation = _scored(step, candidates, layers + linked, cue_mass, certainty)
+        activation = _scored(step, candidates, layers + linked, certainty)
     return activation
 
 
@@ -233,7 +228,6 @@ def _scored(
     step: SpreadingStep,
     candidates: IntArray,
     layers: Sequence[Layer],
-    cue_mass: FloatArray,
     certainty: float,
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
@@ -253,8 +247,6 @@ def _scored(
         scores=direct + (1.0 - direct) * arrived,
         direct=direct_of_candidates,
         arrived=arrived,
-        cues=step.cues,
-        cue_mass=cue_mass,
         layers=tuple(layers),
     )
 

@@ -47,8 +47,6 @@ class Evidence:
     confidence : float, in [0, 1], optional
         How likely the corpus covers the question; see
         :mod:`hebbgraph.formulas.confidence`.
-    covered, near : float, optional
-        The inputs of ``confidence``.
     share_held : float, in [0, 1]
         Share of the question that the best chunk holds; see
         :func:`hebbgraph.formulas.confidence.share_held`.
@@ -72,8 +70,6 @@ class Evidence:
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
     confidence: float | None = None
-    covered: float = 0.0
-    near: float | None = None
     share_held: float = 1.0
     words: _ScoreOf | None = None
     sentences: Callable[[IntArray, IntArray], FloatArray] | None = None
@@ -100,14 +96,6 @@ class Evidence:
             return values
         values = values.astype(np.float64)
         values[~known] = self.others(chunks[~known])
-        return values
-
-    def approximate(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, assuming .05 for all that are not candidates.
-
-        Cheap for many chunks, because it computes no similarities.
-        """
-        values: FloatArray = self._padded[1][self._positions(chunks)]
         return values
 
     def parts(self, chunk: int) -> tuple[float | None, float | None]:

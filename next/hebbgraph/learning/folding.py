@@ -111,6 +111,7 @@ def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, f
         digest: believed[digest].cited
         / sum(digest in one.body["cited"].values() for one in lessons)
         for digest in lesson.body["cited"].values()
+        if digest in believed  # not if the actor says something else by now
     }
 
 

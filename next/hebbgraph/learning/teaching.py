@@ -21,6 +21,7 @@ from hebbgraph.learning.lessons import (
 )
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Lesson, Recall
+from hebbgraph.records.base import storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Session
@@ -94,7 +95,7 @@ def prepare_lesson(
         weight=weight,
         actor=actor,
         trusted=trusted,
-        reason=reason,
+        reason=None if reason is None else storable(reason),
         created=time.time(),
         note=note,
     )

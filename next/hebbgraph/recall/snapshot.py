@@ -43,7 +43,6 @@ class _Row(NamedTuple):
     tags: NDArray[np.int64]
     is_title: BoolArray
     df: NDArray[np.int64]
-    kinds: NDArray[np.int64]
     is_tag: BoolArray
 
 
@@ -237,7 +236,7 @@ class Snapshot:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
         owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
-        tags, is_title, df, _, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
+        tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
         return owner, tags, is_title, df, is_tag
 
     def _rows(self, chunks: list[int]) -> list[_Row]:
@@ -258,10 +257,10 @@ class Snapshot:
         found, stop = {}, 0
         for row, (tags, roles) in lists.items():
             start, stop = stop, stop + len(tags)
-            df, _, kinds, incidental = table[start:stop].T
+            df, _, _, incidental = table[start:stop].T
             is_title = roles == int(Role.TITLE)
             is_tag = is_title | (incidental == 0)
-            found[row] = _Row(tags.astype(np.int64), is_title, df, kinds, is_tag)
+            found[row] = _Row(tags.astype(np.int64), is_title, df, is_tag)
         self._cache.size += 34 * len(every) + 600 * len(found)
         self._cache.rows.update(found)
         return found

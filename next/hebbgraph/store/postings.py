@@ -90,16 +90,6 @@ class Entries(NamedTuple):
     terms: NDArray[np.int64]
     postings: Postings
 
-    @classmethod
-    def of(
-        cls, terms: Iterable[int], rows: Iterable[int], numbers: Iterable[int], roles: Iterable[int]
-    ) -> Entries:
-        """Build entries from four columns."""
-        columns = Postings(
-            np.fromiter(rows, "<i4"), np.fromiter(numbers, np.uint8), np.fromiter(roles, np.uint8)
-        )
-        return cls(np.fromiter(terms, np.int64), columns)
-
     def sorted(self) -> Entries:
         """Return the entries by term, then row."""
         order = np.lexsort((self.postings.rows, self.terms))

@@ -17,7 +17,6 @@ from hebbgraph.text.characters import fold
 
 __all__ = [
     "SYLLABIC",
-    "has_syllabic_letter",
     "is_function_syllable",
     "is_syllabic",
     "is_syllable",
@@ -64,11 +63,6 @@ def is_syllabic(text: str) -> bool:
     sample = unicodedata.normalize("NFC", text[:_SAMPLE])
     n_letters = len(_LETTER.findall(sample))
     return n_letters * _WORDS_PER_LETTER >= 1 + sample.count(" ") and n_letters > 0
-
-
-def has_syllabic_letter(word: str) -> bool:
-    """Return whether a word holds a letter that no other language in wide use has."""
-    return not word.isascii() and _LETTER.search(unicodedata.normalize("NFC", word)) is not None
 
 
 def syllabic_terms(text: str) -> list[str]:
