@@ -13,8 +13,7 @@ from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import Embedder, Tagger, VectorSearch
-from hebbgraph.recall.steps import RankStep
-from hebbgraph.recall.strategies import Ranking, Request, Strategy
+from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy
 from hebbgraph.records import AddReport, Chunk, Cue, DeleteReport, Hit, PathStep, Recall
 from hebbgraph.settings import Settings
 

@@ -37,7 +37,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.postgres import PostgresDatabase, schema_name
-from hebbgraph.store.postgres_session import PostgresSession
+from hebbgraph.store.postgres_server import PostgresSession
 
 
 @pytest.fixture

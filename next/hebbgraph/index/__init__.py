@@ -15,6 +15,7 @@ from hebbgraph.index.writing import WritingVerbs
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, DeleteReport, Hit, Lesson, Recall
 from hebbgraph.settings import Settings
+from hebbgraph.store.chunks import loaded
 from hebbgraph.store.meta import write_meta
 from hebbgraph.store.places import MEMORY, namespaces_at, open_database
 from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
@@ -185,7 +186,7 @@ def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Setti
             f"{path} has schema {version}, this hebbgraph reads {SCHEMA_VERSION}; open it with the "
             "hebbgraph that made it"
         )
-    built = json.loads(meta.get("settings", "{}"))
+    built = loaded(meta.get("settings", "{}"))
     if settings is None:
         return Settings(**built)
     for name, value in settings.build().items():

@@ -10,11 +10,10 @@ from hebbgraph.errors import StorageError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.recall.pipeline import Where
-from hebbgraph.recall.steps import RankStep
-from hebbgraph.recall.strategies import Strategy
+from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
 from hebbgraph.store.chunks import chunks_by_id
-from hebbgraph.upkeep import doctor, rebuilding
+from hebbgraph.upkeep import doctor
 from hebbgraph.upkeep.graph import cooccurrence, find_tags, neighbors
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class AskingVerbs(OpenNamespace):
     def stats(self) -> dict[str, Any]:
         """Return what the index holds, in numbers."""
         with self._database.read() as session:
-            return {"namespace": self.namespace, **rebuilding.statistics(session)}
+            return {"namespace": self.namespace, **doctor.statistics(session)}
 
     def doctor(self) -> list[str]:
         """Check that everything stored follows from the texts; return what is wrong.
@@ -164,6 +163,8 @@ class AskingVerbs(OpenNamespace):
                 return found + doctor.problems(session, self.settings)
         except StorageError as error:
             return [*found, str(error)]
+        except (LookupError, TypeError, ValueError) as error:
+            return [*found, f"what is stored contradicts itself: {type(error).__name__}: {error}"]
 
     def backup(self, path: str | Path) -> None:
         """Write a copy of one state of this namespace to a new file."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.text.candidates import proposals
-from hebbgraph.text.reading import searched_text, text_words, tokenize_texts
+from hebbgraph.text.context import searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import Link, links_of, named_by_links
 
 __all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]

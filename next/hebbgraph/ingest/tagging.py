@@ -50,7 +50,7 @@ from hebbgraph.store.terms import (
     terms_by_id,
 )
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.reading import searched_text, split_tokens, tokenize_texts
+from hebbgraph.text.context import searched_text, split_tokens, tokenize_texts
 from hebbgraph.text.references import Link, links_of
 
 __all__ = ["complete", "held_tags", "is_complete"]

@@ -22,7 +22,13 @@ from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_propose
 from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, rows_of, to_given
 from hebbgraph.store.database import Session
-from hebbgraph.store.meta import VECTOR_UNIT, Counts, read_counts, write_counts, write_meta
+from hebbgraph.store.meta import (
+    Counts,
+    read_counts,
+    vector_units,
+    write_counts,
+    write_meta,
+)
 from hebbgraph.store.postings import NO_ENTRIES, Entries, Postings, change_postings, unpack_tags
 from hebbgraph.store.postings import unpack_words as words_in
 from hebbgraph.store.terms import (
@@ -33,7 +39,7 @@ from hebbgraph.store.terms import (
     terms_by_id,
 )
 from hebbgraph.terms import TermKind
-from hebbgraph.text.reading import join_tokens
+from hebbgraph.text.context import join_tokens
 
 __all__ = ["MOST_HOLDERS", "write_batch", "write_vectors"]
 
@@ -344,7 +350,7 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
     session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
     session.run("DELETE FROM $gone WHERE seq < (SELECT max(seq) FROM $gone) - ?", _MOST_GONE)
-    sums = sum((_units(np.frombuffer(data, "<f4")) for *_, data in held), start=_units(np.zeros(1)))
+    sums = sum((vector_units(np.frombuffer(data, "<f4")) for *_, data in held), start=vector_units(np.zeros(1)))
     return counts._replace(vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums)
 
 
@@ -357,7 +363,7 @@ def _add_vectors(
         "INSERT INTO $embedding(row, stamp, data) VALUES (?, ?, ?)",
         ((row, secrets.randbits(62), v.astype("<f4").tobytes()) for row, v in vectors),
     )
-    sums = sum((_units(vector) for _, vector in vectors), start=_units(np.zeros(1)))
+    sums = sum((vector_units(vector) for _, vector in vectors), start=vector_units(np.zeros(1)))
     before = counts.vector_sum if len(counts.vector_sum) else np.zeros(1, np.int64)
     return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=before + sums)
 
@@ -366,6 +372,3 @@ def write_vectors(session: Session, vectors: Sequence[tuple[int, NDArray[np.floa
     """Write the embeddings of chunks that had none."""
     write_counts(session, _add_vectors(session, read_counts(session), vectors))
 
-
-def _units(vector: NDArray[np.floating]) -> NDArray[np.int64]:
-    return np.rint(vector.astype(np.float64) / VECTOR_UNIT).astype(np.int64)

@@ -4,11 +4,9 @@
 ``snapshot``        what one recall reads of one state of the database
 ``words``           word search
 ``question``        a question, read: words, cues
-``evidence``        word and vector search, fused
-``link_sentences``  the sentences in which chunks link
+``evidence``        word and vector search, fused; sentences that link
 ``naming``          titles that a question names
-``strategies``      what ranks chunks: spreading, or others
-``steps``           a caller's steps after the ranking
+``strategies``      what ranks chunks: spreading, or others; steps after it
 ``hits``            rows and scores to hits with paths
 ``pipeline``        all of these, in order
 =================== =================================================================

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.words import DECIMALS, first_by_id
@@ -85,7 +86,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     evidence = vars(request).get("evidence")  # unless the strategy did not search
     hits = []
     for at, (row, score) in enumerate(pairs):
-        chunk = chunks[row]
+        if (chunk := chunks.get(row)) is None:
+            raise DamagedIndexError("a posting names a chunk that is not there; call rebuild()")
         words, vectors = (None, None) if evidence is None else evidence.parts(row)
         has = [spelled[word] for word in spelled if holds[word][at]]
         lacks = [token for word, token in spelled.items() if not holds[word][at]]

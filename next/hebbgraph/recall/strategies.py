@@ -1,7 +1,7 @@
 """Strategies: what they get (``Request``), what they return (``Ranking``), and the default one.
 
 Another distribution offers a strategy as an entry point in the group ``hebbgraph.strategies``: a
-class without arguments, imported on first use.
+class without arguments, imported on first use. Steps change what a strategy returned.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
-from hebbgraph.recall.evidence import RareWords, direct_evidence
-from hebbgraph.recall.link_sentences import LinkSentences
+from hebbgraph.recall.evidence import LinkSentences, RareWords, direct_evidence
 from hebbgraph.recall.naming import show_named
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
 
-__all__ = ["Ranking", "Request", "Spreading", "Strategy", "named_strategy"]
+__all__ = ["RankStep", "Ranking", "Request", "Spreading", "Strategy", "named_strategy"]
 
 _GROUP = "hebbgraph.strategies"
 #: Least confidence if the question names the subject of a chunk, answered or not.
@@ -260,3 +260,41 @@ class _Checked:
         if request.allowed is not None and not request.allowed(rows).all():
             raise ParameterError(f"strategy {self.name!r} must return allowed rows only")
         return replace(ranking, rows=rows, scores=scores)
+
+
+class RankStep:
+    """One step of a recall. Subclass it and override what the step changes.
+
+    A recall calls, in this order, each for all of its steps: :meth:`depth`, to know how many chunks
+    to rank; :meth:`rank`, within the transaction, where no model may be asked; and
+    :meth:`finish`, on the recall as the caller would get it. One object may serve several threads.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> class OnePerDocument(RankStep):
+    ...     def depth(self, k):
+    ...         return 3 * k
+    ...     def finish(self, recall, k):
+    ...         best = {hit.document_id: hit for hit in reversed(recall.hits)}
+    ...         hits = sorted(best.values(), key=lambda hit: hit.rank)
+    ...         return recall.model_copy(update={"hits": tuple(hits)})
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([{"id": "1", "text": "Owls hunt.", "document_id": "owls"},
+    ...                         {"id": "2", "text": "Owls hunt voles.", "document_id": "owls"}])
+    ...     recall = index.recall("What do owls hunt?", k=2, steps=[OnePerDocument()])
+    >>> [hit.id for hit in recall]
+    ['1']
+    """
+
+    def depth(self, k: int) -> int:
+        """Return how many hits the step wants to choose k from."""
+        return k
+
+    def rank(self, request: Request, ranking: Ranking) -> Ranking:
+        """Return the ranking in another order; its rows are in order, and the first are hits."""
+        return ranking
+
+    def finish(self, recall: Recall, k: int) -> Recall:
+        """Return the recall with other hits; the first k reach the caller, ranked by position."""
+        return recall

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray, unique
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings
@@ -168,7 +169,10 @@ class _Scores:
             grown = np.zeros(int(held.rows[-1]) + 1)
             grown[: len(self._scores)] = self._scores
             self._scores = grown
-        before = self._scores[held.rows]
+        try:
+            before = self._scores[held.rows]
+        except IndexError as error:  # rows ascend, unless they are damaged
+            raise DamagedIndexError("postings are out of order; call rebuild()") from error
         self._scores[held.rows] = before + weight * self._table[_code(held)]
         self._touched.append(held.rows[before == 0])
 

@@ -4,8 +4,7 @@
 ``schema``      the tables
 ``database``    what both databases offer, and one dialect of SQL for both
 ``sqlite``      a namespace as a file
-``postgres``    a namespace as a schema; how to reach its server is in ``postgres_server``,
-                how SQL and values get there in ``postgres_session``
+``postgres``    a namespace as a schema; connections and values in ``postgres_server``
 ``meta``        settings, versions, counts
 ``chunks``      chunks and the facts of their metadata
 ``terms``       terms by key, and their counts

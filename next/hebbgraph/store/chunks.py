@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import Session
 
@@ -51,12 +52,11 @@ class StoredChunk(NamedTuple):
 
     def fields(self) -> dict[str, JsonValue]:
         """Return the metadata."""
-        found: dict[str, JsonValue] = json.loads(self.metadata)
-        return found
+        return loaded(self.metadata)
 
     def given_by(self) -> Given:
         """Return what was given with the chunk."""
-        values = {name: tuple(value) for name, value in json.loads(self.given).items()}
+        values = {name: tuple(value) for name, value in loaded(self.given).items()}
         return Given(**values)
 
     def chunk(self) -> Chunk:
@@ -101,6 +101,17 @@ def dumped(value: object) -> str:
     if value == {}:
         return "{}"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def loaded(text: str) -> dict[str, Any]:
+    """Return a JSON object that was stored; raise DamagedIndexError if it is none."""
+    try:
+        found: dict[str, Any] = dict(json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise DamagedIndexError(
+            f"a value in the database is damaged ({error}); restore a backup"
+        ) from error
+    return found
 
 
 def chunks_by_row(session: Session, rows: Iterable[int]) -> dict[int, StoredChunk]:

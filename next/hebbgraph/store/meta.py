@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.store.database import Session
 
-__all__ = ["Counts", "read_counts", "read_json", "write_counts", "write_meta"]
+__all__ = ["Counts", "read_counts", "read_json", "vector_units", "write_counts", "write_meta"]
 
 #: One unit of a vector's sum. Whole numbers add up to the same in any order.
 VECTOR_UNIT = 2.0**-32
@@ -48,6 +48,12 @@ class Counts(NamedTuple):
         """Mean of all vectors, shape (dimension,)."""
         mean = self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1))
         return mean.astype(np.float64)
+
+
+def vector_units(vector: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    """Return a vector in units of 2**-32, as :attr:`Counts.vector_sum` adds them up."""
+    with np.errstate(invalid="ignore"):  # damaged
+        return np.rint(vector.astype(np.float64) / VECTOR_UNIT).astype(np.int64)
 
 
 def read_counts(session: Session) -> Counts:

@@ -29,7 +29,7 @@ try:
     import psycopg
 
     from hebbgraph.store import postgres_server as server
-    from hebbgraph.store.postgres_session import PostgresSession, translated
+    from hebbgraph.store.postgres_server import PostgresSession, translated
 except ModuleNotFoundError as error:
     raise MissingExtraError('PostgreSQL takes: pip install "hebbgraph[postgres]"') from error
 

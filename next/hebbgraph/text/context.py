@@ -1,8 +1,9 @@
-"""Words from the metadata of a passage that are searched with its text but not shown.
+"""One chunk to its tokens and words; of its metadata, what is searched with its text.
 
 Loaders and splitters write a heading path, a file name, a summary, or questions that a passage
-answers into metadata. People use these words in questions, so they are searched. Numbers, dates,
-ids and types say nothing about the subject, nor does a path or URL, except for its last name.
+answers into metadata. People use these words in questions, so they are searched, but not shown.
+Numbers, dates, ids and types say nothing about the subject, nor does a path or URL, except for its
+last name.
 """
 
 from __future__ import annotations
@@ -14,8 +15,18 @@ from typing import Any
 from urllib.parse import unquote
 
 from hebbgraph.limits import MAX_CONTEXT
+from hebbgraph.text.syllables import is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import lexical_terms, tokenize
 
-__all__ = ["SEARCHED_FIELDS", "search_text"]
+__all__ = [
+    "SEARCHED_FIELDS",
+    "join_tokens",
+    "search_text",
+    "searched_text",
+    "split_tokens",
+    "text_words",
+    "tokenize_texts",
+]
 
 #: The fields that are searched by default, with names as :func:`_field` normalises them.
 SEARCHED_FIELDS = (
@@ -117,3 +128,52 @@ def _name_of(place: str) -> str:
     """
     path = re.split(r"[?#]", unquote(place), maxsplit=1)[0].rstrip("/\\")
     return re.split(r"[/\\]", path)[-1].strip()
+
+
+def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    r"""Return a text with the words of its metadata that are searched with it.
+
+    Examples
+    --------
+    >>> searched_text("Two sets.", {"subject": "Keys"}, ("subject",))
+    'Two sets.\n\nKeys'
+    """
+    context = search_text(metadata, fields) if metadata and fields else ""
+    return f"{text}\n\n{context}" if context else text
+
+
+def tokenize_texts(title: str, text: str) -> list[list[str]]:
+    """Return the tokens of a title and of a text; a phrase lies in one of them."""
+    return [tokenize(part) for part in (title, text) if part]
+
+
+def join_tokens(tokens: list[list[str]]) -> str:
+    r"""Return tokens as one text, which :func:`split_tokens` reads much faster than the original.
+
+    >>> split_tokens(join_tokens([["petrel"], ["a", "ship"]]))
+    [['petrel'], ['a', 'ship']]
+    """
+    return "\n".join(map(" ".join, tokens))
+
+
+def split_tokens(text: str) -> list[list[str]]:
+    """Return the tokens that :func:`join_tokens` joined."""
+    return [line.split(" ") for line in text.split("\n") if line]
+
+
+def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
+    """Return the words of a chunk, with repetitions.
+
+    These are the :func:`~hebbgraph.text.tokens.lexical_terms` of its tokens, and for Vietnamese,
+    after them, the :func:`~hebbgraph.text.syllables.syllabic_terms`.
+
+    Examples
+    --------
+    >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
+    ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
+    """
+    words = [word for part in tokens for word in lexical_terms(part, language)]
+    if title.isascii() and text.isascii():
+        return words
+    whole = f"{title} {text}" if title and text else title or text
+    return [*words, *syllabic_terms(whole)] if is_syllabic(whole) else words

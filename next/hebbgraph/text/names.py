@@ -10,8 +10,7 @@ from typing import Literal
 from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import key_from_tokens
-from hebbgraph.text.words import WordCache
+from hebbgraph.text.tokens import WordCache, key_from_tokens
 
 __all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names", "is_headline"]
 

@@ -27,8 +27,7 @@ from hebbgraph.text import stopwords
 from hebbgraph.text.artefacts import is_artefact, without_links
 from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
-from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
-from hebbgraph.text.words import WordCache
+from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, tokenize
 
 __all__ = ["ShapedText", "dominant_language", "is_english", "shape_text"]
 

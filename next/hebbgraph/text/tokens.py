@@ -7,21 +7,23 @@ analysed independently of each other, so the costly parts (folding, stemming) ar
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import chain, pairwise
 from operator import add
+from typing import Generic, TypeVar
 
 import regex
 
 from hebbgraph.text import stopwords
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 from hebbgraph.text.stemming import TermStemmer, truncate_term
-from hebbgraph.text.words import WordCache
 
 __all__ = [
     "MAX_PHRASE_CHARACTERS",
     "MAX_PHRASE_WORDS",
     "MAX_TOKEN_CHARACTERS",
+    "WordCache",
     "display",
     "lexical_terms",
     "phrase_key",
@@ -31,6 +33,47 @@ __all__ = [
     "tokenize",
     "tokenize_word",
 ]
+
+_Value = TypeVar("_Value")
+_LONGEST = 64  # characters; longer strings rarely recur and take more memory
+
+
+class WordCache(dict[str, _Value], Generic[_Value]):
+    """Bounded cache of a pure function of a string.
+
+    Use ``cache[word]``: a hit is one dictionary lookup and runs no Python code. The cache has two
+    generations. When the younger one is full, it replaces the older one, which is still searched;
+    words in use are copied forward.
+
+    Parameters
+    ----------
+    compute : callable
+        Maps a word to its value; must depend on the word alone.
+    capacity : int, positive
+        Words per generation.
+
+    Examples
+    --------
+    >>> lengths = WordCache(len, capacity=1000)
+    >>> lengths["synapse"], "synapse" in lengths
+    (7, True)
+    """
+
+    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 17) -> None:
+        super().__init__()
+        self._compute = compute
+        self._capacity = capacity
+        self._older: dict[str, _Value] = {}
+
+    def __missing__(self, word: str) -> _Value:
+        value = self._older[word] if word in self._older else self._compute(word)
+        if len(word) <= _LONGEST:
+            if len(self) >= self._capacity:
+                self._older = dict(self)
+                self.clear()
+            self[word] = value
+        return value
+
 
 MAX_TOKEN_CHARACTERS = 64
 MAX_PHRASE_WORDS = 12

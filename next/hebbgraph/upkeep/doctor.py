@@ -1,4 +1,4 @@
-"""Check that everything stored follows from the texts, and agrees with itself."""
+"""Check that everything stored follows from the texts, and make it anew; statistics."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, prepare
-from hebbgraph.ingest.tagging import held_tags, is_complete
+from hebbgraph.ingest.tagging import complete, held_tags, is_complete
+from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
 from hebbgraph.store.database import Session
-from hebbgraph.store.meta import read_counts
+from hebbgraph.store.meta import Counts, read_counts, read_json, vector_units, write_meta
 from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
+from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
 
-__all__ = ["problems"]
+__all__ = ["problems", "rebuild", "statistics"]
 
 _PAGE = 2000
 _EXAMPLES = 3
@@ -166,12 +169,29 @@ class _Check:
         vectors = self._session.rows("SELECT count(*) FROM $embedding")[0][0]
         if vectors != counts.vectors:
             self.found.append(f"{counts.vectors:,} vectors are counted, {vectors:,} are there")
+        self._vector_sum(counts)
         orphans = self._session.rows(
             "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk) LIMIT 4"
         )
         self._report("vectors of no chunk", (row for (row,) in orphans))
         if not is_complete(self._session):
             self.found.append("tags are open; add, or complete(), finishes them")
+
+    def _vector_sum(self, counts: Counts) -> None:
+        """Compare the sum of all vectors with the one that is kept."""
+        total = np.zeros(len(counts.vector_sum), np.int64)
+        last = -1
+        while page := self._session.rows(
+            "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
+        ):
+            last = page[-1][0]
+            for row, data in page:
+                if len(data) != 4 * len(total):
+                    self.found.append(f"the vector of row {row} has a wrong size")
+                    return
+                total += vector_units(np.frombuffer(data, "<f4"))
+        if (total != counts.vector_sum).any():
+            self.found.append("vectors differ from their sum; add their chunks again")
 
     def _name(self, term: int) -> str:
         return self._key_of.get(term, (0, str(term)))[1]
@@ -190,3 +210,60 @@ def _hashes(rows: object, numbers: object, roles: object) -> NDArray[np.uint64]:
     mixed |= np.asarray(roles).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+_PAGE = 4000
+_DERIVED = ("term", "common", "opening", "posting", "held", "fact", "pending", "changed")
+
+
+def rebuild(session: Session, settings: Settings) -> int:
+    """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
+    for table in _DERIVED:
+        session.run(f"DELETE FROM ${table}")
+    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0"})
+    last, n = -1, 0
+    while rows := session.rows(
+        "SELECT row FROM $chunk WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
+    ):
+        last = rows[-1][0]
+        stored = chunks_by_row(session, [row for (row,) in rows])
+        ordered = [stored[row] for (row,) in rows]
+        write_derived(
+            session,
+            [prepare(chunk.chunk(), settings, _tagged(chunk)) for chunk in ordered],
+            [chunk.row for chunk in ordered],
+        )
+        n += len(rows)
+    left, vocabulary = complete(session, settings, _PAGE)
+    while left:
+        left, vocabulary = complete(session, settings, _PAGE, vocabulary)
+    return n
+
+
+def _tagged(chunk: StoredChunk) -> tuple[str, ...] | None:
+    return chunk.given_by().tagged
+
+
+def statistics(session: Session) -> dict[str, JsonValue]:
+    """Return what a namespace holds, in numbers."""
+    counts = read_counts(session)
+    kinds = dict(
+        session.rows("SELECT kind, count(*) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
+    )
+    postings = dict(
+        session.rows("SELECT kind, sum(df) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
+    )
+    documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
+    return {
+        "chunks": counts.chunks,
+        "documents": documents,
+        "words": kinds.get(TermKind.WORD, 0),
+        "tags": kinds.get(TermKind.TAG, 0),
+        "references": sum(n for kind, n in kinds.items() if kind > TermKind.TAG),
+        "tags_per_chunk": round(int(postings.get(TermKind.TAG, 0)) / max(counts.chunks, 1), 2),
+        "words_per_chunk": round(counts.mean_length, 2),
+        "vectors": counts.vectors,
+        "embedder": read_json(session, "embedder"),
+        "changes": counts.changes,
+        "open_tags": int(session.meta.get("open_tags", 0)),
+    }

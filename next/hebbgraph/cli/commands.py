@@ -11,19 +11,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
-from rich.padding import Padding
-from rich.text import Text
 from typer.core import TyperGroup
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, __version__
+from hebbgraph.cli.files import (
+    STDIN,
+    document_name,
+    find_files,
+    holds_chunks,
+    read_chunks,
+    split_file,
+)
+from hebbgraph.cli.printing import complain, count_lines, counted, err, hit_lines, show, visible
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
-from hebbgraph.files import STDIN, document_name, find_files, holds_chunks, read_chunks, split_file
-from hebbgraph.records import AddReport, Recall
+from hebbgraph.records import AddReport
 from hebbgraph.store.places import namespaces_at
-from hebbgraph.terminal import complain, counted, err, excerpt, indented, show, visible
 
 __all__ = ["app", "main"]
 
@@ -203,8 +208,8 @@ def _ids_below(opened: HebbianIndex, name: str) -> list[str]:
     """Return the ids of a document, or of all documents below a folder."""
     if not name.endswith("/"):
         return opened.ids({"$document_id": name})
-    chunks = _all_chunks(opened)
-    return [chunk.id for chunk in chunks if (chunk.document_id or "").startswith(name)]
+    below = [document for document in opened.documents() if document.startswith(name)]
+    return opened.ids({"$document_id": {"$in": below}}) if below else []
 
 
 # -- asking -----------------------------------------------------------------------------------
@@ -228,24 +233,9 @@ def recall(
     condition = _filter(where)
     with _opened(index, namespace, embedder, read_only=True) as opened:
         found = opened.recall(question, k, where=condition)
-    show(found.model_dump(mode="json"), _hit_lines(found, path), as_json=as_json)
+    show(found.model_dump(mode="json"), hit_lines(found, path), as_json=as_json)
     for note in () if as_json else found.notes:
         complain(f"note: {note}")
-
-
-def _hit_lines(found: Recall, with_path: bool) -> Iterator[Text | Padding]:
-    for hit in found:
-        yield Text.assemble(
-            f"{hit.rank}. ",
-            (visible(hit.label), "bold"),
-            (f"  {hit.score:.3f}", "cyan"),
-            (f"  {visible(hit.id)}", "dim"),
-        )
-        if hit.document_id:
-            yield indented(hit.document_id, "dim")
-        yield indented(excerpt(hit))
-        if with_path:
-            yield indented(hit.path_text, "green")
 
 
 @app.command()
@@ -254,10 +244,11 @@ def documents(
 ) -> None:
     """List the documents, with their numbers of chunks."""
     with _opened(index, namespace, read_only=True) as opened:
-        counts = Counter(chunk.document_id or "" for chunk in _all_chunks(opened))
-    named = sorted(counts.items())
-    records = [{"document_id": name or None, "chunks": number} for name, number in named]
-    show(records, _count_lines((n, name or "(no document)") for name, n in named), as_json=as_json)
+        counts = opened.documents()
+        others = opened.stats()["chunks"] - sum(counts.values())
+    named = [*([(None, others)] if others else []), *counts.items()]
+    records = [{"document_id": name, "chunks": n} for name, n in named]
+    show(records, count_lines((n, name or "(no document)") for name, n in named), as_json=as_json)
 
 
 @app.command()
@@ -271,7 +262,7 @@ def tags(
     """List tags, those of most chunks first."""
     with _opened(index, namespace, read_only=True) as opened:
         found = opened.tags(prefix, limit=limit)
-    lines = _count_lines((tag.chunks, tag.tag) for tag in found)
+    lines = count_lines((tag.chunks, tag.tag) for tag in found)
     show([tag.model_dump() for tag in found], lines, as_json=as_json)
 
 
@@ -286,7 +277,7 @@ def neighbors(
     """List the tags that occur together with a tag, by the number of chunks with both."""
     with _opened(index, namespace, read_only=True) as opened:
         found = opened.neighbors(tag, limit)
-    lines = _count_lines((edge.weight, edge.tag) for edge in found)
+    lines = count_lines((edge.weight, edge.tag) for edge in found)
     show([edge.model_dump() for edge in found], lines, as_json=as_json)
 
 
@@ -399,16 +390,7 @@ def _all_chunks(opened: HebbianIndex) -> Iterator[Chunk]:
 
 
 def _filter(where: str | None) -> dict[str, Any] | None:
-    if where is None:
-        return None
     try:
-        value = json.loads(where)
+        return None if where is None else cast(dict[str, Any], json.loads(where))
     except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"--where takes a JSON object: {error}") from error
-    if not isinstance(value, dict):
-        raise typer.BadParameter(f"--where takes a JSON object, got {where:.80}")
-    return value
-
-
-def _count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
-    return (f"{number:>8,}  {visible(name)}" for number, name in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from hebbgraph.records import Hit
+from hebbgraph.records import Hit, Recall
 
-__all__ = ["complain", "counted", "err", "excerpt", "indented", "out", "show", "visible"]
+__all__ = ["complain", "count_lines", "counted", "err", "hit_lines", "show", "visible"]
 
 #: Lines are not wrapped, so that paths and commands can be copied, and pipes get whole lines.
 out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
@@ -69,7 +69,28 @@ def indented(text: str | Text, style: str = "") -> Text | Padding:
     return Padding(paragraph, (0, 0, 0, 3)) if out.is_terminal else Text("   ") + paragraph
 
 
-def excerpt(hit: Hit) -> Text:
+def hit_lines(found: Recall, with_path: bool) -> Iterator[Text | Padding]:
+    """Return what people see of a recall: its hits, with the path to each if asked for."""
+    for hit in found:
+        yield Text.assemble(
+            f"{hit.rank}. ",
+            (visible(hit.label), "bold"),
+            (f"  {hit.score:.3f}", "cyan"),
+            (f"  {visible(hit.id)}", "dim"),
+        )
+        if hit.document_id:
+            yield indented(hit.document_id, "dim")
+        yield indented(_excerpt(hit))
+        if with_path:
+            yield indented(hit.path_text, "green")
+
+
+def count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Return a table of numbers and names."""
+    return (f"{number:>8,}  {visible(name)}" for number, name in rows)
+
+
+def _excerpt(hit: Hit) -> Text:
     """Return the sentences that hold the most words of the question, with these in bold."""
     text = visible(hit.text[:_READ])
     words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})")
