@@ -180,20 +180,6 @@ def spread(
     Returns
     -------
     Activation
-
-    Examples
-    --------
-    Chunk 0 has title 0 and mentions tag 1, which is the title of chunk 1:
-
-    >>> from hebbgraph.testing.array_view import ArrayView
-    >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    >>> evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
-    >>> activation = spread(view, np.array([0]), evidence)
-    >>> chunks, scores = activation.top(3)
-    >>> chunks.tolist()
-    [0, 1, 2]
-    >>> [(node.kind, node.id) for node in activation.path(1)]
-    [('tag', 0), ('chunk', 0), ('tag', 1), ('chunk', 1)]
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values

@@ -19,7 +19,7 @@ from hebbgraph.arrays import (
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
-#: The share of vectors in direct evidence, for all corpora; lessons move it.
+#: The share of vectors in direct evidence, for all corpora.
 DENSE_SHARE = 0.55
 
 #: Maps chunks to their cosine with the query, or to evidence derived from it.

@@ -136,18 +136,6 @@ def follow_links(
     Returns
     -------
     LinkFlows, or None if nothing flows
-
-    Examples
-    --------
-    Chunk 0 links to the address that chunks 1 and 2 share:
-
-    >>> from hebbgraph.testing.array_view import ArrayView
-    >>> view = ArrayView([[0], [0], [0]], titles=[set(), {0}, {0}], links={0: TermKind.ADDRESS})
-    >>> flows = follow_links(
-    ...     view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(), cut=9
-    ... )
-    >>> flows.targets.tolist(), flows.mass.round(2).tolist()
-    ([1, 2], [0.06, 0.26])
     """
     p = parameters
     owner, tags, entitled = view.tags_of(sources)

@@ -96,8 +96,9 @@ class WritingVerbs(OpenNamespace):
     ) -> DeleteReport:
         """Delete chunks by id, document or filter; they are gone for every process at once.
 
-        Texts, words and vectors are overwritten in the files, too. If a reader holds an older
-        state open, this waits for it (``Settings.wait``), and reports whether it ended.
+        Several arguments delete the chunks that fit all of them. Texts, words and vectors are
+        overwritten in the files, too. If a reader holds an older state open, this waits for it
+        (``Settings.wait``), and reports whether it ended.
 
         Raises
         ------

@@ -350,7 +350,10 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
     session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
     session.run("DELETE FROM $gone WHERE seq < (SELECT max(seq) FROM $gone) - ?", _MOST_GONE)
-    sums = sum((vector_units(np.frombuffer(data, "<f4")) for *_, data in held), start=vector_units(np.zeros(1)))
+    sums = sum(
+        (vector_units(np.frombuffer(data, "<f4")) for *_, data in held),
+        start=vector_units(np.zeros(1)),
+    )
     return counts._replace(vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums)
 
 
@@ -371,4 +374,3 @@ def _add_vectors(
 def write_vectors(session: Session, vectors: Sequence[tuple[int, NDArray[np.float32]]]) -> None:
     """Write the embeddings of chunks that had none."""
     write_counts(session, _add_vectors(session, read_counts(session), vectors))
-

@@ -3,6 +3,8 @@
 =============== =====================================================================
 ``lessons``     lessons as rows, and what one records
 ``folding``     what the lessons on one question teach, and the edges that change by it
+``fitting``     how far learning is trusted, by exams
+``teaching``    what the verbs of the index call: teach, forget, list
 ``memory``      what past lessons say of a question
 =============== =====================================================================
 """

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import score_table
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Session
@@ -193,6 +194,8 @@ class Snapshot:
         cache, listed = self._cache.info, list(tags)
         if missing := [tag for tag in listed if tag not in cache]:
             found = self._load_info(missing)
+            if not found.keys() >= set(missing):
+                raise DamagedIndexError("a chunk holds a tag that is not there; call rebuild()")
             return [cache.get(tag) or found[tag] for tag in listed]
         return [cache[tag] for tag in listed]
 

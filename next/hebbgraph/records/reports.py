@@ -54,10 +54,11 @@ class AddReport(Record):
 
 
 class DeleteReport(Record):
-    """How many chunks ``delete`` removed, and whether no trace is left in the database's log.
+    """How many chunks ``delete`` removed, and whether no trace of them is left on the disk.
 
-    ``erased`` is False while a reader holds an older state of the database open: the texts are
-    gone for everybody who asks, and their bytes are overwritten once that reader ends.
+    ``erased`` is False while a reader holds an older state of a file open: the texts are gone for
+    everybody who asks, and the next change overwrites their bytes once that reader ends. It is
+    False on PostgreSQL, where VACUUM overwrites them.
     """
 
     deleted: int = 0

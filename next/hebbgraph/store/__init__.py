@@ -3,7 +3,7 @@
 =============== =====================================================================
 ``schema``      the tables
 ``database``    what both databases offer, and one dialect of SQL for both
-``sqlite``      a namespace as a file
+``sqlite``      a namespace as a file; ``forks`` keeps it safe when a process forks
 ``postgres``    a namespace as a schema; connections and values in ``postgres_server``
 ``meta``        settings, versions, counts
 ``chunks``      chunks and the facts of their metadata

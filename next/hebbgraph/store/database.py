@@ -65,7 +65,7 @@ class Database(Protocol):
         ...
 
     def erase_log(self, wait: float) -> bool:
-        """Empty the write-ahead log, waiting for readers; return whether it is empty."""
+        """Overwrite what was deleted, waiting for readers; return whether nothing of it is left."""
         ...
 
     def check(self) -> list[str]:

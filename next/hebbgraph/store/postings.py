@@ -1,4 +1,4 @@
-"""Postings: for each term the chunks that hold it, in blocks of a few thousand.
+"""Postings: for each term the chunks that hold it, in blocks of 1,280 at most.
 
 A block is four bytes for each row, then a byte for each number, then a byte for each role: for a
 word how often it occurs and the code of the chunk's length, for a tag 1 and its

@@ -1,7 +1,7 @@
 """The tables of a namespace, for both databases.
 
-``{id}`` is a column that numbers rows and never reuses a number, ``{blob}`` bytes, ``{json}``
-text, ``{exact}`` text that compares byte by byte.
+``{id}`` is a column that numbers rows and never reuses a number, ``{blob}`` bytes,
+``{number}`` a whole number or fraction, kept exactly, ``{exact}`` text that compares byte by byte.
 """
 
 from __future__ import annotations

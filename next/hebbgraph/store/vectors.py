@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_counts, read_json
 
@@ -281,11 +282,11 @@ def _empty(dimension: int) -> _Records:
 
 
 def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Records:
-    vectors = np.frombuffer(b"".join(data for *_, data in later), "<f4")
+    vectors = _decoded([data for *_, data in later], records.vectors.shape[1])
     new = _Records(
         np.array([row for _, row, _, _ in later], np.int64),
         np.array([stamp for _, _, stamp, _ in later], np.int64),
-        vectors.reshape(len(later), -1),
+        vectors,
     )
     rows = np.concatenate((records.rows, new.rows))
     order = np.argsort(rows, kind="stable")
@@ -294,6 +295,12 @@ def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Rec
         np.concatenate((records.stamps, new.stamps))[order],
         np.concatenate((records.vectors, new.vectors))[order],
     )
+
+
+def _decoded(vectors: list[bytes], dimension: int) -> NDArray[np.float32]:
+    if set(map(len, vectors)) - {4 * dimension}:
+        raise DamagedIndexError("a vector in the database has a wrong size; add its chunk again")
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dimension)
 
 
 def _fill(records: _Records, session: Session) -> None:
@@ -306,8 +313,8 @@ def _fill(records: _Records, session: Session) -> None:
         stop = at + len(page)
         records.rows[at:stop] = [found[0] for found in page]
         records.stamps[at:stop] = [found[1] for found in page]
-        data = np.frombuffer(b"".join(found[2] for found in page), "<f4")
-        records.vectors[at:stop] = data.reshape(len(page), -1)
+        dimension = records.vectors.shape[1]
+        records.vectors[at:stop] = _decoded([found[2] for found in page], dimension)
         row, at = page[-1][0], stop
 
 

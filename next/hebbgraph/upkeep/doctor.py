@@ -175,7 +175,7 @@ class _Check:
         )
         self._report("vectors of no chunk", (row for (row,) in orphans))
         if not is_complete(self._session):
-            self.found.append("tags are open; add, or complete(), finishes them")
+            self.found.append("tags are open; the next add or delete finishes them")
 
     def _vector_sum(self, counts: Counts) -> None:
         """Compare the sum of all vectors with the one that is kept."""

@@ -1,0 +1,151 @@
+"""Plain-Python twins of what the index does with arrays and SQL."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.formulas.bm25 import LENGTHS
+from hebbgraph.text.query import query_terms
+from hebbgraph.text.context import searched_text, text_words, tokenize_texts
+
+__all__ = ["best_by_words", "cooccurrences", "passes"]
+
+_COMPARISONS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+
+
+# -- filters --------------------------------------------------------------------------------
+
+
+def passes(chunk: Chunk, where: Mapping[str, Any]) -> bool:
+    """Return whether a chunk passes a filter."""
+    return all(_clause(chunk, key, value) for key, value in where.items())
+
+
+def _clause(chunk: Chunk, key: str, value: Any) -> bool:
+    if key == "$and":
+        return all(passes(chunk, part) for part in value)
+    if key == "$or":
+        return any(passes(chunk, part) for part in value)
+    if key == "$not":
+        return not passes(chunk, value)
+    if not isinstance(value, Mapping):
+        value = {"$eq": value}
+    metadata = {**chunk.metadata, "$id": chunk.id, "$document_id": chunk.document_id}
+    return all(_holds(metadata, key, name, operand) for name, operand in value.items())
+
+
+def _holds(metadata: Mapping[str, Any], key: str, name: str, operand: Any) -> bool:
+    if name in ("$ne", "$nin"):
+        return not _holds(metadata, key, {"$ne": "$eq", "$nin": "$in"}[name], operand)
+    found, value = _value(metadata, key)
+    items = list(_items(value)) if found else []
+    if name == "$eq":
+        return any(_equal(item, operand) for item in items)
+    if name in ("$in", "$any"):
+        return any(_equal(item, one) for item in items for one in operand)
+    if name == "$all":
+        return all(any(_equal(item, one) for item in items) for one in operand)
+    if name in _COMPARISONS:
+        same = [item for item in items if _kind(item) == _kind(operand)]
+        return any(_COMPARISONS[name](item, operand) for item in same)
+    if name == "$exists":
+        return (found and not (key == "$document_id" and value is None)) is operand
+    if name == "$is_empty":
+        return (not found or value in (None, "", [], {})) is operand
+    texts = [item for item in items if isinstance(item, str)]
+    if name == "$text_match":
+        return any(operand in text for text in texts)
+    if name == "$text_match_insensitive":
+        return any(operand.casefold() in text.casefold() for text in texts)
+    assert name == "$contains"
+    if isinstance(value, list):
+        return bool(value) and any(_equal(item, operand) for item in items)
+    return isinstance(operand, str) and any(operand in text for text in texts)
+
+
+def _value(metadata: Any, key: str) -> tuple[bool, Any]:
+    if isinstance(metadata, Mapping):
+        if key in metadata:
+            return True, metadata[key]
+        first, _, rest = key.partition(".")
+        if rest and first in metadata:
+            return _value(metadata[first], rest)
+    return False, None
+
+
+def _items(value: Any) -> Iterator[Any]:
+    if isinstance(value, list) and value:
+        for item in value:
+            yield from _items(item)
+    elif isinstance(value, list | dict):
+        yield from () if value else (None,)
+    else:
+        yield value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return type(value).__name__
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return _kind(one) == _kind(other) and bool(one == other)
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+def best_by_words(index: HebbianIndex, question: str) -> list[tuple[str, float]]:
+    """Return the BM25 of every chunk that holds a word of a question, best first, ties by id."""
+    settings = index.settings
+    counts = {}
+    for chunk in index.get(index.ids()):
+        text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
+        tokens = tokenize_texts(chunk.title, text)
+        counts[chunk.id] = Counter(text_words(tokens, chunk.title, text, settings.language))
+    n, df = len(counts), Counter(word for words in counts.values() for word in words)
+    mean = sum(words.total() for words in counts.values()) / max(n, 1)
+    scores: Counter[str] = Counter()
+    for word, weight in query_terms(question, settings.language).items():
+        idf = math.log(1 + (n - df[word] + 0.5) / (df[word] + 0.5))
+        for id_, words in counts.items():
+            if words[word]:
+                length = _rounded_up(words.total())
+                times = min(words[word], 255)
+                norm = 1.2 * (0.25 + 0.75 * length / max(mean, 1.0))
+                scores[id_] += weight * idf * times * 2.2 / (times + norm)
+    return sorted(
+        ((id_, round(score, 9)) for id_, score in scores.items()),
+        key=lambda found: (-found[1], found[0]),
+    )
+
+
+def _rounded_up(length: int) -> float:
+    return next((float(step) for step in LENGTHS if step >= length), float(LENGTHS[-1]))
+
+
+# -- tags -----------------------------------------------------------------------------------
+
+
+def cooccurrences(index: HebbianIndex) -> Counter[tuple[str, str]]:
+    """Count the chunks that hold both of two tags, from what filters by tag would see."""
+    graph: Counter[tuple[str, str]] = Counter()
+    with index._database.read() as session:
+        keys = dict(session.rows("SELECT id, key FROM $term WHERE kind = 1"))
+        rows: dict[int, set[str]] = {}
+        for term, first, n, data in session.rows("SELECT term, first, n, data FROM $posting"):
+            if term in keys:
+                for at in range(n):
+                    row = int.from_bytes(data[4 * at : 4 * at + 4], "little")
+                    assert row >= first
+                    rows.setdefault(row, set()).add(keys[term])
+    for tags in rows.values():
+        graph.update(combinations(sorted(tags), 2))
+    return graph
