@@ -301,7 +301,7 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
         links: list[Link] = []
         if settings.edges or "addresses" in given or "references" in given:
             named = Given(**{name: tuple(value) for name, value in json.loads(given).items()})
-            chunk = Chunk(
+            chunk = Chunk.model_construct(
                 text="", metadata=fields, addresses=named.addresses, references=named.references
             )
             links = links_of(chunk, settings.edges)

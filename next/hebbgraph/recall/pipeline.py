@@ -37,6 +37,7 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
 _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
+_NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an embedder"
 _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
 
 
@@ -229,6 +230,8 @@ class Recaller:
         question = request.question
         if question.vector is None and question.seeds is None and request.snapshot.counts.vectors:
             notes.append(_NO_EMBEDDER)
+        if question.vector is not None and not request.snapshot.counts.vectors:
+            notes.append(_NO_VECTORS)
         allowed = request.allowed
         if isinstance(allowed, Rows) and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.limits import (
@@ -120,6 +120,12 @@ class Chunk(Record):
                 raise ValueError(f"1 to {longest} visible characters, got {item!r:.80}")
         return tuple(dict.fromkeys(storable(item).strip() for item in value))
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.text.strip() or self.title.strip()):
+            raise ValueError("text and title are blank; leave the chunk out")
+        return self
+
     def model_post_init(self, context: Any, /) -> None:
         if not self.id:
             content = "\x1f".join((self.document_id or "", self.title, self.text))
@@ -157,6 +163,6 @@ class Chunk(Record):
 
 def _first_problem(error: ValidationError, chunk_id: object) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"])) or "chunk"
+    field = ".".join(map(str, first["loc"])) + ": " if first["loc"] else ""
     name = f"chunk {chunk_id!r:.80}" if chunk_id else "chunk without id"
-    return f"{name}: {field}: {first['msg'].removeprefix('Value error, ')}"
+    return f"{name}: {field}{first['msg'].removeprefix('Value error, ')}"
