@@ -244,3 +244,15 @@ def test_a_reason_may_hold_what_no_database_stores(index: HebbianIndex) -> None:
     recall = index.recall(QUESTIONS[0])
     lesson = index.reinforce(recall, cited=["c5"], reason="bad \udcff\0 bytes")
     assert lesson.reason == "bad    bytes"
+
+
+def test_of_two_copies_the_one_that_the_filter_passes_gains() -> None:
+    copy = "Owls hunt voles at night in the barn."
+    with HebbianIndex.open(":memory:") as index:
+        texts = (copy, "Voles fear owls at night.")
+        for owner, (n, text) in itertools.product("ab", enumerate(texts)):
+            index.add([{"id": f"{owner}{n}", "text": text, "metadata": {"owner": owner}}])
+        index.reinforce(index.recall("Who hunts in the dark?"), cited=["a0"])
+        seen_by_b = index.recall("Who hunts in the dark?", where={"owner": "b"})
+        assert seen_by_b[0].id == "b0"
+        assert seen_by_b[0].score > seen_by_b[0].untaught

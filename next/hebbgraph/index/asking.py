@@ -87,12 +87,15 @@ class AskingVerbs(OpenNamespace):
     def explain(self, recall: Recall, chunk_id: str) -> Hit:
         """Return how a chunk ranks for the question of a recall on today's index.
 
-        Its rank is 0 if nothing speaks for it.
+        Its rank is 0 if nothing speaks for it. Seeds, steps and a filter that was a function
+        are not recorded in a recall, so they have no part.
 
         Raises
         ------
         NotFoundError
             If the index does not hold the chunk.
+        ParameterError
+            If the recall was ranked by a strategy that has no name here.
         """
         self._check_text_version()
         return self._recaller.explain(recall, chunk_id)

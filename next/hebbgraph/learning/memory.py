@@ -76,6 +76,7 @@ def remember(
     cues: Cues,
     vector: NDArray[np.float32] | None,
     near: IntArray,
+    allowed: Callable[[IntArray], BoolArray] | None,
 ) -> Memory | None:
     """Return what lessons say of a question; None if there are no lessons.
 
@@ -88,6 +89,8 @@ def remember(
     vector : ndarray of float32, optional
     near : ndarray of int
         Rows that search found: their vectors are compared even if no cue leads there.
+    allowed : callable, optional
+        Returns which of some rows take part.
     """
     if session.meta.get("lessons", "0") == "0":
         return None
@@ -100,7 +103,7 @@ def remember(
             "SELECT digest, cited, rejected FROM $answered WHERE question_key = ?", key
         )
     }
-    rows_of = _live(session, found.keys() | answered.keys())
+    rows_of = _live(session, found.keys() | answered.keys(), allowed)
     if not rows_of:
         return None
     rows = np.array(sorted(set(rows_of.values())), np.int64)
@@ -163,13 +166,18 @@ def _by_cues(session: Session, cues: Cues) -> dict[int, float]:
     return dict(zip(distinct.tolist(), sums.tolist(), strict=True))
 
 
-def _live(session: Session, digests: Iterable[str]) -> dict[str, int]:
-    """Return the chunk of each text that lives; of two copies the one with the smaller id."""
-    sql = "SELECT digest, id, row FROM $chunk WHERE digest = ANY(?)"
-    found: dict[str, tuple[str, int]] = {}
-    for digest, id_, row in session.rows(sql, list(digests)):
-        found[digest] = min(found.get(digest, (id_, row)), (id_, row))
-    return {digest: row for digest, (_, row) in found.items()}
+def _live(
+    session: Session,
+    digests: Iterable[str],
+    allowed: Callable[[IntArray], BoolArray] | None,
+) -> dict[str, int]:
+    """Return the chunk of each text that takes part; of two copies the one with the smaller id."""
+    sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id DESC"
+    copies = session.rows(sql, list(digests))
+    if allowed is not None:
+        keep = allowed(np.array([row for _, row in copies], np.int64)).tolist()
+        copies = [copy for copy, is_kept in zip(copies, keep, strict=True) if is_kept]
+    return dict(copies)
 
 
 def evidence_of(one: Products | None) -> list[float]:
@@ -196,15 +204,12 @@ def add_memory(
     memory: Memory,
     confidence: float,
     trust: Trust,
-    allowed: Callable[[IntArray], BoolArray] | None,
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
     gain = _beside_answer(memory) @ np.array(trust.gains)
     near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
     found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
-    if allowed is not None and len(brought):
-        brought = brought[allowed(memory.rows[brought])]
     brought = brought[top_n(gain[brought] + memory.answer[brought], _MOST_BROUGHT)]
     ranked = np.concatenate((np.flatnonzero(found), brought))
     n = len(plain.chunks)

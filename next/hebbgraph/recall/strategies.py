@@ -176,11 +176,12 @@ class Spreading:
             question_cues(question.terms(snapshot.n_chunks), tags),
             question.vector,
             plain.chunks,
+            request.allowed,
         )
         if memory is None:
             return plain, confidence
         trust = read_trust(snapshot.session)
-        return add_memory(plain, memory, confidence, trust, request.allowed)
+        return add_memory(plain, memory, confidence, trust)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, then raise titles that the question names."""
