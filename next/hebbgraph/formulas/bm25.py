@@ -23,7 +23,7 @@ LENGTHS: NDArray[np.float64] = np.concatenate([np.arange(64), 64 * 1.04 ** np.ar
 def length_code(length: int) -> int:
     """Return the code of the shortest length that is at least ``length``.
 
-    >>> length_code(7), length_code(100), LENGTHS[length_code(100)].round(1)
+    >>> length_code(7), length_code(100), float(LENGTHS[length_code(100)].round(1))
     (7, 76, 102.5)
     """
     return min(int(LENGTHS.searchsorted(length)), 255)
@@ -56,8 +56,8 @@ def score_table(mean_length: float) -> NDArray[np.float64]:
     A word that a chunk of mean length holds once or twice:
 
     >>> table = score_table(10.0)
-    >>> table[256 + 10].round(2), table[512 + 10].round(2)
-    (1.0, 1.38)
+    >>> table[[256 + 10, 512 + 10]].round(2).tolist()
+    [1.0, 1.38]
     """
     norm = K1 * (1 - B + B * LENGTHS / max(mean_length, 1.0))
     occurrences = np.arange(256.0)[:, None]

@@ -78,7 +78,7 @@ class Layer:
     credit : ndarray of float64, shape (n,)
         The part of the mass that counts for the score.
     passed : (tags, chunks, mass)
-        Flows from tags to chunks over the static graph.
+        Flows from tags to chunks.
     sources : (chunks, tags, mass)
         Flows from the previous layer's chunks to the tags; empty if the tags are cues.
     seeds : ndarray of int64, ascending

@@ -5,7 +5,6 @@ Data flows through the folder in this order:
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
 ``stopwords``        function words by language, as plain data
-``words``            a cache of what is known about a word
 ``stemming``         one token to its terms
 ``artefacts``        links, paths, file names, markup and hashes, which are not words
 ``tokens``           text to tokens, tokens to terms, a phrase to its key
@@ -17,7 +16,8 @@ Data flows through the folder in this order:
 ``salience``         salient terms, where capitals do not mark names
 ``candidates``       the phrases that one chunk proposes as tags, from all of the above
 ``references``       addresses and references as keys
-``context``          words of the metadata that are searched with the text
+``context``          one chunk to tokens and words; its metadata's words, searched with the text
 ``matching``         known phrases in tokens
+``markdown``         a text to its blocks, and ``cutting`` to pieces, for the splitter
 ==================== ================================================================
 """

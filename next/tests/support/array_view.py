@@ -14,7 +14,9 @@ __all__ = ["ArrayView"]
 
 
 class ArrayView:
-    """The tags of each chunk as lists; ``links`` are the tags that are no phrases.
+    """The tags of each chunk as lists.
+
+    ``links`` are those that are no phrases; ``incidental`` phrases are mentioned, but are no tags.
 
     An :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
 
@@ -31,8 +33,10 @@ class ArrayView:
         *,
         titles: Sequence[AbstractSet[int]] = (),
         links: Mapping[int, TermKind] | None = None,
+        incidental: AbstractSet[int] = frozenset(),
     ) -> None:
         self._links = links or {}
+        self._incidental = incidental
         title_tags: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
         self._rows = [
             [(tag, tag in title_tags[chunk]) for tag in row] for chunk, row in enumerate(tags)
@@ -49,14 +53,16 @@ class ArrayView:
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``chunks``, tag, is title)."""
-        return _flatten([self._rows[chunk] for chunk in chunks.tolist()])
+        rows = [self._rows[chunk] for chunk in chunks.tolist()]
+        return _flatten([[e for e in row if e[0] not in self._incidental] for row in rows])
 
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return the tags of chunks, their frequencies, and that they are tags."""
-        owner, tags, is_title = self.tags_of(chunks)
-        return owner, tags, is_title, self.df(tags), np.ones(len(tags), np.bool_)
+        """Return all phrases of chunks, their frequencies, and whether they are tags."""
+        owner, tags, is_title = _flatten([self._rows[chunk] for chunk in chunks.tolist()])
+        is_tag = np.array([tag not in self._incidental for tag in tags.tolist()], np.bool_)
+        return owner, tags, is_title, self.df(tags), is_tag
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, is title)."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.formulas.bm25 import LENGTHS
-from hebbgraph.text.query import query_terms
 from hebbgraph.text.context import searched_text, text_words, tokenize_texts
+from hebbgraph.text.query import query_terms
 
 __all__ = ["best_by_words", "cooccurrences", "passes"]
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from hebbgraph.formulas.activation import SpreadingParameters
 
-Weights = Mapping[tuple[int, int], float]
 _TIES = 4
 
 
@@ -25,7 +24,7 @@ def naive_spread(
     p: SpreadingParameters,
     *,
     allowed: Callable[[int], bool] = lambda _: True,
-    aliases: Weights | None = None,
+    incidental: Collection[int] = (),
     cue_trust: Mapping[int, float] | None = None,
     held: float = 1.0,
 ) -> dict[int, float]:
@@ -35,7 +34,7 @@ def naive_spread(
     for chunk, row in enumerate(rows):
         for tag in row:
             holders[tag].append(chunk)
-    cut = p.hub_cut(n)
+    cut = min(max(p.hub_share * n, p.hub_floor), p.hub_cap)
 
     def df(tag: int) -> int:
         return len(holders.get(tag, ()))
@@ -65,13 +64,6 @@ def naive_spread(
         counts = named + (1.0 - named) * p.unnamed_credit if to_mentions else 1.0
         trusted: dict[int, float] = defaultdict(float)
         plain: dict[int, float] = defaultdict(float)
-        mass_of = {
-            tag: sum(ahead.get(tag, [0, 0])) + sum(back.get(tag, [0, 0])) for tag in {*ahead, *back}
-        }
-        ahead = {tag: list(pair) for tag, pair in ahead.items()}
-        for (source, target), weight in (aliases or {}).items():
-            if source in mass_of and passes(target):
-                ahead.setdefault(target, [0.0, 0.0])[0] += mass_of[source] * weight
         for tag in {*ahead, *back}:
             ahead_trusted, ahead_plain = ahead.get(tag, [0.0, 0.0])
             back_trusted, back_plain = back.get(tag, [0.0, 0.0])
@@ -140,6 +132,8 @@ def naive_spread(
                 order = [t for t in order if weight[t] >= limit][: p.tags_per_chunk * _TIES]
             whole = sum(weight[tag] for tag in order) or 1.0
             for tag in order:
+                if tag in incidental:
+                    continue
                 side = back if tag in titles[c] else ahead
                 pair = side.setdefault(tag, [0.0, 0.0])
                 pair[0] += trusted[c] * weight[tag] / whole
@@ -149,6 +143,6 @@ def naive_spread(
     scores = {}
     for c in {*evidence, *(c for c, amount in credit.items() if amount > 0)}:
         direct = certainty * f(c) ** p.evidence_power
-        arrived = credit[c] / (credit[c] + p.half_saturation)
+        arrived = p.graph_weight * credit[c] / (credit[c] + p.half_saturation)
         scores[c] = 1.0 - (1.0 - direct) * (1.0 - arrived)
     return scores

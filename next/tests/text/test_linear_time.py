@@ -1,0 +1,42 @@
+"""Adversarial inputs: twice the text may not take much more than twice the time."""
+
+import time
+
+import pytest
+
+from hebbgraph.text.candidates import proposals
+from hebbgraph.text.context import text_words, tokenize_texts
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
+
+PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
+            "中", "中国。", "กา", "カ・", "《中国", "é", "\u200d", "a\u0301", "\u0301", "Foo\n",
+            "1,000", "Ab's ", "_", "a_", "1 Ab ", "Of The ", "中·", "[", "l'", "-", "中A",
+            "السلام عليكم ", "हिन्दी ", "👩‍👩‍👧"]  # fmt: skip
+
+
+#: Phrases that nearly begin at every token of some patterns, and the longest for each token.
+KNOWN = {"a a", "ab ab ab", "foo of foo", "中 国 中 国 x"}
+LONGEST = {key.split()[0]: 12 for key in KNOWN}
+
+
+def seconds(text):
+    started = time.process_time()
+    tokens = tokenize_texts(text, text)
+    text_words(tokens, text, text, "english")
+    proposals(text, text)
+    for part in tokens:
+        leftmost_longest(spans_in(part, LONGEST, set(map(prefix, KNOWN)), KNOWN))
+        sum(1 for _ in possible_phrases(part, LONGEST))
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_time_is_linear(pattern):
+    # Quadratic work on this much text takes far longer; linear work, about a second.
+    assert seconds(pattern * (100_000 // len(pattern))) < 5
+
+
+def test_millions_of_characters_without_a_space_are_read():
+    # Patterns that keep their place at each character ran out of memory on these.
+    found = proposals("キロメートル" * 850_000 + " was built by Ida Moss.")
+    assert "ida moss" in found["name"]
