@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hebbgraph.errors import StorageError
+from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.recall.pipeline import Where
@@ -98,6 +98,8 @@ class AskingVerbs(OpenNamespace):
             If the recall was ranked by a strategy that has no name here.
         """
         self._check_text_version()
+        if not isinstance(recall, Recall):
+            raise ParameterError(f"explain takes a Recall, got {type(recall).__name__}")
         return self._recaller.explain(recall, chunk_id)
 
     def get(self, ids: str | Sequence[str]) -> list[Chunk]:
@@ -131,6 +133,8 @@ class AskingVerbs(OpenNamespace):
 
     def tags(self, prefix: str = "", *, limit: int = 100) -> list[Tag]:
         """Return the tags that begin with a prefix, those of most chunks first."""
+        if not isinstance(prefix, str):
+            raise ParameterError(f"a prefix of tags is a str, got {type(prefix).__name__}")
         with self._database.read() as session:
             return find_tags(session, prefix, limit)
 
@@ -142,6 +146,8 @@ class AskingVerbs(OpenNamespace):
         NotFoundError
             If no chunk holds the tag.
         """
+        if not isinstance(tag, str):
+            raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
         with self._database.read() as session:
             return neighbors(session, tag, k)
 

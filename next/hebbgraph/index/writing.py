@@ -49,8 +49,7 @@ class WritingVerbs(OpenNamespace):
         EmbeddingError, TaggingError
             If a model fails.
         """
-        if isinstance(chunks, str | dict | Chunk):
-            raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
+        _check_iterable(chunks)
         self._check_text_version()
         with _progress(show_progress) as progress:
             new = map(Chunk.of, chunks)
@@ -71,6 +70,7 @@ class WritingVerbs(OpenNamespace):
         ParameterError
             If a chunk has no ``document_id``.
         """
+        _check_iterable(chunks)
         self._check_text_version()
         new = [Chunk.of(chunk) for chunk in chunks]
         if missing := [chunk.id for chunk in new if chunk.document_id is None]:
@@ -147,6 +147,11 @@ class WritingVerbs(OpenNamespace):
             n = doctor.rebuild(session, self.settings)
         self._stale_text = ""
         return n
+
+
+def _check_iterable(chunks: object) -> None:
+    if isinstance(chunks, str | dict | Chunk) or not isinstance(chunks, Iterable):
+        raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
 
 
 class _progress:

@@ -90,11 +90,10 @@ class Loader:
         """
         report, removed = AddReport(), list[int]()
         batches = _batches(chunks, self._batch_size())
-        batch = next(batches, [])
+        batch, is_last = next(batches, (list[Chunk](), True))
         with _preparer(self._settings, workers) as prepared, _no_collection(len(batch)):
             while True:
-                following = next(batches, None)
-                done, gone = self._write(batch, prepared, lost, last=following is None)
+                done, gone = self._write(batch, prepared, lost, last=is_last)
                 removed += gone
                 report = AddReport(
                     added=report.added + done.added,
@@ -104,9 +103,11 @@ class Loader:
                 )
                 if progress is not None:
                     progress(report.added + report.replaced + report.unchanged)
-                if following is None:
+                if is_last:
+                    next(batches, None)  # raises what the iterable raised after this batch
                     break
-                batch, lost = following, None
+                batch, is_last = next(batches)
+                lost = None
         return report, removed
 
     def delete(self, rows: Callable[[Session], Collection[int]]) -> int:
@@ -307,6 +308,8 @@ class _preparer:
     """Prepares chunks, in processes if there are workers."""
 
     def __init__(self, settings: Settings, workers: int | None) -> None:
+        if workers is not None and (not isinstance(workers, int) or workers < 0):
+            raise ParameterError(f"workers is a number of processes, got {workers!r:.80}")
         self._one = partial(_prepared, settings)
         self._pool = ProcessPoolExecutor(workers) if workers and workers > 1 else None
 
@@ -327,15 +330,28 @@ def _prepared(settings: Settings, pair: tuple[Chunk, Any]) -> Prepared:
     return prepare(pair[0], settings, pair[1])
 
 
-def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[list[Chunk]]:
-    """Yield batches with distinct ids; of equal ids in one batch the last counts."""
+def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:
+    """Yield batches with distinct ids, and whether each is the last.
+
+    Of equal ids in one batch the last counts. If the iterable fails after a whole batch, it fails
+    here after that batch.
+    """
     batch: dict[str, Chunk] = {}
-    characters = 0
-    for chunk in chunks:
+    characters, is_whole, iterator = 0, False, iter(chunks)
+    while True:
+        try:
+            chunk = next(iterator)
+        except StopIteration:
+            break
+        except Exception:
+            if is_whole:
+                yield list(batch.values()), True
+            raise
+        if is_whole:
+            yield list(batch.values()), False
+            batch, characters = {}, 0
         batch[chunk.id] = chunk
         characters += len(chunk.text)
-        if characters >= _CHARACTERS or len(batch) >= most:
-            yield list(batch.values())
-            batch, characters = {}, 0
+        is_whole = characters >= _CHARACTERS or len(batch) >= most
     if batch:
-        yield list(batch.values())
+        yield list(batch.values()), True

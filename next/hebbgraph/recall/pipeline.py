@@ -17,7 +17,7 @@ from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
-from hebbgraph.limits import MAX_K, MAX_SEEDS
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
@@ -90,6 +90,7 @@ class Recaller:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         text, notes = _checked_question(question)
         _check_numbers(k, min_score)
+        _check_options(steps, recall_id)
         scores = None if seeds is None else _checked_seeds(seeds)
         ranker = named_strategy(strategy)
         unit = self._vector_of(text, vector, scores)
@@ -258,6 +259,17 @@ def _check_numbers(k: int, min_score: float | None) -> None:
     is_number = isinstance(min_score, int | float) and not isinstance(min_score, bool)
     if min_score is not None and not (is_number and 0 <= min_score <= 1):
         raise ParameterError(f"min_score is a number from 0 to 1, got {min_score!r}")
+
+
+def _check_options(steps: Sequence[RankStep], recall_id: str | None) -> None:
+    if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
+        raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
+    if recall_id is None:
+        return
+    if not isinstance(recall_id, str) or not 0 < len(recall_id) <= MAX_ID:
+        raise ParameterError(
+            f"recall_id is a str of 1 to {MAX_ID} characters, got {recall_id!r:.80}"
+        )
 
 
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -86,10 +86,10 @@ class Chunk(Record):
             raise ValueError("an id takes printable characters only")
         return value
 
-    @field_validator("text", "title")
+    @field_validator("text", "title", mode="before")
     @classmethod
-    def _becomes_storable(cls, value: str) -> str:
-        return storable(value)
+    def _becomes_storable(cls, value: object) -> object:
+        return storable(value) if isinstance(value, str) else value
 
     @field_validator("metadata", mode="before")
     @classmethod
