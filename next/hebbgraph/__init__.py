@@ -14,7 +14,7 @@ from hebbgraph.errors import HebbgraphError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import Embedder, Tagger, VectorSearch
 from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy
-from hebbgraph.records import AddReport, Chunk, Cue, DeleteReport, Hit, PathStep, Recall
+from hebbgraph.records import AddReport, Chunk, Cue, DeleteReport, Hit, Lesson, PathStep, Recall
 from hebbgraph.settings import Settings
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "HebbgraphError",
     "HebbianIndex",
     "Hit",
+    "Lesson",
     "PathStep",
     "RankStep",
     "Ranking",

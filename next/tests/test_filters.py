@@ -199,7 +199,7 @@ _CIRCULAR["$and"] = [_CIRCULAR]
         {"n": {"$gt": [1]}}, {"n": {"$gt": True}}, {"n": [1]}, {"n": {"$eq": {"a": 1}}},
         {"n": {"$exists": 1}}, {"n": {"$is_empty": "no"}}, {"n": {"$text_match": 5}},
         {"$and": []}, {"$or": {}}, {"$and": [5]}, {"$not": [1]}, {"n": float("inf")},
-        {"n": object()}, {"n": {"$gt": float("-inf")}}, _NESTED, _CIRCULAR,
+        {"n": object}, {"n": {"$gt": float("-inf")}}, _NESTED, _CIRCULAR,
         {"n": {"$regex": "a"}}, {"n": {1: 2}},
     ],
     ids=lambda where: reprlib.repr(where)[:40],
