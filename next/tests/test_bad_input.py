@@ -100,18 +100,22 @@ _circular.append(_circular)
 @pytest.mark.parametrize(
     "chunk",
     [
-        None, 5, 5.5, b"bytes", ["text"], object(), {}, {"id": "a"}, {"text": None}, {"text": 5},
+        None, 5, 5.5, b"bytes", ["text"], object, {}, {"id": "a"}, {"text": None}, {"text": 5},
         {"text": b"x"}, {"text": "x", "id": 5}, {"text": "x", "id": ""}, {"text": "x", "id": "a\n"},
         {"text": "x", "id": "a\0"}, {"text": "x", "id": "\ud800"}, {"text": "x", "id": "a" * 513},
-        {"text": "x", "title": "t" * 4097}, {"text": "x", "title": None}, {"text": "x" * 10_000_001},
+        {"text": "x", "title": "t" * 4097}, {"text": "x", "title": None},
+        {"text": "x" * 10_000_001},
         {"text": "x", "unknown": 1}, {"text": "x", "metadata": 5}, {"text": "x", "metadata": [1]},
         {"text": "x", "metadata": {"a": _deep}}, {"text": "x", "metadata": {"a": _circular}},
         {"text": "x", "metadata": {"a": float("inf")}}, {"text": "x", "metadata": {"a": object()}},
-        {"text": "x", "metadata": {"a": "m" * 1_000_001}}, {"text": "x", "metadata": {"a": b"\xff"}},
+        {"text": "x", "metadata": {"a": "m" * 1_000_001}},
+        {"text": "x", "metadata": {"a": b"\xff"}},
         {"text": "x", "metadata": {"a": lambda: 1}}, {"text": "x", "tags": "one"},
-        {"text": "x", "tags": [5]}, {"text": "x", "tags": [" "]}, {"text": "x", "tags": ["t" * 513]},
+        {"text": "x", "tags": [5]}, {"text": "x", "tags": [" "]},
+        {"text": "x", "tags": ["t" * 513]},
         {"text": "x", "tags": ["t"] * 257}, {"text": "x", "references": [None]},
-        {"text": "x", "document_id": ""}, {"text": "x", "document_id": 5}, {"text": " ", "title": ""},
+        {"text": "x", "document_id": ""}, {"text": "x", "document_id": 5},
+        {"text": " ", "title": ""},
     ],
     ids=lambda chunk: repr(chunk)[:40],
 )  # fmt: skip
@@ -293,8 +297,8 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
     ),
     "a filter with an unknown operator": (
         lambda index: index.ids({"year": {"$above": 1}}),
-        "unknown operator '$above' for 'year'; known are $eq $ne $gt $gte $lt $lte $in $nin $exists "
-        "$contains $any $all $text_match $text_match_insensitive $is_empty; a nested field is "
+        "unknown operator '$above' for 'year'; known are $eq $ne $gt $gte $lt $lte $in $nin "
+        "$exists $contains $any $all $text_match $text_match_insensitive $is_empty; a nested field is "
         "written 'year.name'",
     ),
     "no question": (lambda index: index.recall(""), "the question is empty; ask something"),
