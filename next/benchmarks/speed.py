@@ -180,8 +180,8 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
 
     from hebbgraph.recall.snapshot import Caches, Snapshot
     from hebbgraph.recall.words import WordSearch
-    from hebbgraph.text.query import query_terms
     from hebbgraph.text.context import text_words, tokenize_texts
+    from hebbgraph.text.query import query_terms
 
     asked = [query_terms(question, "english") for question in questions[:150]]
     builder = tantivy.SchemaBuilder()
