@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hebbgraph.errors import DamagedIndexError
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.words import DECIMALS, first_by_id
@@ -30,18 +31,25 @@ def cut(request: Request, ranking: Ranking, k: int) -> Ranking:
 
 def filled_up(request: Request, ranking: Ranking, k: int) -> Ranking:
     """Fill a ranking up to k with chunks that take part, at score 0, in the order of their ids."""
-    rows, last = ranking.rows.tolist(), ""
-    taken, missing = set(rows), min(k, request.snapshot.n_chunks) - len(rows)
+    rows, last, allowed = ranking.rows.tolist(), "", request.allowed
+    session, n = request.snapshot.session, request.snapshot.n_chunks
+    taken = set(rows)
+    missing = min(k, allowed.count(n) if isinstance(allowed, Rows) else n) - len(rows)
+    if missing > 0 and isinstance(allowed, Rows) and not allowed.all_but:
+        others = [row for row in allowed.rows.tolist() if row not in taken]
+        sql = "SELECT row FROM $chunk WHERE row = ANY(?) ORDER BY id LIMIT ?"
+        rows += [row for (row,) in session.rows(sql, others, missing)]
+        missing = 0
     while missing > 0:
-        page = request.snapshot.session.rows(
+        page = session.rows(
             "SELECT row, id FROM $chunk WHERE id > ? ORDER BY id LIMIT ?", last, _PAGE
         )
         if not page:
             break
         last = page[-1][1]
         found = np.array([row for row, _ in page])
-        if request.allowed is not None:
-            found = found[request.allowed(found)]
+        if allowed is not None:
+            found = found[allowed(found)]
         new = [row for row in found.tolist() if row not in taken][:missing]
         rows += new
         missing -= len(new)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ __all__ = ["is_named", "show_named"]
 _FIRST = 3
 #: Of passages with the same title, check this many of the best.
 _CANDIDATES = 8
+#: Of the titles that a question names, look at the first so many: it may be a list of hundreds.
+_MOST = 32
 #: By how much a raised score exceeds the one that it passes.
 _MARGIN = 1e-6
 _CLOSING = ',.;:!?"”“)]»'
@@ -60,10 +63,8 @@ def show_named(
     allowed : callable, optional
         Returns which of some chunks take part.
     """
-    named = {}  # position in the activation: title
-    for tag, key in _named_tags(snapshot, question):
-        if (position := _best_titled(activation, snapshot, tag, key, allowed)) is not None:
-            named[position] = key
+    asked = _Asked(question.text)
+    named = _best_titled(activation, snapshot, _named_tags(snapshot, question, asked), allowed)
     if not named:
         return activation
     scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
@@ -72,16 +73,13 @@ def show_named(
     others = [position for position in order.tolist() if position not in named]
     n_kept = n_first - len(named)  # of the others, this many stay above the named passages
     limit = float(scores[others[n_kept]]) if len(others) > n_kept else 0.0
-    titles = [
-        (position, _titles(snapshot, int(activation.chunks[position])))
-        for position in others[:n_first]
-    ]
+    titles = _titles(snapshot, activation.chunks[others[:n_first]])
     raised: dict[int, float] = {}
     for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], item[1])):
-        is_all = _is_all(key, question.text)
+        is_all = asked.is_all(key)
         behind = [
             float(scores[other])
-            for other, its_titles in titles
+            for other, its_titles in zip(others[:n_first], titles, strict=True)
             if is_all
             or any(_is_part(title, key) for title in its_titles)
             or (key in its_titles and any(_is_part(key, title) for title in its_titles))
@@ -92,51 +90,60 @@ def show_named(
     return _with_scores(activation, raised) if raised else activation
 
 
-def _named_tags(snapshot: Snapshot, question: Question) -> list[tuple[int, str]]:
-    """Return the cues that are titles and named as such."""
-    named = []
+def _named_tags(snapshot: Snapshot, question: Question, asked: _Asked) -> dict[int, str]:
+    """Return the cues that are titles and named as such, with their keys."""
+    named: dict[int, str] = {}
     for cue in question.cues:
-        if not cue.titles:
+        if not cue.titles or len(named) == _MOST:
             continue
         mentions = 0 if snapshot.is_incidental(cue) else cue.df - cue.titles
         # Two words that often stand together are rare by themselves, but not as a title.
         rare = question.trust.get(cue.id, 1.0) >= 1.0 and is_as_rare(
             mentions, question.frequencies, snapshot.n_chunks
         )
-        if _is_all(cue.key, question.text) or is_named(cue.key, question.text, rare=rare):
-            named.append((cue.id, cue.key))
+        if asked.is_all(cue.key) or is_named(cue.key, asked, rare=rare):
+            named[cue.id] = cue.key
     return named
 
 
 def _best_titled(
     activation: Activation,
     snapshot: Snapshot,
-    tag: int,
-    key: str,
+    tags: dict[int, str],
     allowed: Callable[[IntArray], BoolArray] | None,
-) -> int | None:
-    """Return the position of the best chunk whose whole title the tag is."""
-    if not len(activation.chunks):
-        return None
-    _, chunks, is_title = snapshot.chunks_of(np.array([tag]))
-    titled = chunks[is_title]
+) -> dict[int, str]:
+    """Return the positions of the best chunks whose whole title a tag is, with its key."""
+    if not len(activation.chunks) or not tags:
+        return {}
+    owner, chunks, is_title = snapshot.chunks_of(np.array(list(tags)))
     if allowed is not None:
-        titled = titled[allowed(titled)]
-    positions = np.minimum(activation.chunks.searchsorted(titled), len(activation.chunks) - 1)
-    positions = positions[activation.chunks[positions] == titled]
-    scores = activation.scores[positions].round(DECIMALS)
-    best = first_by_id(snapshot, activation.chunks[positions], scores, _CANDIDATES)
-    for position in positions[best].tolist():
-        titles = _titles(snapshot, int(activation.chunks[position]))
-        if not any(_is_part(key, title) for title in titles):
-            return int(position)
-    return None
+        is_title &= allowed(chunks)
+    positions = np.minimum(activation.chunks.searchsorted(chunks), len(activation.chunks) - 1)
+    is_title &= activation.chunks[positions] == chunks
+    best: list[list[int]] = []
+    for at in range(len(tags)):
+        titled = positions[is_title & (owner == at)]
+        scores = activation.scores[titled].round(DECIMALS)
+        order = first_by_id(snapshot, activation.chunks[titled], scores, _CANDIDATES)
+        best.append(titled[order].tolist())
+    every = list(chain.from_iterable(best))
+    titles = dict(zip(every, _titles(snapshot, activation.chunks[every]), strict=True))
+    named: dict[int, str] = {}
+    for key, candidates in zip(tags.values(), best, strict=True):
+        whole = (p for p in candidates if not any(_is_part(key, title) for title in titles[p]))
+        if (position := next(whole, None)) is not None:
+            named[position] = key
+    return named
 
 
-def _titles(snapshot: Snapshot, chunk: int) -> list[str]:
-    """Return the keys of a chunk's titles: whole, without a parenthesis, up to a comma."""
-    _, tags, is_title = snapshot.tags_of(np.array([chunk]))
-    return list(snapshot.keys(tags[is_title].tolist()).values())
+def _titles(snapshot: Snapshot, chunks: IntArray) -> list[list[str]]:
+    """Return the keys of each chunk's titles: whole, without a parenthesis, up to a comma."""
+    owner, tags, is_title = snapshot.tags_of(chunks)
+    keys = snapshot.keys(tags[is_title].tolist())
+    titles: list[list[str]] = [[] for _ in chunks]
+    for at, tag in zip(owner[is_title].tolist(), tags[is_title].tolist(), strict=True):
+        titles[at].append(keys[tag])
+    return titles
 
 
 def _is_part(part: str, whole: str) -> bool:
@@ -148,18 +155,44 @@ def _is_part(part: str, whole: str) -> bool:
     return part != whole and f" {part} " in f" {whole} "
 
 
-def _is_all(key: str, query: str) -> bool:
-    """Return whether a question has no words but a title and stop words.
+class _Asked:
+    """The words of a question, read once for all titles.
 
-    >>> _is_all("moss", "What is moss?"), _is_all("moss", "Where does moss grow?")
+    >>> _Asked("What is moss?").is_all("moss"), _Asked("Where does moss grow?").is_all("moss")
     (True, False)
     """
-    title = set(key.split(" "))
-    asked = {token for word in query.split() for token in tokenize_word(word)}
-    return title <= asked and asked <= title | stop_words()
+
+    def __init__(self, query: str) -> None:
+        self.words = query.split()
+        owners = [
+            (at, token) for at, word in enumerate(self.words) for token in tokenize_word(word)
+        ]
+        self.owners = [at for at, _ in owners]
+        self.tokens = [token for _, token in owners]
+        #: So capitals mean something.
+        self.mixed_case = any(word[:1].islower() for word in self.words)
+        self._distinct = set(self.tokens)
+        self._content = self._distinct - stop_words()
+        self._places: dict[int, dict[str, list[int]]] = {}
+
+    def is_all(self, key: str) -> bool:
+        """Return whether the question has no words but a title and stop words."""
+        title = set(key.split(" "))
+        return title <= self._distinct and self._content <= title
+
+    def spans(self, key: str) -> list[slice]:
+        """Return the words in which a title occurs."""
+        n = key.count(" ") + 1
+        if n not in self._places:
+            places: dict[str, list[int]] = {}
+            for start in range(len(self.tokens) - n + 1):
+                places.setdefault(" ".join(self.tokens[start : start + n]), []).append(start)
+            self._places[n] = places
+        starts = self._places[n].get(key, ())
+        return [slice(self.owners[start], self.owners[start + n - 1] + 1) for start in starts]
 
 
-def is_named(key: str, query: str, *, rare: bool) -> bool:
+def is_named(key: str, query: str | _Asked, *, rare: bool) -> bool:
     """Return whether a question names a title, at least once outside a longer name.
 
     Two adjacent names count as one: a capitalised word right before or after the title belongs to
@@ -182,20 +215,13 @@ def is_named(key: str, query: str, *, rare: bool) -> bool:
     >>> is_named("pier 50", "Who built Pier 50?", rare=False)
     True
     """
-    words = query.split()
-    owners = [(at, token) for at, word in enumerate(words) for token in tokenize_word(word)]
-    tokens, title = [token for _, token in owners], key.split(" ")
-    mixed_case = any(word[:1].islower() for word in words)  # so capitals mean something
-    occurs = False
-    for start in range(len(tokens) - len(title) + 1):
-        if tokens[start : start + len(title)] != title:
-            continue
-        occurs = True
-        span = slice(owners[start][0], owners[start + len(title) - 1][0] + 1)
-        is_name = mixed_case and len(title) > 1 and all(map(_is_capital, words[span]))
-        if (rare or is_name) and not (mixed_case and _is_in_longer(words, span)):
+    asked = _Asked(query) if isinstance(query, str) else query
+    words, spans = asked.words, asked.spans(key)
+    for span in spans:
+        is_name = asked.mixed_case and " " in key and all(map(_is_capital, words[span]))
+        if (rare or is_name) and not (asked.mixed_case and _is_in_longer(words, span)):
             return True
-    return rare and not occurs  # it is spelt differently, or the text has no spaces
+    return rare and not spans  # it is spelt differently, or the text has no spaces
 
 
 def _is_in_longer(words: list[str], span: slice) -> bool:
