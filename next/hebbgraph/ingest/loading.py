@@ -241,8 +241,9 @@ class Loader:
         except TaggingError:
             raise
         except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             raise TaggingError(
-                f"the tagger failed: {type(error).__name__}: {error}; batches before this one are "
+                f"the tagger failed: {reason}; batches before this one are "
                 "stored, so run the call again"
             ) from error
         if len(tags) != len(chunks):
