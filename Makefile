@@ -107,7 +107,7 @@ test-next: $(VENV)/.test-installed  ## Run the tests of the second edition.
 
 check-next: $(VENV)/.check-installed  ## Check sizes, imports and types of the second edition.
 	$(BIN)/python tools/sizes.py
-	PYTHONPATH=next $(BIN)/lint-imports --config next/importlinter.ini
+	PYTHONPATH=next $(BIN)/lint-imports next/importlinter.ini
 	$(BIN)/mypy --config-file next/mypy.ini
 
 check: $(VENV)/.check-installed check-next  ## Check formatting, lint, sizes, imports between rooms, and types; change nothing.

@@ -107,14 +107,8 @@ class Recaller:
                 seeds=None if scores is None else _by_row(session, scores),
                 tags=tags,
             )
-            request = Request(
-                snapshot,
-                asked,
-                self._settings,
-                MAX_K if callable(where) else depth,
-                passing,
-                self._search(session, unit),
-            )
+            search, most = self._search(session, unit), MAX_K if callable(where) else depth
+            request = Request(snapshot, asked, self._settings, most, passing, search)
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
             notes += self._notes(request, ranking, misfits)
