@@ -75,10 +75,11 @@ def where_callable(
 def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
     """Fetch chunks and build the hits."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
+    shown = [round(min(score * confidence, 1.0), 12) for score in ranking.scores.tolist()]
     pairs = [
-        (row, score * confidence)
-        for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
-        if min_score is None or (score > 0 and score * confidence >= min_score)
+        (row, score)
+        for row, score in zip(ranking.rows.tolist(), shown, strict=True)
+        if min_score is None or (score > 0 and score >= min_score)
     ]
     paths = {
         row: ranking.path(row) if score > 0 else (PathNode("chunk", row, 0.0),)
@@ -99,7 +100,6 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
         words, vectors = (None, None) if evidence is None else evidence.parts(row)
         has = [spelled[word] for word in spelled if holds[word][at]]
         lacks = [token for word, token in spelled.items() if not holds[word][at]]
-        score = round(min(score, 1.0), 12)
         hits.append(
             Hit.restored(
                 id=chunk.id,

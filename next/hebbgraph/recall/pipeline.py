@@ -34,6 +34,8 @@ from hebbgraph.text.query import usable_question
 __all__ = ["Recaller", "Where"]
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
+#: Larger scores of seeds are scaled, so that their differences stay finite.
+_LARGE_SCORE = 1e100
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
 _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
@@ -276,6 +278,8 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
         raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
     if not all(map(np.isfinite, scores.values())):
         raise ParameterError("the score of a seed is NaN or infinite")
+    if (largest := max(map(abs, scores.values()), default=0.0)) > _LARGE_SCORE:
+        scores = {id_: score / largest for id_, score in scores.items()}
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
