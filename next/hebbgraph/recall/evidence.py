@@ -232,10 +232,9 @@ class LinkSentences:
         return np.array([held[link] for link in links])
 
     def _name(self, tag: int) -> frozenset[str]:
-        term = self._snapshot.term(tag)
-        if term.kind == TermKind.EDGE:
+        if self._snapshot.link_kinds(np.array([tag]))[0] == TermKind.EDGE:
             return frozenset()
-        return _terms_of_name(term.key, self._language)
+        return _terms_of_name(self._snapshot.keys([tag])[tag], self._language)
 
     def _split(self, text: str) -> list[frozenset[str]]:
         """Return the terms of each sentence."""

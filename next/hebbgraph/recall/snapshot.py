@@ -62,9 +62,9 @@ class _Cache:
     def __init__(self, changes: int) -> None:
         self.changes = changes
         self.size = 0
-        self.terms: dict[int, Term] = {}
         self.by_key: dict[tuple[int, str], Term | None] = {}
         self.info: dict[int, _Info] = {}
+        self.keys: dict[int, str] = {}
         self.postings: dict[int, Postings] = {}
         self.rows: dict[int, _Row] = {}
         self.longest: dict[str, int] = {}
@@ -144,7 +144,6 @@ class Snapshot:
             found = find_terms(self.session, kind, missing)
             for key in missing:
                 cache[kind, key] = found.get(key)
-            self._cache.terms.update((term.id, term) for term in found.values())
             self._cache.size += 200 * len(missing)
         terms = ((key, cache.get((kind, key))) for key in keys)
         return {key: term for key, term in terms if term is not None}
@@ -159,22 +158,14 @@ class Snapshot:
             self._cache.size += 100 * len(missing)
         return {word: cache[word] for word in words if cache.get(word)}
 
-    def term(self, tag: int) -> Term:
-        """Return one term."""
-        self._load_terms([tag])
-        return self._cache.terms[tag]
-
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
-        wanted = list(tags)
-        self._load_terms(wanted)
-        return {tag: self._cache.terms[tag].key for tag in wanted}
-
-    def _load_terms(self, tags: list[int]) -> None:
-        cache = self._cache.terms
-        if missing := [tag for tag in tags if tag not in cache]:
-            cache.update(terms_by_id(self.session, missing))
-            self._cache.size += 200 * len(missing)
+        cache, wanted = self._cache.keys, list(tags)
+        if missing := [tag for tag in wanted if tag not in cache]:
+            terms = terms_by_id(self.session, missing)
+            cache.update((id_, term.key) for id_, term in terms.items())
+            self._cache.size += 100 * len(missing)
+        return {tag: cache[tag] for tag in wanted}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -202,6 +193,10 @@ class Snapshot:
     def _load_info(self, tags: Iterable[int]) -> dict[int, _Info]:
         """Read what spreading asks of tags."""
         stop, common = self._stop_ids(), self._common
+        rows = self.session.rows(
+            "SELECT id, kind, df, titles, given, support, key FROM $term WHERE id = ANY(?)",
+            list(tags),
+        )
         found = {
             id_: _Info(
                 df,
@@ -209,12 +204,10 @@ class Snapshot:
                 kind,
                 id_ in stop or (kind == 1 and given == 0 and (support < df or df > common)),
             )
-            for id_, kind, df, titles, given, support in self.session.rows(
-                "SELECT id, kind, df, titles, given, support FROM $term WHERE id = ANY(?)",
-                list(tags),
-            )
+            for id_, kind, df, titles, given, support, _ in rows
         }
-        self._cache.size += 150 * len(found)
+        self._cache.keys.update((row[0], row[6]) for row in rows)
+        self._cache.size += 250 * len(found)
         self._cache.info.update(found)
         return found
 

@@ -201,9 +201,9 @@ class VectorCache:
 
     def _synchronised(self, session: Session, state: _State | None) -> _State:
         dimension = int(read_json(session, "embedder")["dimension"])
-        if state is None and self._path is not None:
-            state = self._load(session, dimension)
         if state is None or not self._is_history(session, state):
+            state = None if self._path is None else self._load(session, dimension)
+        if state is None:
             state = _State(_Head(0, 0), _empty(dimension), _empty(dimension))
         later = session.rows(
             "SELECT seq, row, stamp, data FROM $embedding WHERE seq > ? ORDER BY seq",
