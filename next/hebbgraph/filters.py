@@ -159,10 +159,12 @@ class _Evaluation:
         if name in _COMPARISONS:
             return self._compared(field, name, operand)
         if name == "$all":
-            parts = [self._equal(field, [item]) for item in _list(field, operand)]
-            passing = Rows(np.empty(0, np.int64), True)
-            for part in parts:
-                passing &= part
+            items = _list(field, operand)
+            passing = self._equal(field, items) if items else Rows(np.empty(0, np.int64), True)
+            for item in items:
+                if not len(passing.rows):
+                    break  # a list of thousands costs no query each
+                passing &= self._equal(field, [item])
             return passing
         if name in ("$exists", "$is_empty"):
             if not isinstance(operand, bool):
