@@ -298,8 +298,8 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
     "a filter with an unknown operator": (
         lambda index: index.ids({"year": {"$above": 1}}),
         "unknown operator '$above' for 'year'; known are $eq $ne $gt $gte $lt $lte $in $nin "
-        "$exists $contains $any $all $text_match $text_match_insensitive $is_empty; a nested field is "
-        "written 'year.name'",
+        "$exists $contains $any $all $text_match $text_match_insensitive $is_empty; "
+        "a nested field is written 'year.name'",
     ),
     "no question": (lambda index: index.recall(""), "the question is empty; ask something"),
     "k out of range": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -256,3 +257,32 @@ def test_of_two_copies_the_one_that_the_filter_passes_gains() -> None:
         seen_by_b = index.recall("Who hunts in the dark?", where={"owner": "b"})
         assert seen_by_b[0].id == "b0"
         assert seen_by_b[0].score > seen_by_b[0].untaught
+
+
+def test_a_recall_of_another_namespace_teaches_nothing(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path) as index, index.in_namespace("b") as other:
+        index.add(CHUNKS)
+        other.add(CHUNKS)
+        recall = index.recall(QUESTIONS[0])
+        with pytest.raises(LessonError, match="of namespace 'default', this is 'b'"):
+            other.reinforce(recall, cited=["c5"])
+        with pytest.raises(LessonError):
+            other.explain(recall, "c5")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rating": "good"},
+        {"reason": 5},
+        {"shown": 5},
+        {"cited": 5},
+        {"actor": 5},
+    ],
+)
+def test_wrong_types_are_named(index: HebbianIndex, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        index.reinforce(index.recall(QUESTIONS[0]), **wrong)
+    with pytest.raises(ParameterError, match="since"):
+        index.forget(since="2024-01-01")  # type: ignore[arg-type]
+    assert index.lessons() == []

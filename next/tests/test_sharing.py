@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -25,6 +26,7 @@ import hebbgraph.ingest.loading
 import hebbgraph.recall.snapshot
 import hebbgraph.store.vectors
 from hebbgraph import HebbianIndex, Ranking, Request, Settings
+from hebbgraph.errors import StorageError
 
 
 def _in_child(do: Callable[[], object], seconds: float = 60.0) -> None:
@@ -168,13 +170,15 @@ def test_child_can_search_vectors_although_a_thread_was_reading_them(
         writer.add([*CORPUS, *random_chunks(random.Random(1), map(str, range(20)))])
     monkeypatch.setattr(hebbgraph.store.vectors, "_FEW", 5)
     monkeypatch.setattr(hebbgraph.store.vectors, "_fill", slow)
-    with HebbianIndex.open(tmp_path, embedder=ByNumber()) as index:
-        with ThreadPoolExecutor(1) as pool:
-            recall = pool.submit(index.recall, "Petrel 7")
-            assert inside.wait(30)
-            threading.Timer(0.5, go_on.set).start()
-            _in_child(lambda: index.recall("Petrel 7"), seconds=10)
-            assert recall.result(60)
+    with (
+        HebbianIndex.open(tmp_path, embedder=ByNumber()) as index,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        recall = pool.submit(index.recall, "Petrel 7")
+        assert inside.wait(30)
+        threading.Timer(0.5, go_on.set).start()
+        _in_child(lambda: index.recall("Petrel 7"), seconds=10)
+        assert recall.result(60)
 
 
 def test_what_a_child_was_acknowledged_outlives_the_index_of_its_parent(tmp_path: Path) -> None:
@@ -296,3 +300,13 @@ def test_log_stays_bounded_beside_overlapping_readers(
                 largest = max(largest, (tmp_path / "default.sqlite3-wal").stat().st_size)
         assert errors == []
         assert largest < 8 << 20
+
+
+def test_a_file_that_was_removed_or_replaced_takes_no_writes(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(["A first text."])
+        shutil.rmtree(tmp_path / "index")
+        with pytest.raises(StorageError, match="removed or replaced"):
+            index.add(["Into the void."])
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert index.ids() == []

@@ -112,6 +112,8 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
 
     def in_namespace(self, namespace: str) -> Self:
         """Open another namespace of the same index, with the same models and settings."""
+        if self._path == MEMORY:
+            raise ParameterError("an index in memory has one namespace; open a directory")
         return type(self).open(
             self._path,
             namespace=namespace,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.filters import rows_passing
-from hebbgraph.index.session import OpenNamespace, listed
+from hebbgraph.index.session import OpenNamespace, counted, listed
 from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
@@ -98,8 +98,7 @@ class AskingVerbs(OpenNamespace):
             If the recall was ranked by a strategy that has no name here.
         """
         self._check_text_version()
-        if not isinstance(recall, Recall):
-            raise ParameterError(f"explain takes a Recall, got {type(recall).__name__}")
+        self._check_recall(recall)
         return self._recaller.explain(recall, chunk_id)
 
     def get(self, ids: str | Sequence[str]) -> list[Chunk]:
@@ -136,7 +135,7 @@ class AskingVerbs(OpenNamespace):
         if not isinstance(prefix, str):
             raise ParameterError(f"a prefix of tags is a str, got {type(prefix).__name__}")
         with self._database.read() as session:
-            return find_tags(session, prefix, limit)
+            return find_tags(session, prefix, counted(limit, "limit"))
 
     def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
         """Return the tags that most often occur together with a tag.
@@ -149,7 +148,7 @@ class AskingVerbs(OpenNamespace):
         if not isinstance(tag, str):
             raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
         with self._database.read() as session:
-            return neighbors(session, tag, k)
+            return neighbors(session, tag, counted(k, "k"))
 
     def to_networkx(self) -> nx.Graph[str]:
         """Return the graph of tags, with ``weight`` (chunks that hold both) and ``learned``."""
@@ -176,5 +175,9 @@ class AskingVerbs(OpenNamespace):
             return [*found, f"what is stored contradicts itself: {type(error).__name__}: {error}"]
 
     def backup(self, path: str | Path) -> None:
-        """Write a copy of one state of this namespace to a new file."""
+        """Write a copy of one state of this namespace to a new file.
+
+        To put it back, close the index and copy it over ``DIRECTORY/default.sqlite3``, or the file
+        that the namespace has instead of ``default``.
+        """
         self._database.backup(Path(path))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hebbgraph.errors import NotAnIndexError, ParameterError
+from hebbgraph.errors import LessonError, NotAnIndexError, ParameterError
 from hebbgraph.ingest.loading import Loader
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.recall.pipeline import Recaller
+from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.vectors import VectorCache
 
-__all__ = ["OpenNamespace", "listed"]
+__all__ = ["OpenNamespace", "counted", "listed"]
 
 
 class OpenNamespace:
@@ -53,13 +54,30 @@ class OpenNamespace:
             namespace=namespace,
         )
 
+    def _check_recall(self, recall: Recall) -> None:
+        if not isinstance(recall, Recall):
+            raise ParameterError(f"recall is a Recall, got {type(recall).__name__}")
+        if recall.namespace != self.namespace:
+            raise LessonError(
+                f"the recall is of namespace {recall.namespace!r}, this is {self.namespace!r}"
+            )
+
     def _check_text_version(self) -> None:
         if self._stale_text:
             raise NotAnIndexError(self._stale_text)
 
 
+def counted(value: int, name: str) -> int:
+    """Return a positive number; raise ParameterError for other things."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ParameterError(f"{name} is a whole number from 1, got {value!r:.80}")
+    return value
+
+
 def listed(values: str | Iterable[str], name: str) -> list[str]:
     """Return ids, one or several, as a list; raise ParameterError for other things."""
+    if not isinstance(values, Iterable):
+        raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
     if not isinstance(values, Iterable):
         raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
     items = [values] if isinstance(values, str) else list(values)

@@ -41,7 +41,8 @@ class TeachingVerbs(OpenNamespace):
         shown : iterable of str, optional
             The chunks in the prompt; by default all hits.
         actor : str, optional
-            Who says it. Use names that come from authentication.
+            Who says it. Use names that come from authentication. The last lesson of an actor on a
+            question replaces the former, so say all that is cited and rejected in one call.
         trusted : bool
             Whether the application, or an editor, vouches for it: it counts at once.
         reason : str, optional
@@ -55,9 +56,10 @@ class TeachingVerbs(OpenNamespace):
         Raises
         ------
         LessonError
-            If a chunk is no hit and not in the index.
+            If a chunk is no hit and not in the index, or the recall is of another namespace.
         """
         self._check_text_version()
+        self._check_recall(recall)
         with self._database.read() as session:
             lesson = teaching.prepare_lesson(
                 session,
@@ -65,7 +67,7 @@ class TeachingVerbs(OpenNamespace):
                 cited=listed(cited, "cited"),
                 rejected=listed(rejected, "rejected"),
                 rating=rating,
-                shown=shown,
+                shown=None if shown is None else listed(shown, "shown"),
                 actor=actor,
                 trusted=trusted,
                 reason=reason,
@@ -101,6 +103,10 @@ class TeachingVerbs(OpenNamespace):
             "since": since,
             "until": until,
         }
+        for name, value in chosen.items():
+            types = (int, float) if name in ("since", "until") else (str,)
+            if value is not None and not isinstance(value, types):
+                raise ParameterError(f"{name} is a {types[-1].__name__}, got {value!r:.80}")
         if not everything and all(value is None for value in chosen.values()):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip

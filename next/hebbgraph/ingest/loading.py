@@ -237,7 +237,7 @@ class Loader:
         if self._tagger is None or not chunks:
             return []
         try:
-            tags = [tuple(storable(str(tag)) for tag in found) for found in self._tagger(chunks)]
+            tags = [tuple(map(storable, _tags_of(found))) for found in self._tagger(chunks)]
         except TaggingError:
             raise
         except Exception as error:
@@ -325,6 +325,14 @@ class _preparer:
         if self._pool is None or len(chunks) < 100:
             return list(map(self._one, zip(chunks, tags, strict=True)))
         return list(self._pool.map(self._one, zip(chunks, tags, strict=True), chunksize=100))
+
+
+def _tags_of(returned: Iterable[str]) -> list[str]:
+    """Return a tagger's tags of one chunk; the usual mistake is one str for each chunk."""
+    tags = [returned] if isinstance(returned, str) else list(returned)
+    if isinstance(returned, str) or not all(isinstance(tag, str) for tag in tags):
+        raise TypeError(f"a list of str for each chunk, got {returned!r:.80}")
+    return tags
 
 
 def _prepared(settings: Settings, pair: tuple[Chunk, Any]) -> Prepared:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import uuid
 from collections.abc import Iterable, Mapping
@@ -65,10 +64,12 @@ def prepare_lesson(
         isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
     ):
         raise ParameterError(f"actor is a printable str, got {actor!r:.80}")
+    if reason is not None and not isinstance(reason, str):
+        raise ParameterError(f"reason is a str, got {reason!r:.80}")
     good, bad = list(dict.fromkeys(cited)), list(dict.fromkeys(rejected))
     weight = 1.0
     if rating is not None:
-        if not -1.0 <= rating <= 1.0 or math.isnan(rating):
+        if not isinstance(rating, int | float) or not -1.0 <= rating <= 1.0:
             raise ParameterError(f"rating is a number from -1 to 1, got {rating!r}")
         weight = abs(float(rating))
         if rating < 0:  # what was cited counts as rejected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, overload
 
 from pydantic import Field, JsonValue
 
@@ -170,8 +170,12 @@ class Recall(Record):
     def __bool__(self) -> bool:
         return bool(self.hits)
 
-    def __getitem__(self, key: int | str) -> Hit:
-        if isinstance(key, int):
+    @overload
+    def __getitem__(self, key: int | str) -> Hit: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Hit | tuple[Hit, ...]:
+        if isinstance(key, int | slice):
             return self.hits[key]
         for hit in self.hits:
             if hit.id == key:

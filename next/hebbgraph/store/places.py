@@ -49,9 +49,15 @@ def open_database(
         from hebbgraph.store.postgres import PostgresDatabase
 
         return PostgresDatabase(str(path), namespace, wait=wait, read_only=read_only)
+    if "://" in str(path):
+        scheme = str(path).partition("://")[0]
+        raise ParameterError(f"a URL begins with postgresql://, got {scheme:.40}://")
     folder = Path(path).expanduser()
     if folder.is_file():
-        raise NotAnIndexError(f"{folder} is a file; an index is a directory")
+        raise NotAnIndexError(
+            f"{folder} is a file; an index is a directory. A backup is put back as "
+            f"DIRECTORY/{file_name(namespace)}"
+        )
     if (folder / _FORMER).exists():
         raise NotAnIndexError(
             f"{folder} was made by the first edition of hebbgraph, which this one cannot read; "

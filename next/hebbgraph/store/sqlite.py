@@ -7,7 +7,6 @@ cut the last commits may be missing, and the file is intact.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sqlite3
 import threading
@@ -36,14 +35,13 @@ from hebbgraph.store.schema import create_statements
 
 __all__ = ["SQLiteDatabase"]
 
-logger = logging.getLogger(__name__)
-
 _TYPES = {
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "blob": "BLOB",
     "exact": "TEXT",
     "number": "NUMERIC",
 }
+_PRAGMAS = "synchronous=NORMAL", "secure_delete=ON", "cache_size=-16384", "temp_store=MEMORY"
 _MOST_IDLE = 4  # connections that are kept open
 _LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
 #: Connections of a parent process. Closing one would release the locks of the child's own.
@@ -136,6 +134,7 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._pid = os.getpid()
         self._closed = False
+        self._file: tuple[int, int] | None = None
         self._frozen_state: tuple[int, int, int] | None = None
         self._writing = threading.RLock()
         self._memory: sqlite3.Connection | None = None
@@ -163,10 +162,8 @@ class SQLiteDatabase:
             connection.execute("PRAGMA page_size = 8192")
             if self._path is not None and not self._read_only:
                 _executed(connection, "PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA cache_size = -16384")
-            connection.execute("PRAGMA temp_store = MEMORY")
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
             raise
@@ -186,23 +183,30 @@ class SQLiteDatabase:
         SQLite can read it only if it believes that the file never changes. But the device may be a
         read-only view of a directory in which others write.
         """
-        assert self._path is not None
-        if os.access(self._path.parent, os.W_OK) or self._log_size():
+        if os.access(os.path.dirname(self._name) or ".", os.W_OK) or self._log_size():
             return None
-        found = self._path.stat()
+        found = os.stat(self._name)
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _log_size(self) -> int:
-        try:
-            return os.stat(f"{self._path}-wal").st_size
-        except FileNotFoundError:
-            return 0
+        found = _stat(f"{self._path}-wal")
+        return found.st_size if found else 0
 
     def _drop_stale(self) -> None:
         """Close connections to a file that was taken for unchanging, and has changed."""
         if (state := self._frozen()) != self._frozen_state:
             self.close_idle()
             self._frozen_state = state
+
+    def _check_file(self) -> None:
+        """Refuse to go on with a file that nobody else can open any more."""
+        found = _stat(self._name)
+        file = found and (found.st_dev, found.st_ino)
+        self._file = self._file or file
+        if file != self._file:
+            raise StorageError(
+                f"{self._name} was removed or replaced while it was open; open the index again"
+            )
 
     def close_idle(self) -> None:
         """Close the connections that nobody uses now."""
@@ -228,6 +232,7 @@ class SQLiteDatabase:
     def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._read_only:
             self._drop_stale()
+        self._check_file()
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -258,15 +263,14 @@ class SQLiteDatabase:
 
     def _unopened(self, error: sqlite3.Error) -> StorageError:
         """Say why a file that is there cannot be opened."""
-        assert self._path is not None
         if self._read_only and self._log_size():
             return StorageError(
                 f"{self._name}-wal holds changes that cannot be read where nothing can be written; "
                 "open the index once where it can be written, and close it"
             )
-        if not os.access(self._path.parent, os.W_OK):
+        if not os.access(os.path.dirname(self._name) or ".", os.W_OK):
             return ReadOnlyIndexError(
-                f"{self._path.parent} cannot be written; open the index with read_only=True"
+                f"{self.folder} cannot be written; open the index with read_only=True"
             )
         return StorageError(f"{self._name}: {error}")
 
@@ -304,7 +308,9 @@ class SQLiteDatabase:
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                     raise
-        self._bound_log()
+        # Overlapping readers may have let the log grow.
+        if self._path is not None and self._log_size() > _LARGE_LOG:
+            self.erase_log(0.0)
 
     @contextmanager
     def _one_writer(self) -> Iterator[None]:
@@ -323,8 +329,7 @@ class SQLiteDatabase:
 
     def _create(self) -> None:
         with self._translating(), self._connection() as connection:
-            found = _executed(connection, "SELECT name FROM sqlite_master")
-            tables = {name for (name,) in found}
+            tables = {name for (name,) in _executed(connection, "SELECT name FROM sqlite_master")}
             if "meta" in tables and "posting" in tables:
                 return
             if tables:
@@ -345,13 +350,6 @@ class SQLiteDatabase:
 
     # -- upkeep -----------------------------------------------------------------------
 
-    def _bound_log(self) -> None:
-        """Empty a log that overlapping readers have let grow, if none is reading now."""
-        if self._path is None:
-            return
-        if self._log_size() > _LARGE_LOG:
-            self.erase_log(0.0)
-
     def erase_log(self, wait: float) -> bool:
         if self._path is None:
             return True
@@ -368,18 +366,14 @@ class SQLiteDatabase:
 
     def check(self) -> list[str]:
         with self._translating(), self._connection() as connection:
-            rows = _executed(connection, "PRAGMA integrity_check(20)")
-            found = [text for (text,) in rows]
+            found = [text for (text,) in _executed(connection, "PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
     def backup(self, path: Path) -> None:
         with self._translating(), self._connection() as source:
             if path.exists():
                 raise StorageError(f"{path} exists; name a new file")
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StorageError(f"{path.parent} cannot be made: {error}") from error
+            path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 with closing(sqlite3.connect(path)) as target:
                     source.backup(target)
@@ -394,6 +388,12 @@ class SQLiteDatabase:
         self.close_idle()
         if self._memory is not None:
             self._memory.close()
+
+
+def _stat(path: str) -> os.stat_result | None:
+    with suppress(FileNotFoundError):
+        return os.stat(path)
+    return None
 
 
 def _meta(session: SQLiteSession) -> dict[str, str]:

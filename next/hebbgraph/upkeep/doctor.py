@@ -17,7 +17,14 @@ from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
 from hebbgraph.store.database import Session
-from hebbgraph.store.meta import Counts, read_counts, read_json, vector_units, write_meta
+from hebbgraph.store.meta import (
+    Counts,
+    read_counts,
+    read_json,
+    vector_units,
+    write_counts,
+    write_meta,
+)
 from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
@@ -34,6 +41,8 @@ def problems(session: Session, settings: Settings) -> list[str]:
     Every chunk is read again, and compared with what is stored of it: digest, words, proposals,
     tags, facts. Postings are compared with the forward lists by a sum of hashes for each term.
     """
+    if not is_complete(session):
+        return ["tags are open; the next add or delete finishes them, then ask again"]
     check = _Check(session, settings)
     last = -1
     while rows := session.rows(
@@ -166,6 +175,9 @@ class _Check:
                 f"{counts.chunks:,} chunks of {counts.length:,} words are counted, and "
                 f"{self._n:,} of {self._length:,} are there"
             )
+        kept = self._session.rows("SELECT coalesce(sum(length), 0) FROM $chunk")[0][0]
+        if kept != self._length:
+            self.found.append(f"lengths of {kept:,} words are kept, and {self._length:,} are there")
         vectors = self._session.rows("SELECT count(*) FROM $embedding")[0][0]
         if vectors != counts.vectors:
             self.found.append(f"{counts.vectors:,} vectors are counted, {vectors:,} are there")
@@ -174,8 +186,6 @@ class _Check:
             "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk) LIMIT 4"
         )
         self._report("vectors of no chunk", (row for (row,) in orphans))
-        if not is_complete(self._session):
-            self.found.append("tags are open; the next add or delete finishes them")
 
     def _vector_sum(self, counts: Counts) -> None:
         """Compare the sum of all vectors with the one that is kept."""
@@ -221,6 +231,7 @@ def rebuild(session: Session, settings: Settings) -> int:
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
     write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0"})
+    _recount(session)
     last, n = -1, 0
     while rows := session.rows(
         "SELECT row FROM $chunk WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
@@ -238,6 +249,23 @@ def rebuild(session: Session, settings: Settings) -> int:
     while left:
         left, vocabulary = complete(session, settings, _PAGE, vocabulary)
     return n
+
+
+def _recount(session: Session) -> None:
+    """Delete vectors of no chunk, and count chunks and vectors anew."""
+    session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
+    total, vectors, last = np.zeros(0, np.int64), 0, -1
+    while page := session.rows(
+        "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
+    ):
+        last = page[-1][0]
+        vectors += len(page)
+        for _, data in page:
+            units = vector_units(np.frombuffer(data, "<f4"))
+            total = units if not len(total) else total + units
+    chunks = session.rows("SELECT count(*) FROM $chunk")[0][0]
+    counts = read_counts(session)._replace(chunks=chunks, vectors=vectors, vector_sum=total)
+    write_counts(session, counts)
 
 
 def _tagged(chunk: StoredChunk) -> tuple[str, ...] | None:
