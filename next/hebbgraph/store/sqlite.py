@@ -220,16 +220,16 @@ class SQLiteDatabase:
             raise ClosedIndexError("the index is closed; open it again")
         if os.getpid() != self._pid:
             self._after_fork()
+        with GATE.passed():
+            yield from self._lent()
+
+    def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
             with self._writing:
                 if self._memory.in_transaction:  # an interruption has left it open
                     self._memory.execute("ROLLBACK")
                 yield self._memory
             return
-        with GATE.passed():
-            yield from self._lent()
-
-    def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._read_only:
             self._drop_stale()
         self._check_file()

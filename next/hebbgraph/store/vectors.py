@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session
+from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
 
 __all__ = ["ExactSearch", "VectorCache"]
@@ -179,7 +180,7 @@ class VectorCache:
 
     def erase(self, rows: Iterable[int]) -> None:
         """Overwrite the vectors of deleted chunks in the file."""
-        with self._lock:
+        with GATE.passed(), self._lock:  # a fork would leave the lock to the child
             self._state = None
             if self._path is None:
                 return
