@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import random
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from hebbgraph import HebbgraphError
 
 __all__ = ["LineCounter", "interrupted_at"]
 
+_LEAVES = re.compile(r"\s*(with .*|try:|return|break|continue)$")
 _PACKAGE = str(Path(hebbgraph.__file__).parent)
 
 
@@ -48,14 +50,15 @@ class LineCounter:
         _traced(count, call)
 
     def places(self) -> list[tuple[str, int]]:
-        """Return all lines but those of ``with``.
+        """Return the lines where a signal may arrive.
 
-        Python reports such a line again before it leaves the block, where no signal can arrive.
+        Python also reports lines whose exceptions pass by the handlers around them: ``with`` once
+        more when it is left, a bare ``return`` within it, and ``try``. No signal arrives there.
         """
         return [
             (file, line)
             for file, line in sorted(self.times)
-            if not linecache.getline(file, line).lstrip().startswith("with ")
+            if not _LEAVES.match(linecache.getline(file, line))
         ]
 
     def choose(self, rng: random.Random) -> tuple[str, int, int]:
