@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import python
 from dump import assert_sound
 from ships import CORPUS, QUESTIONS, ByNumber, random_chunks
 
@@ -278,6 +279,28 @@ def test_caches_never_mix_states(tmp_path: Path) -> None:
             for word in ("one", "two", "three", "zero") * 5:
                 writer.add({"id": f"c{n}", "text": f"ship {word} {n}"} for n in range(20))
         assert errors == []
+
+
+def test_chunks_are_found_by_their_vectors_beside_readers(tmp_path: Path) -> None:
+    """Two processes read while a third adds chunk by chunk; all of them may write the file."""
+    script = (
+        "import os, sys; import hebbgraph.store.vectors as v; from ships import ByNumber\n"
+        "from hebbgraph import HebbianIndex\n"
+        "v._FEW = 5\n"
+        "with HebbianIndex.open(sys.argv[1], embedder=ByNumber()) as index:\n"
+        "    while not os.path.exists(sys.argv[2]): index.recall('alpha 5', k=3)\n"
+    )
+    stop, settings = tmp_path / "stop", Settings(vectors=1.0, graph=0.0)
+    with HebbianIndex.open(tmp_path / "index", embedder=ByNumber()) as index:
+        index.add({"id": f"c{n}", "text": f"alpha {n}"} for n in range(40))
+        readers = [python(script, str(tmp_path / "index"), str(stop)) for _ in range(2)]
+        for n in range(40, 140):
+            index.add([{"id": f"c{n}", "text": f"alpha {n}"}])
+        stop.touch()
+        assert [reader.wait(60) for reader in readers] == [0, 0]
+    with HebbianIndex.open(tmp_path / "index", embedder=ByNumber(), settings=settings) as index:
+        for n in range(140):
+            assert index.recall("?", vector=ByNumber().vector(str(n)), k=1)[0].id == f"c{n}"
 
 
 def test_log_stays_bounded_beside_overlapping_readers(
