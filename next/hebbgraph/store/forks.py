@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -26,16 +26,21 @@ class _Closable(Protocol):
 
 
 class _Gate:
-    """Lets transactions pass, but none while the process forks."""
+    """Lets transactions pass, but none while the process forks.
+
+    Passing takes no lock, for which all threads would queue: each notes itself, then looks whether
+    the gate is open, while a fork shuts it, then looks who is inside.
+    """
 
     def __init__(self) -> None:
         self._databases: WeakSet[_Closable] = WeakSet()
         self._reset()
 
     def _reset(self) -> None:
-        self._condition = threading.Condition(threading.Lock())
-        self._inside: Counter[int] = Counter()  # by thread
-        self._forking = False
+        self._inside: dict[int, int] = {}  # how often each thread has entered
+        self._open = threading.Event()
+        self._open.set()
+        self._forking = threading.Lock()
 
     def watch(self, database: _Closable) -> None:
         """Close the connections of a database before each fork."""
@@ -44,33 +49,35 @@ class _Gate:
     @contextmanager
     def passed(self) -> Iterator[None]:
         """Keep other threads from forking; one that is inside already may enter again."""
-        thread, condition = threading.get_ident(), self._condition
-        with condition:
-            condition.wait_for(lambda: not self._forking or self._inside[thread])
-            self._inside[thread] += 1
+        thread, inside = threading.get_ident(), self._inside
+        depth = inside.get(thread, 0)
+        inside[thread] = depth + 1
         try:
+            while not depth and not self._open.is_set():
+                del inside[thread]
+                self._open.wait()
+                inside[thread] = 1
             yield
         finally:
-            with condition:
-                self._inside[thread] -= 1
-                if not self._inside[thread]:
-                    del self._inside[thread]
-                    condition.notify_all()
+            if depth:
+                inside[thread] = depth
+            else:
+                inside.pop(thread, None)
 
     def shut(self) -> None:
         """Wait until no other thread is inside, and close all connections."""
-        thread = threading.get_ident()
-        self._condition.acquire()
-        self._forking = True
-        self._condition.wait_for(lambda: not self._inside.keys() - {thread}, _LONGEST)
+        self._forking.acquire()
+        self._open.clear()
+        thread, deadline = threading.get_ident(), time.monotonic() + _LONGEST
+        while set(self._inside) - {thread} and time.monotonic() < deadline:
+            time.sleep(0.001)
         for database in list(self._databases):
             database.close_idle()
 
     def open(self) -> None:
         """Let transactions pass again, in the parent."""
-        self._forking = False
-        self._condition.notify_all()
-        self._condition.release()
+        self._open.set()
+        self._forking.release()
 
     def renew(self) -> None:
         """Start anew, in the child."""
