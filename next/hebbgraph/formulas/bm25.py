@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "LENGTHS", "B", "idf", "length_code", "score_table"]
+__all__ = ["K1", "LENGTHS", "B", "idf", "length_code", "length_norms", "term_scores"]
 
 K1, B = 1.2, 0.75
 
@@ -38,28 +38,21 @@ def idf(df: int, n_chunks: int) -> float:
     return math.log1p((n_chunks - df + 0.5) / (df + 0.5))
 
 
-def score_table(mean_length: float) -> NDArray[np.float64]:
-    """Return the score of a term of idf 1, by its number of occurrences and the code of the length.
+def length_norms(mean_length: float) -> NDArray[np.float64]:
+    """Return ``K1 * (1 - B + B * length / mean_length)`` for the code of each length."""
+    norms: NDArray[np.float64] = K1 * (1 - B + B * LENGTHS / max(mean_length, 1.0))
+    return norms
 
-    Parameters
-    ----------
-    mean_length : float
-        Mean length of a chunk, in words.
 
-    Returns
-    -------
-    ndarray of float64, shape (65536,)
-        At ``256 * occurrences + code``; below ``K1 + 1``.
+def term_scores(occurrences: NDArray[np.uint8], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of a term of idf 1 in each chunk, below ``K1 + 1``.
 
-    Examples
-    --------
     A word that a chunk of mean length holds once or twice:
 
-    >>> table = score_table(10.0)
-    >>> table[[256 + 10, 512 + 10]].round(2).tolist()
+    >>> norms = length_norms(10.0)[[10, 10]]
+    >>> term_scores(np.array([1, 2], np.uint8), norms).round(2).tolist()
     [1.0, 1.38]
     """
-    norm = K1 * (1 - B + B * LENGTHS / max(mean_length, 1.0))
-    occurrences = np.arange(256.0)[:, None]
-    table: NDArray[np.float64] = (occurrences * (K1 + 1) / (occurrences + norm)).ravel()
-    return table
+    times = occurrences.astype(np.float64)
+    scores: NDArray[np.float64] = times * (K1 + 1) / (times + norms)
+    return scores

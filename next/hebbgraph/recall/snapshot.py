@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.formulas.bm25 import score_table
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import Counts, read_counts
@@ -71,9 +70,6 @@ class _Cache:
         self.has_links: bool | None = None
         self.stop_tags: frozenset[int] | None = None
         self.filters: dict[str, object] = {}
-        self.score_table: NDArray[np.float64] | None = None
-        #: Arrays of zeros, lent to one word search at a time.
-        self.zeros: list[NDArray[np.float64]] = []
 
 
 class Caches:
@@ -247,17 +243,17 @@ class Snapshot:
         lists = dict.fromkeys(chunks, (_NO_TAGS, _NO_ROLES))
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
-        every = np.concatenate([tags for tags, _ in lists.values()])
-        info = self._info(every.tolist())
-        table = np.array(info, np.int64).reshape(-1, 4)
+        tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
+        table = np.array(self._info(tags.tolist()), np.int64).reshape(-1, 4)
+        is_title = roles == int(Role.TITLE)
+        ids, df = tags.astype(np.int64), table[:, 0].copy()
+        is_tag = is_title | (table[:, 3] == 0)
         found, stop = {}, 0
-        for row, (tags, roles) in lists.items():
-            start, stop = stop, stop + len(tags)
-            df, _, _, incidental = table[start:stop].T
-            is_title = roles == int(Role.TITLE)
-            is_tag = is_title | (incidental == 0)
-            found[row] = _Row(tags.astype(np.int64), is_title, df, is_tag)
-        self._cache.size += 34 * len(every) + 600 * len(found)
+        for row, (held, _) in lists.items():
+            part = slice(stop, stop + len(held))
+            found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
+            stop = part.stop
+        self._cache.size += 34 * len(tags) + 600 * len(found)
         self._cache.rows.update(found)
         return found
 
@@ -293,25 +289,6 @@ class Snapshot:
             sql = "SELECT 1 FROM $term WHERE kind > ? LIMIT 1"
             self._cache.has_links = bool(self.session.rows(sql, int(TermKind.TAG)))
         return self._cache.has_links
-
-    @property
-    def score_table(self) -> NDArray[np.float64]:
-        """BM25 by occurrences and length; see :func:`hebbgraph.formulas.bm25.score_table`."""
-        if self._cache.score_table is None:
-            self._cache.score_table = score_table(self.counts.mean_length)
-        return self._cache.score_table
-
-    def lend_zeros(self, n: int) -> NDArray[np.float64]:
-        """Lend an array of at least n zeros, to be returned as zeros."""
-        try:
-            zeros = self._cache.zeros.pop()
-        except IndexError:
-            zeros = np.zeros(0)
-        return zeros if len(zeros) >= n else np.zeros(n + n // 8)
-
-    def take_zeros_back(self, zeros: NDArray[np.float64]) -> None:
-        """Take such an array back."""
-        self._cache.zeros.append(zeros)
 
     # -- postings and ids ---------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray, unique
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.formulas.bm25 import K1, idf
+from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings
 from hebbgraph.store.terms import Term
@@ -30,6 +30,8 @@ __all__ = ["WordSearch", "first_by_id"]
 _COMMON = 8192
 #: Scores are compared to this many decimals, so that the order of sums does not matter.
 DECIMALS = 9
+#: Scores that differ by less may be equal once they are rounded.
+_MARGIN = 1e-6
 
 
 @dataclass
@@ -101,7 +103,7 @@ class WordSearch:
         rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
         self._read = self.snapshot.postings(self.terms[word].id for word in rare)
         size = max(int(held.rows[-1]) + 1 for held in self._read.values())
-        seen = _Scores(self.snapshot, size, allowed)
+        seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             term, weight = self.terms[word].id, weights[word]
             rest -= weight * (K1 + 1)
@@ -112,8 +114,7 @@ class WordSearch:
                 else:
                     self._read |= self.snapshot.postings([term])
             seen.add(self._read[term], weight)
-            if rest < 2 * weight:  # rarely worth looking earlier
-                seen.settle(n, rest)
+            seen.settle(rest)
         rows, scores = seen.result()
         scores = scores.round(DECIMALS)
         best = first_by_id(self.snapshot, rows, scores, n, ordered=False)
@@ -140,67 +141,66 @@ class WordSearch:
 
 
 class _Scores:
-    """Sums of scores by row."""
+    """Sums of scores by row, of which the n highest are wanted."""
 
     def __init__(
-        self, snapshot: Snapshot, size: int, allowed: Callable[[IntArray], BoolArray] | None
+        self,
+        n: int,
+        size: int,
+        mean_length: float,
+        allowed: Callable[[IntArray], BoolArray] | None,
     ) -> None:
-        self._snapshot = snapshot
-        self._table = snapshot.score_table
+        self._n = n
+        self._norms = length_norms(mean_length)
         self._allowed = allowed
-        self._scores = snapshot.lend_zeros(size)
-        self._touched: list[IntArray] = []
+        self._scores = np.zeros(size)
+        self._least = 0.0  # that the n-th highest score has reached
+        self._sample: IntArray = np.empty(0, np.int64)
         self.candidates: IntArray | None = None
 
     def add(self, held: Postings, weight: float) -> None:
         """Add a word's scores."""
+        if not len(held.rows):
+            return
         if self.candidates is not None:
             at = np.minimum(held.rows.searchsorted(self.candidates), len(held.rows) - 1)
             held = held.take(at[held.rows[at] == self.candidates])
-            self._scores[held.rows] += weight * self._table[_code(held)]
-            return
-        if self._allowed is not None:
-            keep = self._allowed(held.rows)
-            if not keep.all():
-                held = held.take(keep)
-        if not len(held.rows):
-            return
-        if held.rows[-1] >= len(self._scores):
+        elif self._allowed is not None and not (keep := self._allowed(held.rows)).all():
+            held = held.take(keep)
+        if len(held.rows) and held.rows[-1] >= len(self._scores):
             grown = np.zeros(int(held.rows[-1]) + 1)
             grown[: len(self._scores)] = self._scores
             self._scores = grown
+        if len(self._sample) < self._n:
+            self._sample = held.rows
+        scores = weight * term_scores(held.numbers, self._norms[held.roles])
         try:
-            before = self._scores[held.rows]
+            np.add.at(self._scores, held.rows, scores)
         except IndexError as error:  # rows ascend, unless they are damaged
             raise DamagedIndexError("postings are out of order; call rebuild()") from error
-        self._scores[held.rows] = before + weight * self._table[_code(held)]
-        self._touched.append(held.rows[before == 0])
 
-    def settle(self, n: int, rest: float) -> None:
-        """Look up candidates only from now on, if no other chunk can get among the first n."""
-        if self.candidates is not None or sum(map(len, self._touched)) < n or not rest:
+    def settle(self, rest: float) -> None:
+        """Drop the chunks that cannot get among the first n by words worth ``rest`` together.
+
+        The n-th highest score is at least that of the chunks of one word.
+        """
+        among = self._sample if self.candidates is None else self.candidates
+        if len(among) < self._n:
             return
-        rows = np.concatenate(self._touched)
-        scores = self._scores[rows]
-        last = np.partition(scores, len(scores) - n)[len(scores) - n]
-        if last > rest:
-            self.candidates = np.sort(rows[scores > last - rest - 1e-6])
+        scores = self._scores[among]
+        self._least = float(np.partition(scores, len(scores) - self._n)[len(scores) - self._n])
+        enough = self._least - rest - _MARGIN
+        if self.candidates is not None:
+            self.candidates = among[scores > enough]
+        elif enough > 0:
+            self.candidates = np.flatnonzero(self._scores > enough)
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return rows and scores, in no order, and give the array of sums back."""
-        if self.candidates is not None:
-            rows = self.candidates
-        else:
-            rows = np.concatenate(self._touched) if self._touched else np.empty(0, np.int64)
-        scores = self._scores[rows]
-        for touched in self._touched:
-            self._scores[touched] = 0.0
-        self._snapshot.take_zeros_back(self._scores)
-        return rows.astype(np.int64), scores
-
-
-def _code(held: Postings) -> IntArray:
-    return held.numbers.astype(np.uint16) * np.uint16(256) + held.roles
+        """Return rows and scores, ascending by row; the n highest are among them."""
+        rows = self.candidates
+        if rows is None:
+            rows = np.flatnonzero(self._scores > max(self._least - _MARGIN, 0.0))
+        return rows.astype(np.int64), self._scores[rows]
 
 
 def first_by_id(
