@@ -10,13 +10,7 @@ from itertools import chain, compress, filterfalse, groupby, pairwise
 import regex
 
 from hebbgraph.text.characters import bounded_words, fold
-from hebbgraph.text.stopwords import (
-    DETERMINERS,
-    PREPOSITIONS,
-    UNSPACED_STOP_CHARACTERS,
-    VAGUE_ADJECTIVES,
-    VAGUE_NOUNS,
-)
+from hebbgraph.text.stopwords import DETERMINERS, PREPOSITIONS, UNSPACED_STOP_CHARACTERS
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import stop_words, tokenize
 
@@ -41,12 +35,6 @@ VERBAL = ("ing", "ed")
 _ADVERBIAL = ("ally", "dly", "ely", "ngly", "sly", "tly")  # not "family", "assembly", "supply"
 _DETERMINERS = frozenset(tokenize(DETERMINERS))
 _PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
-_VAGUE_ADJECTIVES = frozenset(tokenize(VAGUE_ADJECTIVES))
-_VAGUE_NOUNS = frozenset(
-    form
-    for noun in tokenize(VAGUE_NOUNS)
-    for form in (noun, f"{noun}s", f"{noun}es", f"{noun.removesuffix('y')}ies")
-)
 _CONTENT_RUN = re.compile("[lCAX]+")
 
 
@@ -163,11 +151,9 @@ def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
     last = run[-1]
     if before not in _DETERMINERS and (before not in _PREPOSITIONS or last.endswith(VERBAL)):
         return
-    if len(run) > 1 and not last.endswith("ed"):
-        modifier = run[-2]
-        if modifier not in _VAGUE_ADJECTIVES and not modifier.endswith(_ADVERBIAL):
-            yield f"{modifier} {last}"
-    if last not in _VAGUE_NOUNS and not last.endswith(_ADVERBIAL):
+    if len(run) > 1 and not last.endswith("ed") and not run[-2].endswith(_ADVERBIAL):
+        yield f"{run[-2]} {last}"
+    if not last.endswith(_ADVERBIAL):
         yield last
 
 

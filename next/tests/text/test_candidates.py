@@ -97,7 +97,7 @@ def test_only_noun_phrases_of_english_are_terms():
     assert set(keys(text, "mention")) == {"pension", "loan"}
     assert keys(text + " . a pension", "noun") == ["pension"]
     hyphenated = "this is one-to-one with a man-of-the-house that was for it"
-    assert keys(hyphenated, "mention") == ["house"]
+    assert keys(hyphenated, "mention") == ["man", "house"]
 
 
 def test_instructions_are_english_and_their_verbs_are_not_terms():
@@ -105,10 +105,9 @@ def test_instructions_are_english_and_their_verbs_are_not_terms():
     assert keys(text, "term", "mention") == ["pension age", "age"]
 
 
-def test_vague_nouns_and_participles_are_not_terms():
-    assert keys("this was for the decision of a growing number", "term", "mention") == []
-    text = "the retrieval system of this library is the system that it was made for"
-    assert set(keys(text, "term", "mention")) == {"retrieval system", "library"}
+def test_verbs_and_adverbs_are_not_terms():
+    assert keys("this was for the badly drawn", "term", "mention") == ["drawn"]
+    assert keys("it is without changing", "term", "mention") == []
 
 
 def test_a_word_of_a_longer_name_has_the_kind_of_a_single_word():
