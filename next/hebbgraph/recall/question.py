@@ -85,7 +85,7 @@ def read_question(
 ) -> Question:
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
-    weights = query_terms(text, language, tokens=tokens)
+    weights = query_terms(text, language)
     search = WordSearch(snapshot, weights)
     frequencies = {word: search.frequency(word) for word in weights}
     words = _known_marks(text, weights, frequencies, language)

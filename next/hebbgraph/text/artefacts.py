@@ -36,8 +36,6 @@ _LONGEST = 500  # characters; the patterns take quadratic time on words without 
 def without_links(word: str) -> str:
     """Replace each link, path or piece of markup in a word by a bar.
 
-    Examples
-    --------
     >>> without_links("[guide](https://a.example/b)."), without_links("TCP/IP")
     ('[guide](|', 'TCP/IP')
     >>> without_links("./src/main.rs"), without_links("<div"), without_links("Vec<T>")
@@ -55,8 +53,6 @@ def is_artefact(word: str) -> bool:
 
     Error codes, versions and identifiers are not.
 
-    Examples
-    --------
     >>> [is_artefact(word) for word in ("main.rs", "docs.example.org", "9f86d08", "0xff")]
     [True, True, True, True]
     >>> [is_artefact(word) for word in ("os.path", "E0382", "cve-2021-44228", "v2.3.1", "h5n1")]

@@ -14,14 +14,8 @@ Span = tuple[int, int, str]
 def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Iterator[str]:
     """Yield each run of tokens that may be a phrase.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-    longest : mapping of str to int
-        The most tokens of a phrase that begins with a token; other tokens begin none.
+    ``longest`` is the most tokens of a phrase that begins with a token; other tokens begin none.
 
-    Examples
-    --------
     >>> list(possible_phrases(["in", "new", "york"], {"new": 3, "york": 1}))
     ['new', 'new york', 'york']
     """
@@ -51,17 +45,9 @@ def spans_in(
 ) -> list[Span]:
     """Return every occurrence of known phrases, from left to right, shorter ones first.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-    longest : mapping of str to int
-        As in :func:`possible_phrases`.
-    prefixes : container of str
-        The :func:`prefix` of each known phrase.
-    known : container of str
+    ``longest`` is as in :func:`possible_phrases`; ``prefixes`` holds the :func:`prefix` of each
+    known phrase.
 
-    Examples
-    --------
     >>> known = {"new york", "york"}
     >>> spans_in(["in", "new", "york"], {"new": 3, "york": 1}, known, known)
     [(1, 3, 'new york'), (2, 3, 'york')]

@@ -7,7 +7,7 @@ of one dictionary lookup per word.
 ===== ==============================================================================
 ``C`` capitalised word; ``A`` all capitals; ``X`` code or identifier; ``M`` month or day
 ``W`` capitalised stop word that often begins a name ("Will", "U.S.")
-``K`` capitalised connector; ``T`` capitalised article; ``S`` other capitalised stop word
+``T`` capitalised article; ``S`` other capitalised stop word
 ``k`` connector ("of", "von"); ``t`` article after one ("de *la*"); ``s`` stop word
 ``l`` content word in lower case, or in a script without case; ``n`` number
 ``u`` run of unspaced characters (see salience.py); ``p`` possessive, ends a name
@@ -35,7 +35,6 @@ _HEADING_CHARACTERS = 60
 
 _CONNECTORS = frozenset([*tokenize(stopwords.CONNECTORS), "&"])
 _INNER_ARTICLES = frozenset(tokenize(stopwords.INNER_ARTICLES))
-_CAPITAL_CONNECTORS = frozenset(tokenize(stopwords.CAPITAL_CONNECTORS))
 _HONORIFICS = frozenset(tokenize(stopwords.HONORIFICS))
 _ABBREVIATIONS = frozenset(tokenize(stopwords.ABBREVIATIONS))
 _DATES = frozenset([*tokenize(stopwords.MONTHS), *tokenize(stopwords.WEEKDAYS)])
@@ -72,7 +71,6 @@ _INNER_BREAK = re.compile(
 )
 _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
-_DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
 _RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
@@ -114,7 +112,6 @@ class _Analyser:
         #: Shapes of capitalised words that are not evidence of a name.
         self._capital = (
             dict.fromkeys(stops, "S")
-            | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
             | dict.fromkeys(_LABELS, "S")
             | dict.fromkeys(_OPENERS, "W")
             | dict.fromkeys(_ARTICLES, "T")
@@ -197,7 +194,7 @@ class _Analyser:
         """Classify a word that contains digits, hyphens, dots or apostrophes."""
         if _NUMBER.fullmatch(core):
             return "n"
-        if "_" in unit or unit[-1] in "+#" or _DOTTED_NAME.fullmatch(core):
+        if "_" in unit or unit[-1] in "+#":
             return "X"
         if any(map(str.isdigit, core)):
             if " " not in unit:
@@ -246,12 +243,8 @@ def is_english(units: list[str]) -> bool:
 
 
 def dominant_language(tokens: list[str]) -> str:
-    """Guess the language of a text in Latin script by its function words.
+    """Guess the language of a text in Latin script by its function words; English when unsure.
 
-    Returns ``"english"`` when unsure.
-
-    Examples
-    --------
     >>> dominant_language("der hund und die katze sind nicht im haus".split())
     'german'
     """
@@ -268,8 +261,6 @@ def _end_lines(text: str) -> str:
 
     Headings and list items end like sentences.
 
-    Examples
-    --------
     >>> _end_lines("Owls\nhunt")
     'Owls .\nhunt .'
     """
@@ -280,22 +271,8 @@ def _end_lines(text: str) -> str:
 
 
 def shape_text(text: str, language: str) -> ShapedText:
-    """Return the units and the shape of a text.
+    """Return the units and the shape of a text, by the stop words of a language.
 
-    Parameters
-    ----------
-    text : str
-        Text or title of one chunk.
-    language : str
-        Language whose stop words apply; see :func:`dominant_language`.
-
-    Returns
-    -------
-    ShapedText
-        ``len(units) == len(shape)``.
-
-    Examples
-    --------
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """

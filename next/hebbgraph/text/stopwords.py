@@ -142,7 +142,6 @@ CONNECTORS = """
     upon under & für
 """
 INNER_ARTICLES = "the la le les las los der den dem het ten ter l el al a"
-CAPITAL_CONNECTORS = "of the and in on for de del von van der to a an at with & la le from by"
 
 COPULAS: dict[str, str] = {
     "english": "is was are were",
@@ -152,9 +151,6 @@ COPULAS: dict[str, str] = {
     "italian": "è era fu sono erano furono",
     "portuguese": "é era foi são eram foram",
 }
-PLURAL_COPULAS = """
-    are were sind waren sont étaient furent son eran fueron sono erano furono são eram foram
-"""
 CONJUNCTIONS = "and und et y e"
 ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
     "english": "a an the one",
