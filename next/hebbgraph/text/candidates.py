@@ -17,16 +17,12 @@ from hebbgraph.text.tokens import phrase_key
 
 __all__ = ["Kind", "proposals"]
 
+#: A chunk with fewer names and codes than this also proposes salient terms. Proposing terms for
+#: every chunk lowered recall@5 without an embedder from .91 to .84 on 2WikiMultiHopQA; proposing
+#: none lowered recall@10 on one-sentence news facts from .79 to .72.
 FEW_NAMES = 3
-"""A chunk with fewer names and codes than this also proposes salient terms.
-
-Proposing terms for every chunk lowered recall@5 without an embedder from .91 to .84 on
-2WikiMultiHopQA; proposing none lowered recall@10 on one-sentence news facts from .79 to
-.72.
-"""
-
+#: Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary.
 MAX_NAMES = 1000
-"""Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary."""
 
 _LANGUAGE_SAMPLE_WORDS = 200  # leading words from which the language is guessed
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
@@ -34,7 +30,6 @@ _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 #: In a list, but hardly in what tells a name from others like it.
 _AND = re.compile(rf"\b(?:{'|'.join(CONJUNCTIONS.split())})\b")
-_SEVERAL_WORDS = re.compile("[^ ]+ ").match
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamic" matches "Islamism"
 _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
@@ -44,8 +39,8 @@ def _title_keys(title: str) -> Iterator[str]:
     """Yield the keys of a title: whole, without parentheses, and up to the first comma.
 
     "Paris" names "Paris, Texas", but not "Paris, Troilus and Helen": no list is about its first
-    part alone. Each half of "PEP 557: Data Classes" names it. Splitting every title at its colon
-    lowered recall@5 on 2WikiMultiHopQA by .002, and raised it by .001 on news facts at most.
+    part alone. Splitting every title at its colon lowered recall@5 on 2WikiMultiHopQA by .002, and
+    raised it by .001 on news facts at most.
     """
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
@@ -54,9 +49,6 @@ def _title_keys(title: str) -> Iterator[str]:
     name, *qualifier = _COMMA.split(bare, maxsplit=1)
     if qualifier and not _AND.search(qualifier[0]):
         yield phrase_key(name)
-    number, colon, name = bare.partition(": ")
-    if colon and number[-1:].isdigit():
-        yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
 def _title_fits(title: str, text: str) -> bool:

@@ -298,13 +298,3 @@ def test_years_and_unrelated_acronyms_do_not_make_a_title_fit():
 
 def test_a_word_that_only_opens_a_text_does_not_contradict_a_title():
     assert keys("Risk is a part of business.", "title", "subject", title="Bankers") == ["bankers"]
-
-
-def test_a_numbered_title_has_keys_for_its_number_and_its_name() -> None:
-    assert proposals("", "PEP 557: Data Classes")["title"] == [
-        "pep 557 data classes",
-        "pep 557",
-        "data classes",
-    ]
-    assert proposals("", "Moon: Origins of It")["title"] == ["moon origins of it"]
-    assert proposals("", "Area 51: Silence")["title"] == ["area 51 silence", "area 51"]
