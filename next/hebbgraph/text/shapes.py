@@ -50,17 +50,15 @@ _MARKERS = {
     "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
     "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
 }
+# Instructions and dialogues hold few of the first row.
 _ENGLISH_MARKERS = frozenset(
-    tokenize("the of and to is was that for with by from were are this it")
+    tokenize(
+        "the of and to is was that for with by from were are this it"
+        " you your what when which would should their there they how if who while"
+    )
 )
 _MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
-
-# More words of English alone: instructions and dialogues address somebody and hold few of the
-# markers.
-_ALSO_ENGLISH = frozenset(
-    tokenize("you your what when which would should their there they how if who while")
-)
 
 # A word without inner breaks, between punctuation that does not change how it is analysed.
 _SOLID = re.compile(r"""([(\[{"'“‘«*#`]*+)([^\W_](?:[\w'’-]*[^\W_])?)((?:[,;:!?)\]}"”»*`.]+)?)""")
@@ -238,8 +236,7 @@ _ANALYSERS: dict[str, _Analyser] = {}
 def is_english(units: list[str]) -> bool:
     """Return whether a text has function words of English: one if short, else up to three."""
     enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    markers = _ENGLISH_MARKERS.intersection(units) | _ALSO_ENGLISH.intersection(units)
-    return len(markers) >= enough
+    return len(_ENGLISH_MARKERS.intersection(units)) >= enough
 
 
 def dominant_language(tokens: list[str]) -> str:

@@ -187,10 +187,10 @@ PREPOSITIONS = """
     where when while if because whether although
 """
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"
-ABBREVIATIONS = (
-    "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle st ste mt "
-    "ft jr sr inc ltd co corp bros vs no vol fig dept univ est ca cf approx ed eds op"
-)
+ABBREVIATIONS = f"""
+    {HONORIFICS} st ste mt ft jr sr inc ltd co corp bros vs no vol fig dept univ est ca cf approx
+    ed eds op
+"""
 
 MONTHS = """
     january february march april may june july august september october november december
