@@ -113,28 +113,24 @@ class Activation:
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
+    def _find(self, chunk: int) -> int | None:
+        at = int(self.chunks.searchsorted(chunk))
+        return at if at < len(self.chunks) and self.chunks[at] == chunk else None
+
     def score_of(self, chunk: int) -> float:
         """Return the score of a chunk, 0 if it was not reached."""
-        at = int(self.chunks.searchsorted(chunk))
-        known = at < len(self.chunks) and self.chunks[at] == chunk
-        return float(self.scores[at]) if known else 0.0
+        at = self._find(chunk)
+        return 0.0 if at is None else float(self.scores[at])
 
     def arrived_at(self, chunk: int) -> float | None:
         """Return the part of a chunk's score that arrived over the graph; None if none did."""
-        at = int(self.chunks.searchsorted(chunk))
-        known = at < len(self.chunks) and self.chunks[at] == chunk
-        return float(self.arrived[at]) if known and self.arrived[at] > 0 else None
+        at = self._find(chunk)
+        return None if at is None else float(self.arrived[at]) or None
 
     def path(self, chunk: int) -> Path:
-        """Return the strongest path from the query to a chunk.
-
-        Raises
-        ------
-        KeyError
-            If the chunk is not a candidate and was not reached.
-        """
-        at = int(self.chunks.searchsorted(chunk))
-        if at == len(self.chunks) or self.chunks[at] != chunk:
+        """Return the strongest path from the query to a chunk that was reached."""
+        at = self._find(chunk)
+        if at is None:
             raise KeyError(chunk)
         return strongest_path(
             self.layers, chunk, direct=float(self.direct[at]), arrived=float(self.arrived[at])
@@ -163,7 +159,6 @@ def spread(
     evidence : Evidence
         Candidates and direct evidence.
     parameters : SpreadingParameters, optional
-        Default values if omitted.
     allowed : callable, optional
         Returns which of some chunks take part. Others neither receive nor pass mass, and are in
         no path.
@@ -174,12 +169,7 @@ def spread(
         How likely the best direct hits are about the query; explicit links carry that share
         of their mass.
     share_held : float, in [0, 1]
-        Share of the query that the best chunk holds; see
-        :func:`hebbgraph.formulas.confidence.share_held`.
-
-    Returns
-    -------
-    Activation
+        Share of the query that the best chunk holds.
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values

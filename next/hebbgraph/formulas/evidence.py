@@ -35,7 +35,7 @@ _NOBODY, _UNKNOWN = np.array([-1]), np.array([_FLOOR])
 class Evidence:
     """Direct evidence of the candidates, and of any other chunk on demand.
 
-    Parameters
+    Attributes
     ----------
     chunks : ndarray of int64, shape (n,), ascending and distinct
         The candidates.
@@ -44,12 +44,8 @@ class Evidence:
         Evidence of all other chunks: a number, or a function of chunk numbers.
     lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
         The scores that ``values`` was fused from.
-    confidence : float, in [0, 1], optional
-        How likely the corpus covers the question; see
-        :mod:`hebbgraph.formulas.confidence`.
-    share_held : float, in [0, 1]
-        Share of the question that the best chunk holds; see
-        :func:`hebbgraph.formulas.confidence.share_held`.
+    confidence, share_held : float, in [0, 1]
+        See :mod:`hebbgraph.formulas.confidence`.
     words : callable, optional
         Maps n chunks to the weights of the question's rare words that each of them holds, shape
         (n, n_words); a row sums to at most 1.
@@ -79,12 +75,6 @@ class Evidence:
         """The candidates and their values, plus a last entry for all other chunks."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
-    def _positions(self, chunks: IntArray) -> IntArray:
-        """Return the position of each chunk among the candidates; n for all other chunks."""
-        at = self.chunks.searchsorted(chunks)
-        at[self._padded[0][at] != chunks] = len(self.chunks)
-        return at
-
     def values_of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
         candidates, padded = self._padded
@@ -100,9 +90,10 @@ class Evidence:
 
     def parts(self, chunk: int) -> tuple[float | None, float | None]:
         """Return the lexical and the dense score of a chunk; None if unknown."""
-        at = int(self._positions(np.array([chunk]))[0])
+        at = int(self.chunks.searchsorted(chunk))
+        known = at < len(self.chunks) and self.chunks[at] == chunk
         lexical, dense = (
-            None if scores is None or at == len(scores) else float(scores[at])
+            float(scores[at]) if known and scores is not None else None
             for scores in (self.lexical, self.dense)
         )
         return lexical, dense
@@ -150,9 +141,8 @@ def fuse(
     similarity : callable, optional
         Cosine of any chunks to the question; NaN for those without a vector, which count as the
         farthest. Without it, other chunks count as if they came right after the last of
-        ``dense_chunks``.
+        ``dense_chunks``, by their number in the corpus, ``n_chunks``.
     n_chunks : int
-        Number of chunks in the corpus; used without ``similarity``.
     share : float, in [0, 1]
 
     Examples

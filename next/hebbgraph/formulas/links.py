@@ -42,6 +42,7 @@ from hebbgraph.arrays import (
     unique_inverse,
 )
 from hebbgraph.formulas.adjacency import IncidenceView
+from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.terms import TermKind
 
 __all__ = ["LinkFlows", "LinkParameters", "follow_links"]
@@ -107,35 +108,16 @@ def follow_links(
     view: IncidenceView,
     sources: IntArray,
     mass: FloatArray,
-    evidence: Callable[[IntArray], FloatArray],
+    evidence: Evidence,
     parameters: LinkParameters,
     *,
     cut: int,
     allowed: Callable[[IntArray], BoolArray] | None = None,
-    words: Callable[[IntArray], FloatArray] | None = None,
-    sentences: Callable[[IntArray, IntArray], FloatArray] | None = None,
 ) -> LinkFlows | None:
-    """Pass mass over the links of some chunks.
+    """Pass mass, shape (n,), over the links of n distinct chunks; None if nothing flows.
 
-    Parameters
-    ----------
-    view : IncidenceView
-    sources : ndarray of int, shape (n,)
-        Distinct chunks.
-    mass : ndarray of float64, shape (n,)
-    evidence : callable
-        Maps chunks to their direct evidence, in [0, 1].
-    parameters : LinkParameters
-    cut : int
-        Links that more chunks have than this lead nowhere.
-    allowed : callable, optional
-        Returns which of some chunks take part; all if omitted.
-    words, sentences : callable, optional
-        See :class:`hebbgraph.formulas.evidence.Evidence`.
-
-    Returns
-    -------
-    LinkFlows, or None if nothing flows
+    ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
+    than ``cut`` lead nowhere.
     """
     p = parameters
     owner, tags, entitled = view.tags_of(sources)
@@ -165,9 +147,10 @@ def follow_links(
         links = _most_particular(links, kind)
         if not len(links.source):
             continue
-        answer = _answer(links, sources, evidence, words)
-        if sentences is not None and not is_backward:
-            answer = answer + p.sentence * sentences(sources[links.source], reached[links.tag])
+        answer = _answer(links, sources, evidence)
+        if evidence.sentences is not None and not is_backward:
+            said = evidence.sentences(sources[links.source], reached[links.tag])
+            answer = answer + p.sentence * said
         pull = answer**2
         if is_backward:
             pull = pull / links.shared
@@ -185,10 +168,7 @@ def follow_links(
 def _joined(
     source: IntArray, tag: IntArray, holder: IntArray, chunks: IntArray, n_tags: int
 ) -> _Links:
-    """Join (source, tag) with (holder, chunk) where tag and holder agree.
-
-    ``source`` and ``holder`` ascend.
-    """
+    """Join (source, tag) with (holder, chunk), both ascending, where tag and holder agree."""
     counts = np.bincount(holder, minlength=n_tags)
     starts = np.cumsum(counts) - counts
     at = concatenated_ranges(starts[tag], counts[tag])
@@ -196,17 +176,12 @@ def _joined(
     return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
 
 
-def _answer(
-    links: _Links,
-    sources: IntArray,
-    evidence: Callable[[IntArray], FloatArray],
-    words: Callable[[IntArray], FloatArray] | None,
-) -> FloatArray:
+def _answer(links: _Links, sources: IntArray, evidence: Evidence) -> FloatArray:
     """Return a(c, c') of each link: how well the target answers what the source leaves open."""
-    answer = evidence(links.target)
-    if words is None:
+    answer = evidence.values_of(links.target)
+    if evidence.words is None:
         return answer
-    weights = words(np.concatenate((sources, links.target)))
+    weights = evidence.words(np.concatenate((sources, links.target)))
     lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
     total: FloatArray = answer + lacking.sum(axis=1)
     return total

@@ -70,7 +70,7 @@ def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
 class Layer:
     """The chunks that one step reached, and the flows that led there.
 
-    Parameters
+    Attributes
     ----------
     receivers : ndarray of int64, shape (n,), ascending
     trusted, plain : ndarray of float64, shape (n,)
@@ -109,27 +109,12 @@ class Layer:
         return cls(_NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, _NO_EDGES)
 
     @classmethod
-    def gather(
-        cls,
-        reached: IntArray,
-        position: IntArray,
-        flows: Flows,
-    ) -> Self:
-        """Sum the flows by receiver.
-
-        Parameters
-        ----------
-        reached : ndarray of int
-            The distinct chunks of ``flows``, ascending.
-        position : ndarray of int
-            Index in ``reached`` of each chunk of ``flows``.
-        flows : Flows
-            Edges without mass are dropped.
-        """
+    def gather(cls, reached: IntArray, position: IntArray, flows: Flows) -> Self:
+        """Sum the flows by receiver: ``reached[position]`` are their chunks, distinct ascending."""
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
         flowing = mass > 0
-        if not all_of(flowing):
+        if not all_of(flowing):  # edges without mass are dropped
             edges = flatnonzero(flowing)
             flows = Flows._make(column[edges] for column in flows)
             mass, at = mass[edges], at[edges]
@@ -140,13 +125,7 @@ class Layer:
         if len(receiving) < n:
             reached, credit = reached[receiving], credit[receiving]
             trusted, plain = trusted[receiving], plain[receiving]
-        return cls(
-            receivers=reached,
-            trusted=trusted,
-            plain=plain,
-            credit=credit,
-            passed=(flows.tags, flows.chunks, mass),
-        )
+        return cls(reached, trusted, plain, credit, (flows.tags, flows.chunks, mass))
 
     def start(self, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> None:
         """Let mass start on distinct chunks in this layer."""
@@ -172,8 +151,6 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     Otherwise it is traced back from the step in which most mass arrived, always to the
     strongest predecessor that is not yet on the path.
 
-    Examples
-    --------
     >>> one = np.array([1.0])
     >>> flows = Flows(np.array([7]), np.array([3]), one, 0 * one, one)
     >>> layer = Layer.gather(np.array([3]), np.array([0]), flows)

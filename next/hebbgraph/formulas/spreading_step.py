@@ -40,12 +40,8 @@ class SpreadingStep:
 
     Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass. The
     second separates mass that came from mentions, which continues along links and co-mentions, from
-    mass that came from the chunks whose title the tag is, which continues along backlinks.
-
-    Parameters
-    ----------
-    view, cues, evidence, parameters, allowed, cue_trust
-        See :func:`hebbgraph.formulas.activation.spread`.
+    mass that came from the chunks whose title the tag is, which continues along backlinks. For the
+    parameters see :func:`hebbgraph.formulas.activation.spread`.
 
     Attributes
     ----------
@@ -193,15 +189,7 @@ class SpreadingStep:
         weight = (scores[best] / scores[best].max()) ** p.sharpness
         mass = confidence * self._credit * weight / weight.sum()
         flows = follow_links(
-            self.view,
-            sources,
-            mass,
-            self.evidence.values_of,
-            p,
-            cut=self.cut,
-            allowed=self.allowed,
-            words=self.evidence.words,
-            sentences=self.evidence.sentences,
+            self.view, sources, mass, self.evidence, p, cut=self.cut, allowed=self.allowed
         )
         if flows is None:
             return []
@@ -238,17 +226,14 @@ def _passed_on(
         Evidence of the chunks that mention each tag, and of those that it entitles, summed.
     namesakes : ndarray of int, shape (n,)
         Number of chunks that each tag entitles.
-    p : SpreadingParameters
     trust : ndarray of float64, shape (n,), or float, in [0, 1]
         Factor on the mass that goes to entitled chunks.
-    co_mentions : bool
-        Whether trusted mass uses co-mentions.
 
     Returns
     -------
     ndarray of float64, shape (3, 2, n)
         Trusted mass, plain mass, and credit for the score; to chunks that mention the
-        tag, and to those that it entitles.
+        tag, and to those that it entitles. Trusted mass may use co-mentions.
     """
     ahead = total[0] + p.title_salience * total[1] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))

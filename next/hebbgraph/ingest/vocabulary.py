@@ -7,13 +7,7 @@ from collections.abc import Iterable
 from hebbgraph.store.database import Session
 from hebbgraph.store.terms import find_terms
 from hebbgraph.terms import TermKind
-from hebbgraph.text.matching import (
-    Span,
-    leftmost_longest,
-    possible_phrases,
-    prefix,
-    spans_in,
-)
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix
 from hebbgraph.text.tokens import lexical_terms
 
 __all__ = ["Vocabulary", "common_words", "is_matched", "words_of"]
@@ -79,19 +73,15 @@ class Vocabulary:
             }
             terms = find_terms(session, TermKind.TAG, possible).values()
             self._learn((term.key, term.id) for term in terms if term.is_known)
-        known = self._known
+        known, accept = self._known, self._is_matched if self._common else None
         return [
             [
                 known[key]
                 for tokens in parts
-                for *_, key in leftmost_longest(self._matched_spans(tokens, longest))
+                for *_, key in leftmost_longest(tokens, longest, self._prefixes, known, accept)
             ]
             for parts in texts
         ]
-
-    def _matched_spans(self, tokens: list[str], longest: dict[str, int]) -> list[Span]:
-        spans = spans_in(tokens, longest, self._prefixes, self._known)
-        return [span for span in spans if self._is_matched(span[2])] if self._common else spans
 
     def _is_matched(self, key: str) -> bool:
         if key not in self._matched:

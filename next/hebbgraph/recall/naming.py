@@ -30,7 +30,7 @@ from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question, is_as_rare
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import DECIMALS, first_by_id
-from hebbgraph.text.tokens import stop_words, tokenize_word
+from hebbgraph.text.tokens import stop_words, tokenize
 
 __all__ = ["is_named", "show_named"]
 
@@ -164,9 +164,7 @@ class _Asked:
 
     def __init__(self, query: str) -> None:
         self.words = query.split()
-        owners = [
-            (at, token) for at, word in enumerate(self.words) for token in tokenize_word(word)
-        ]
+        owners = [(at, token) for at, word in enumerate(self.words) for token in tokenize(word)]
         self.owners = [at for at, _ in owners]
         self.tokens = [token for _, token in owners]
         #: So capitals mean something.
@@ -240,7 +238,7 @@ def _is_capital(word: str) -> bool:
 
 
 def _is_stop_word(word: str) -> bool:
-    return all(token in stop_words() for token in tokenize_word(word))
+    return all(token in stop_words() for token in tokenize(word))
 
 
 def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:

@@ -14,7 +14,7 @@ from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
-from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix, spans_in
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
@@ -85,7 +85,7 @@ def read_question(
 ) -> Question:
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
-    weights = query_terms(text, language, tokens=tokens)
+    weights = query_terms(text, language)
     search = WordSearch(snapshot, weights)
     frequencies = {word: search.frequency(word) for word in weights}
     words = _known_marks(text, weights, frequencies, language)
@@ -107,9 +107,11 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
     """
     longest = snapshot.longest(dict.fromkeys(tokens))
     terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
-    spans = spans_in(tokens, longest, set(map(prefix, terms)), terms)
-    known = leftmost_longest(span for span in spans if terms[span[2]].is_known)
-    given = leftmost_longest(span for span in spans if terms[span[2]].given)
+    prefixes = set(map(prefix, terms))
+    every_given = {key for key, term in terms.items() if term.given}
+    every_known = {key for key, term in terms.items() if term.is_known}
+    known = leftmost_longest(tokens, longest, prefixes, every_known)
+    given = leftmost_longest(tokens, longest, prefixes, every_given)
     found = [terms[key] for *_, key in known]
     found += (
         terms[key]

@@ -21,7 +21,6 @@ from hebbgraph.text.tokens import lexical_terms, tokenize
 __all__ = [
     "SEARCHED_FIELDS",
     "join_tokens",
-    "search_text",
     "searched_text",
     "split_tokens",
     "text_words",
@@ -30,25 +29,11 @@ __all__ = [
 
 #: The fields that are searched by default, with names as :func:`_field` normalises them.
 SEARCHED_FIELDS = (
-    "headings",
-    "heading",
-    "heading_path",
-    *(f"header_{level}" for level in range(1, 7)),
-    "breadcrumbs",
-    "section",
-    "subject",
-    "document_title",
-    "summary",
-    "section_summary",
-    "description",
-    "keywords",
-    "excerpt_keywords",
-    "questions",
-    "questions_this_excerpt_can_answer",
-    "file_name",
-    "filename",
-    "file_path",
-    "source",
+    *("headings", "heading", "heading_path", *(f"header_{level}" for level in range(1, 7))),
+    *("breadcrumbs", "section", "subject", "document_title", "summary", "section_summary"),
+    *("description", "keywords", "excerpt_keywords"),
+    *("questions", "questions_this_excerpt_can_answer"),
+    *("file_name", "filename", "file_path", "source"),
 )
 #: Fields that hold a file name, and those of them that may also hold another source.
 _FILES = frozenset({"file_name", "filename", "file_path", "source"})
@@ -62,27 +47,16 @@ _ID = re.compile(r"(?=.*\d)[0-9a-fA-F]{8,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
-def search_text(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
-    r"""Return the words of some metadata fields, one value a line.
+def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
+    r"""Return the words of some metadata fields, one value a line, at most 10,000 characters.
 
-    Parameters
-    ----------
-    metadata : mapping
-        Texts and lists of texts are read; other values are ignored.
-    fields : iterable of str
-        Names, in any case; ``Header 1`` is ``header_1``. With the default fields, ``source`` and
-        ``file_path`` are read only if they name a file: a source may be a newspaper.
+    Texts and lists of texts are read; field names are compared in any case, ``Header 1`` is
+    ``header_1``. With the default fields, ``source`` and ``file_path`` are read only if they name a
+    file: a source may be a newspaper.
 
-    Returns
-    -------
-    str
-        At most 10,000 characters; each value once.
-
-    Examples
-    --------
-    >>> search_text({"subject": "Handover of the Graz flat", "page": 3, "Header 1": "Keys"})
+    >>> _context({"subject": "Handover of the Graz flat", "page": 3, "Header 1": "Keys"})
     'Handover of the Graz flat\nKeys'
-    >>> search_text({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
+    >>> _context({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
     'graz_flat-2021.pdf'
     """
     wanted = _wanted(tuple(fields))
@@ -133,12 +107,10 @@ def _name_of(place: str) -> str:
 def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     r"""Return a text with the words of its metadata that are searched with it.
 
-    Examples
-    --------
     >>> searched_text("Two sets.", {"subject": "Keys"}, ("subject",))
     'Two sets.\n\nKeys'
     """
-    context = search_text(metadata, fields) if metadata and fields else ""
+    context = _context(metadata, fields) if metadata and fields else ""
     return f"{text}\n\n{context}" if context else text
 
 
@@ -162,13 +134,8 @@ def split_tokens(text: str) -> list[list[str]]:
 
 
 def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
-    """Return the words of a chunk, with repetitions.
+    """Return the words of a chunk, with repetitions; for Vietnamese, syllables with marks, too.
 
-    These are the :func:`~hebbgraph.text.tokens.lexical_terms` of its tokens, and for Vietnamese,
-    after them, the :func:`~hebbgraph.text.syllables.syllabic_terms`.
-
-    Examples
-    --------
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
     ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
     """

@@ -33,8 +33,6 @@ def count_tokens(text: str) -> int:
     A token is up to six characters of a word with its punctuation, or one character of a script
     without spaces; three words of English have some four.
 
-    Examples
-    --------
     >>> count_tokens("Synapses learn."), count_tokens("突触会学习")
     (3, 5)
     """
@@ -66,8 +64,6 @@ def cut(text: str, blocks: Iterable[Block], least: int, most: int) -> Iterator[S
     list item, a fence or table, a sentence, a line, a word. Fences and tables that fit are not
     cut, nor is a heading from what it stands above.
 
-    Examples
-    --------
     >>> from hebbgraph.text.markdown import read_blocks
     >>> text = "Owls hunt voles. They hear well. They fly at night."
     >>> [text[start:end] for start, end, _ in cut(text, read_blocks(text), 2, 8)]

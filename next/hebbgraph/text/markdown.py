@@ -19,14 +19,13 @@ __all__ = [
     "Block",
     "Section",
     "find_links",
-    "heading_anchors",
     "read_blocks",
     "read_sections",
     "resolved_link",
     "sole_title",
 ]
 
-MAX_HEADING = 200  # characters; a longer line is no heading
+_MOST_HEADING = 200  # characters; a longer line is no heading
 
 _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*+", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S[^\n]*)")
@@ -87,8 +86,6 @@ def read_blocks(text: str) -> list[Block]:
 
     A list has one block for each item. Front matter counts as a fence.
 
-    Examples
-    --------
     >>> text = "# The *brain*\n\nIt learns.\n- fast\n- well\n\n```\n# no heading\n\n```\n"
     >>> [(block.kind, block.title or text[block.start : block.end]) for block in read_blocks(text)]
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -165,7 +162,7 @@ class _Reader:
             self._fence = ""
 
     def _is_heading(self, title: str) -> bool:
-        return len(title) <= MAX_HEADING and bool(title.strip("# \t\r"))
+        return len(title) <= _MOST_HEADING and bool(title.strip("# \t\r"))
 
     def _underlines(self, block: Block, content: str) -> bool:
         if block.kind != "text" or not _UNDERLINE.fullmatch(content):
@@ -202,14 +199,12 @@ def _plain(heading: str) -> str:
 def read_sections(text: str) -> list[Section]:
     r"""Return the sections of a text, in order; the first may have no heading.
 
-    Examples
-    --------
     >>> [(part.path, part.anchor) for part in read_sections("Hi.\n# Ice\n## Trade\n# Salt")]
     [((), ''), (('Ice',), 'ice'), (('Ice', 'Trade'), 'trade'), (('Salt',), 'salt')]
     """
     blocks = read_blocks(text)
     starts = [at for at, block in enumerate(blocks) if block.kind == "heading"]
-    anchors = ["", *heading_anchors(blocks[at].title for at in starts)]
+    anchors = ["", *_heading_anchors(blocks[at].title for at in starts)]
     path: list[Block] = []
     sections = []
     for first, last, anchor in zip([0, *starts], [*starts, len(blocks)], anchors, strict=True):
@@ -230,12 +225,10 @@ def sole_title(sections: Iterable[Section]) -> str:
     return headings[0].title if headings else ""
 
 
-def heading_anchors(titles: Iterable[str]) -> list[str]:
+def _heading_anchors(titles: Iterable[str]) -> list[str]:
     """Return the anchors that GitHub makes for the headings of a document.
 
-    Examples
-    --------
-    >>> heading_anchors(["Set up, once!", "Set up once", "Ça va? Über_alles"])
+    >>> _heading_anchors(["Set up, once!", "Set up once", "Ça va? Über_alles"])
     ['set-up-once', 'set-up-once-1', 'ça-va-über_alles']
     """
     used: dict[str, int] = {}
@@ -256,8 +249,6 @@ def find_links(text: str, sections: Iterable[Section]) -> Iterator[tuple[int, st
     Links are ``[text](target)``, ``[[wiki name]]``, ``<https://…>``, and ``[text][label]`` or
     ``[label]`` where the text defines the label. Images are no links.
 
-    Examples
-    --------
     >>> text = "See [this](a.md#x), [[Ice trade]], `[no](b.md)` and [that].\n\n[That]: c.md"
     >>> list(find_links(text, read_sections(text)))
     [(9, 'a.md#x'), (20, '[[Ice trade]]'), (52, 'c.md')]
@@ -285,8 +276,6 @@ def _label(text: str) -> str:
 def resolved_link(target: str, address: str | None) -> str:
     """Return the address that a link of a document leads to; empty if it leads to none.
 
-    Examples
-    --------
     >>> resolved_link("../api.md#open", "docs/guide/setup.md"), resolved_link("#up", "setup.md")
     ('docs/api.md#open', 'setup.md#up')
     >>> resolved_link("b", "https://example.org/a/"), resolved_link("mailto:jo@a.org", "a.md")

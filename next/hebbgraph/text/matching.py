@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-__all__ = ["Span", "leftmost_longest", "possible_phrases", "prefix", "spans_in"]
+__all__ = ["Span", "leftmost_longest", "possible_phrases", "prefix"]
 
 Span = tuple[int, int, str]
 """Start, stop and key of an occurrence."""
@@ -14,14 +13,8 @@ Span = tuple[int, int, str]
 def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Iterator[str]:
     """Yield each run of tokens that may be a phrase.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-    longest : mapping of str to int
-        The most tokens of a phrase that begins with a token; other tokens begin none.
+    ``longest`` is the most tokens of a phrase that begins with a token; other tokens begin none.
 
-    Examples
-    --------
     >>> list(possible_phrases(["in", "new", "york"], {"new": 3, "york": 1}))
     ['new', 'new york', 'york']
     """
@@ -43,59 +36,37 @@ def prefix(key: str) -> str:
     return " ".join(key.split(" ", 2)[:2])
 
 
-def spans_in(
+def leftmost_longest(
     tokens: Sequence[str],
     longest: Mapping[str, int],
     prefixes: Container[str],
     known: Container[str],
+    accept: Callable[[str], bool] | None = None,
 ) -> list[Span]:
-    """Return every occurrence of known phrases, from left to right, shorter ones first.
+    """Return the known phrases in a text, leftmost longest, without overlap.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-    longest : mapping of str to int
-        As in :func:`possible_phrases`.
-    prefixes : container of str
-        The :func:`prefix` of each known phrase.
-    known : container of str
+    ``longest`` is as in :func:`possible_phrases`; ``prefixes`` holds the :func:`prefix` of each
+    known phrase; what ``accept`` rejects counts as unknown.
 
-    Examples
-    --------
     >>> known = {"new york", "york"}
-    >>> spans_in(["in", "new", "york"], {"new": 3, "york": 1}, known, known)
-    [(1, 3, 'new york'), (2, 3, 'york')]
-    """
-    spans = []
-    last = len(tokens) - 1
-    for start, token in enumerate(tokens):
-        if token not in longest:
-            continue
-        if token in known:
-            spans.append((start, start + 1, token))
-        if start == last:
-            break
-        most = longest[token]
-        if most > 1 and (key := f"{token} {tokens[start + 1]}") in prefixes:
-            if key in known:
-                spans.append((start, start + 2, key))
-            for stop in range(start + 2, min(start + most, last + 1)):
-                key = f"{key} {tokens[stop]}"
-                if key in known:
-                    spans.append((start, stop + 1, key))
-    return spans
-
-
-def leftmost_longest(spans: Iterable[Span]) -> list[Span]:
-    """Choose spans without overlap, from left to right; of those with one start the last.
-
-    >>> leftmost_longest([(1, 2, "new"), (1, 3, "new york"), (2, 3, "york")])
+    >>> leftmost_longest(["in", "new", "york"], {"new": 3, "york": 1}, known, known)
     [(1, 3, 'new york')]
     """
-    chosen: list[Span] = []
-    end = 0
-    for span, following in pairwise((*spans, (-1, -1, ""))):
-        if span[0] != following[0] and span[0] >= end:
-            chosen.append(span)
-            end = span[1]
-    return chosen
+    spans = []
+    end, n = 0, len(tokens)
+    for start, token in enumerate(tokens):
+        if token not in longest or start < end:
+            continue
+        best = token if token in known and (accept is None or accept(token)) else ""
+        stop = min(start + longest[token], n)
+        if stop > start + 1 and (key := f"{token} {tokens[start + 1]}") in prefixes:
+            if key in known and (accept is None or accept(key)):
+                best = key
+            for at in range(start + 2, stop):
+                key = f"{key} {tokens[at]}"
+                if key in known and (accept is None or accept(key)):
+                    best = key
+        if best:
+            end = start + best.count(" ") + 1
+            spans.append((start, end, best))
+    return spans

@@ -43,8 +43,6 @@ def usable_question(text: str) -> tuple[str, str | None]:
     People who paste a log ask before or after it, so the beginning and the end are kept. Half
     an emoji, which some models and terminals send, becomes a space.
 
-    Examples
-    --------
     >>> usable_question("Who built it?"), usable_question("Who\ud83d built it?")
     (('Who built it?', None), ('Who  built it?', None))
     >>> question, note = usable_question("Why?" + "x" * 50_000 + "Help!")
@@ -64,10 +62,7 @@ def usable_question(text: str) -> tuple[str, str | None]:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the tokens that lexical search ignores in a query.
-
-    They are the function words of English, of other scripts, and of ``language``.
-    """
+    """Return the tokens ignored in a query: function words of English, other scripts, this one."""
     words = [_ENGLISH, *(STOP_WORDS[name] for name in _OTHER_SCRIPTS)]
     if language != "english" and language in STOP_WORDS:
         words.append(STOP_WORDS[language])
@@ -83,33 +78,17 @@ def is_code(term: str) -> bool:
     return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
 
 
-def query_terms(
-    query: str, language: str, *, tokens: list[str] | None = None, limit: int = 512
-) -> dict[str, float]:
-    """Return the terms of a query and their weights, without function words.
+def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
+    """Return the first terms of a query and their weights, without function words.
 
-    A term that recurs in another sentence says what the question is about, and weighs
-    more. Within a sentence, repetition is mostly grammar ("the age of A or the age of B").
-    A term that occurs n times, in s sentences, weighs ``sqrt(n * s)``.
+    A term that recurs in another sentence says what the question is about, and weighs more. Within
+    a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
+    times, in s sentences, weighs ``sqrt(n * s)``; equal weights lost .069 nDCG@10 on CISI, whose
+    questions are long.
 
-    Parameters
-    ----------
-    query : str
-    language : str
-        Language of the stemmer.
-    tokens : list of str, optional
-        The tokens of the query, if already known.
-    limit : int
-        Maximal number of terms; the first ones are kept.
+    If the query has only function words, these are the terms. For Vietnamese,
+    :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
-    Returns
-    -------
-    dict of str to float, at least 1, in the order of the query
-        If the query has only function words, these are the terms. For Vietnamese,
-        :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
-
-    Examples
-    --------
     >>> list(query_terms("Who was the first captain of the Petrel?", "english"))
     ['first', 'captain', 'petrel']
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
@@ -118,11 +97,7 @@ def query_terms(
     ['who', 'was', 'it']
     """
     ignored = function_words(language)
-    parts = _SENTENCE_END.split(query)
-    if len(parts) == 1:
-        sentences = [tokenize(query) if tokens is None else tokens]
-    else:
-        sentences = [tokenize(sentence) for sentence in parts]
+    sentences = [tokenize(sentence) for sentence in _SENTENCE_END.split(query)]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]

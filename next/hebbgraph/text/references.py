@@ -46,8 +46,6 @@ def normal_address(address: str) -> str:
     ``https``; default ports, dots in paths, trailing slashes, empty fragments, escapes, spaces
     around these and the brackets of a message id do not matter.
 
-    Examples
-    --------
     >>> normal_address("https://Example.org:443/a/../docs/#Setup")
     '//example.org/docs#Setup'
     >>> normal_address("./guide/setup.md"), normal_address("[[Rate  Limits#Quota|quotas]]")
@@ -91,21 +89,8 @@ def links_of(chunk: Chunk, edges: Sequence[str] = ()) -> list[Link]:
 
     Each address has two: its own, and one for any place on its page. By the second, a reference to
     an anchor that no chunk has leads to the page, and a reference to a page leads to all its
-    anchors.
+    anchors. Chunks with the same value in one of the metadata fields ``edges`` share a term, too.
 
-    Parameters
-    ----------
-    chunk : Chunk
-    edges : sequence of str
-        Metadata fields; chunks with the same value share a term.
-
-    Raises
-    ------
-    InvalidChunkError
-        If such a field holds anything other than text, numbers, or a list of these.
-
-    Examples
-    --------
     >>> chunk = Chunk(text="x", references=("a.md#top",), metadata={"author": ["Jo", "Ann"]})
     >>> [(link.kind.name, link.key) for link in links_of(chunk, ("author",))]
     [('ADDRESS', 'a.md#top'), ('PAGE', 'a.md'), ('EDGE', 'author:jo'), ('EDGE', 'author:ann')]
@@ -126,8 +111,6 @@ def named_by_links(chunk: Chunk) -> tuple[list[str], list[str]]:
     An address that is a name in words (a wiki name, or an identifier of several parts) is a title,
     so that texts and questions can name it; a wiki name that the chunk refers to is a given tag.
 
-    Examples
-    --------
     >>> named_by_links(Chunk(text="x", addresses=("[[Ice_trade]]",), references=("[[Salt]]",)))
     (['ice trade'], ['salt'])
     """

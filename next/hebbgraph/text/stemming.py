@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import Stemmer
@@ -12,9 +11,9 @@ import Stemmer
 from hebbgraph.errors import ParameterError
 from hebbgraph.text.characters import is_unspaced
 
-__all__ = ["MAX_TERM_BYTES", "TermStemmer", "truncate_term"]
+__all__ = ["TermStemmer", "truncate_term"]
 
-MAX_TERM_BYTES = 128
+_MAX_BYTES = 128
 _SCRIPTS = (
     (0x0000, 0x024F, "latin"),
     (0x0370, 0x03FF, "greek"),
@@ -69,39 +68,19 @@ class TermStemmer:
                 return self._stemmers[script].stemWord(word) or word
         return word
 
-    def simple_terms(self, tokens: Sequence[str]) -> list[str]:
-        """Return the term of each ASCII token of letters and digits, all in one call."""
-        stemmer = self._stemmers.get("latin")
-        if stemmer is None:
-            return list(map(truncate_term, tokens))
-        with self._lock:
-            stems = stemmer.stemWords(tokens)
-        return [
-            truncate_term((stem or token) if token.isalpha() else token)
-            for token, stem in zip(tokens, stems, strict=True)
-        ]
-
-    def terms(self, token: str) -> list[str]:
-        """Return the terms of a token; it must not be a character of an unspaced script."""
-        parts = [part for part in _CODE_PART.split(token) if part]
-        if len(parts) > 1 and not token[0].isdigit():
-            # Index a code by its parts, and whole without hyphens: "r17" is "R-17".
-            whole = token.replace("-", "")
-            return list(map(truncate_term, [whole, *map(self._stem, parts)]))
-        return [truncate_term(self._stem(token))]
-
-    def __call__(self, token: str) -> str | None:
-        """Return the term of a token; None if it has several, or they depend on context."""
-        if token.isascii() and token.isalnum():
-            return truncate_term(self._stem(token))
+    def __call__(self, token: str) -> tuple[str, ...] | None:
+        """Return the terms of a token; None if they depend on its neighbours."""
         if is_unspaced(token):
             return None
-        terms = self.terms(token)
-        return terms[0] if len(terms) == 1 else None
+        parts = [part for part in _CODE_PART.split(token) if part]
+        if len(parts) < 2 or token[0].isdigit():
+            return (truncate_term(self._stem(token)),)
+        # Index a code by its parts, and whole without hyphens: "r17" is "R-17".
+        return tuple(map(truncate_term, [token.replace("-", ""), *map(self._stem, parts)]))
 
 
 def truncate_term(term: str) -> str:
     """Truncate a term to 128 bytes of UTF-8, at a character boundary."""
-    if len(term) * 4 <= MAX_TERM_BYTES:
+    if len(term) * 4 <= _MAX_BYTES:
         return term
-    return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")
+    return term.encode("utf-8", "ignore")[:_MAX_BYTES].decode("utf-8", "ignore")

@@ -7,28 +7,6 @@ sentences ("however", "later"), where their capital does not mark a name.
 
 from __future__ import annotations
 
-__all__ = [
-    "ABBREVIATIONS",
-    "ARTICLES",
-    "CAPITAL_CONNECTORS",
-    "CONJUNCTIONS",
-    "CONNECTORS",
-    "CONTENT_ELSEWHERE",
-    "COPULAS",
-    "DETERMINERS",
-    "HONORIFICS",
-    "INNER_ARTICLES",
-    "LABELS",
-    "MONTHS",
-    "PLURAL_COPULAS",
-    "PREPOSITIONS",
-    "STOP_WORDS",
-    "UNSPACED_STOP_CHARACTERS",
-    "VAGUE_ADJECTIVES",
-    "VAGUE_NOUNS",
-    "WEEKDAYS",
-]
-
 STOP_WORDS: dict[str, str] = {
     "english": """
         a about above according accordingly across actually after afterwards again against ago
@@ -164,7 +142,6 @@ CONNECTORS = """
     upon under & für
 """
 INNER_ARTICLES = "the la le les las los der den dem het ten ter l el al a"
-CAPITAL_CONNECTORS = "of the and in on for de del von van der to a an at with & la le from by"
 
 COPULAS: dict[str, str] = {
     "english": "is was are were",
@@ -174,9 +151,6 @@ COPULAS: dict[str, str] = {
     "italian": "è era fu sono erano furono",
     "portuguese": "é era foi são eram foram",
 }
-PLURAL_COPULAS = """
-    are were sind waren sont étaient furent son eran fueron sono erano furono são eram foram
-"""
 CONJUNCTIONS = "and und et y e"
 ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
     "english": "a an the one",
@@ -212,41 +186,11 @@ PREPOSITIONS = """
     between among per via as than upon towards across including like and or
     where when while if because whether although
 """
-# Nouns that are about everything; plurals too.
-VAGUE_NOUNS = """
-    ability access action addition amount approach area aspect attempt basis beginning behalf bit
-    case cause chance change choice circumstance collection combination condition consideration
-    context couple course date day decade decision degree delay department detail development
-    difference difficulty document effect effort element end error example existence experience
-    extent fact factor fault finding focus following form future goal growth half hand help hour
-    idea impact implementation importance improvement increase instance interest issue item kind
-    lack left letter level life limit list location lot majority man manner matter means minute
-    moment month more name nature need note number objective occurrence office option order others
-    outcome pair paper part past people percent percentage period person piece place point
-    possibility practice presence present principle problem procedure process purpose quality
-    quantity question rate reason record resource respect response rest result right role row sake
-    season section sector sense side situation size sort start status step stuff subject such sum
-    support system term thing time title topic total trouble two type understanding use value
-    variety version want way week while whole word work world year
-"""
-# Adjectives that go with anything, so what they begin is no term.
-VAGUE_ADJECTIVES = """
-    additional annual appropriate available average bad basic big brief careful certain clear close
-    common complete complex considerable correct corresponding current custom decreasing desired
-    different difficult easy entire equal exact existing extra final full general given good great
-    greater growing high higher important increasing inner interesting large larger likely little
-    local long low lower main major minor necessary new normal old overall particular possible
-    potential present previous proper real recent related relative relevant remaining right rising
-    same separate short significant similar simple single small special specific standard strong
-    subsequent sufficient suitable total typical unique unknown useful usual valid various whole
-    wide wrong
-"""
-
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"
-ABBREVIATIONS = (
-    "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle st ste mt "
-    "ft jr sr inc ltd co corp bros vs no vol fig dept univ est ca cf approx ed eds op"
-)
+ABBREVIATIONS = f"""
+    {HONORIFICS} st ste mt ft jr sr inc ltd co corp bros vs no vol fig dept univ est ca cf approx
+    ed eds op
+"""
 
 MONTHS = """
     january february march april may june july august september october november december

@@ -15,13 +15,7 @@ from itertools import pairwise
 
 from hebbgraph.text.characters import fold
 
-__all__ = [
-    "SYLLABIC",
-    "is_function_syllable",
-    "is_syllabic",
-    "is_syllable",
-    "syllabic_terms",
-]
+__all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable", "syllabic_terms"]
 
 SYLLABIC = "vietnamese"
 """The language whose texts :func:`is_syllabic` recognises."""
@@ -53,8 +47,6 @@ _FUNCTION_SYLLABLES = frozenset(_WORDS.split())
 def is_syllabic(text: str) -> bool:
     """Return whether a text is Vietnamese.
 
-    Examples
-    --------
     >>> is_syllabic("Ngư dân vá lưới và sơn lại thuyền."), is_syllabic("Pál Gábor à Đakovo")
     (True, False)
     """
@@ -72,8 +64,6 @@ def syllabic_terms(text: str) -> list[str]:
     if more than a quarter of the words are not syllables: the text is in another language and
     only mentions Vietnamese names.
 
-    Examples
-    --------
     >>> syllabic_terms("Where was Lê Hữu Trác born?")
     []
     >>> syllabic_terms("Chùa Vân Khê bán trà sen.")

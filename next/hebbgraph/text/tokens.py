@@ -20,18 +20,14 @@ from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 from hebbgraph.text.stemming import TermStemmer, truncate_term
 
 __all__ = [
-    "MAX_PHRASE_CHARACTERS",
-    "MAX_PHRASE_WORDS",
     "MAX_TOKEN_CHARACTERS",
     "WordCache",
     "display",
+    "key_from_tokens",
     "lexical_terms",
     "phrase_key",
-    "simple_terms",
-    "simple_token",
     "stop_words",
     "tokenize",
-    "tokenize_word",
 ]
 
 _Value = TypeVar("_Value")
@@ -41,19 +37,9 @@ _LONGEST = 64  # characters; longer strings rarely recur and take more memory
 class WordCache(dict[str, _Value], Generic[_Value]):
     """Bounded cache of a pure function of a string.
 
-    Use ``cache[word]``: a hit is one dictionary lookup and runs no Python code. The cache has two
-    generations. When the younger one is full, it replaces the older one, which is still searched;
-    words in use are copied forward.
+    A hit, ``cache[word]``, is one dictionary lookup and runs no Python code. When the cache holds
+    ``capacity`` words, it becomes the older generation, from which words in use are copied back.
 
-    Parameters
-    ----------
-    compute : callable
-        Maps a word to its value; must depend on the word alone.
-    capacity : int, positive
-        Words per generation.
-
-    Examples
-    --------
     >>> lengths = WordCache(len, capacity=1000)
     >>> lengths["synapse"], "synapse" in lengths
     (7, True)
@@ -137,59 +123,28 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-def tokenize_word(word: str) -> list[str]:
-    """Tokenise one word: a faster :func:`tokenize` for text without whitespace.
-
-    Examples
-    --------
-    >>> tokenize_word("(Synapses,"), tokenize_word("O'Brien's")
-    (['synapses'], ['obrien'])
-    """
-    token = simple_token(word)
-    return _split_folded(fold(word)) if token is None else [token]
-
-
-def simple_token(word: str) -> str | None:
-    """Return the token of a plain ASCII word, or None if the word needs full analysis.
-
-    Examples
-    --------
-    >>> simple_token("(Synapses,"), simple_token("O'Brien's")
-    ('synapses', None)
-    """
+def _tokenize_word(word: str) -> tuple[str, ...]:
+    """Tokenise text without whitespace."""
     core = word.strip(_AROUND)
     if core.isalnum() and core.isascii():
-        return core.lower()[:MAX_TOKEN_CHARACTERS]
-    return None
+        return (core.lower()[:MAX_TOKEN_CHARACTERS],)
+    return tuple(_split_folded(fold(word)))
 
 
-_FOLDED_WORDS = WordCache(lambda word: tuple(tokenize_word(word)))
+_TOKENS = WordCache(_tokenize_word)
 
 
 def tokenize(text: str) -> list[str]:
     """Split a text into normalised tokens, in reading order.
 
-    Text is folded first (see :func:`hebbgraph.text.characters.fold`): case, width,
-    accents, Arabic vowel marks and alef variants, and ё. Possessive ``'s`` and other
-    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``,
-    ``homme``), other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms
-    lose their dots. Hyphenated words are split; codes (letters, then ``-`` or ``.`` and
-    a digit), identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D``
-    stay whole. Scripts without spaces yield one token per character, marks included.
+    Text is folded first (see :func:`hebbgraph.text.characters.fold`). Possessive ``'s`` and other
+    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``, ``homme``),
+    other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms lose their dots. Hyphenated
+    words are split; codes (letters, then ``-`` or ``.`` and a digit), identifiers with underscores,
+    decimal numbers, ``C++``, ``C#`` and ``R&D`` stay whole. Scripts without spaces yield one token
+    per character, marks included. Tokens are cut after 64 characters;
+    ``tokenize(" ".join(tokens)) == tokens``.
 
-    Parameters
-    ----------
-    text : str
-        Any text, of any length.
-
-    Returns
-    -------
-    list of str
-        Non-empty tokens without whitespace, truncated to 64 characters.
-        ``tokenize(" ".join(tokens)) == tokens``.
-
-    Examples
-    --------
     >>> tokenize("Shawn's U.S. film 'Spider-Man', ERR-1234 in foo_bar v2.3.1 (C++)")
     ['shawn', 'us', 'film', 'spider', 'man', 'err-1234', 'in', 'foo_bar', 'v2.3.1', 'c++']
     >>> tokenize("Gábor は 東京へ")
@@ -198,85 +153,47 @@ def tokenize(text: str) -> list[str]:
     if text.isascii():
         return _split_folded(text.lower())
     # Folding costs more than splitting, and words repeat.
-    return list(chain.from_iterable(map(_FOLDED_WORDS.__getitem__, text.split())))
+    return list(chain.from_iterable(map(_TOKENS.__getitem__, text.split())))
 
 
 # -- lexical terms ----------------------------------------------------------------
 
-_UNSPACED = WordCache(is_unspaced)
-_STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
-
-
-def _stemmer_for(language: str) -> tuple[TermStemmer, WordCache[str | None]]:
-    stemmer = TermStemmer(language)
-    return _STEMMERS.setdefault(language, (stemmer, WordCache(stemmer)))
+_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
-    """Turn tokens into the terms of the lexical index.
+    """Turn tokens into the terms of word search.
 
-    Words are stemmed with the Snowball stemmer of their script: Latin by `language`,
-    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields itself
-    without hyphens, and its parts. A run of characters of an unspaced script yields its overlapping
-    bigrams; a single character stays as it is.
+    Words are stemmed with the Snowball stemmer of their script: Latin by ``language`` (``"none"``
+    for no stemming at all), Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields
+    itself without hyphens, and its parts. A run of characters of an unspaced script yields its
+    overlapping bigrams; a single character stays as it is.
 
-    Parameters
-    ----------
-    tokens : list of str
-        From :func:`tokenize`.
-    language : str
-        A Snowball language, or ``"none"`` for no stemming in any script.
+    If ``p`` occurs contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
+    character, then ``lexical_terms(p)`` occurs contiguously in ``lexical_terms(t)``.
+    :func:`phrase_key` accepts only such phrases.
 
-    Returns
-    -------
-    list of str
-        Terms without whitespace, at most 128 bytes of UTF-8 each. If ``p`` occurs
-        contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
-        character, then ``lexical_terms(p)`` occurs contiguously in
-        ``lexical_terms(t)``. :func:`phrase_key` accepts only such phrases.
-
-    Raises
-    ------
-    ParameterError
-        If `language` is unknown.
-
-    Examples
-    --------
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
     """
-    stemmer, cache = _STEMMERS.get(language) or _stemmer_for(language)
-    cached = list(map(cache.__getitem__, tokens))
+    if language not in _TERMS:
+        _TERMS[language] = WordCache(TermStemmer(language))
+    cached = list(map(_TERMS[language].__getitem__, tokens))
     if None not in cached:
-        return cached  # type: ignore[return-value]  # mypy cannot narrow the elements
+        return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
     run: list[str] = []  # the current run of unspaced characters
     bigrams: dict[str, str] = {}  # shares one object among equal bigrams of long texts
-    for token, term in zip([*tokens, ""], [*cached, ""], strict=True):
-        if term is None and _UNSPACED[token]:
+    for token, own in zip([*tokens, ""], [*cached, ()], strict=True):
+        if own is None:
             run.append(token)
             continue
         if run:
             pairs = map(truncate_term, map(add, run, run[1:])) if len(run) > 1 else run
             terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
             run = []
-        if term is None:
-            terms.extend(stemmer.terms(token))
-        elif term:
-            terms.append(term)
+        terms.extend(own)
     return terms
-
-
-def simple_terms(tokens: list[str], language: str = "english") -> list[str]:
-    """Return the terms of ASCII tokens of letters and digits, one each.
-
-    Faster than :func:`lexical_terms` for many tokens; results are not cached.
-
-    >>> simple_terms(["synapses", "b12", "1984"])
-    ['synaps', 'b12', '1984']
-    """
-    stemmer, _ = _STEMMERS.get(language) or _stemmer_for(language)
-    return stemmer.simple_terms(tokens)
 
 
 # -- keys -------------------------------------------------------------------------
@@ -290,13 +207,11 @@ _ARTICLES = frozenset(("the", "a", "an"))
 
 @cache
 def stop_words(language: str = "") -> frozenset[str]:
-    """Return the stop words for a text in `language`, as tokens.
+    """Return the stop words for a text in ``language``, as tokens.
 
     They include the stop words of all languages, except those that are content words
     in English ("war", "die", "pour"): these count only in their own language.
 
-    Examples
-    --------
     >>> "die" in stop_words(), "die" in stop_words("german"), "und" in stop_words()
     (False, True, True)
     """
@@ -315,13 +230,6 @@ def key_from_tokens(tokens: list[str]) -> str:
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
         return ""
     key = " ".join(tokens)
-    if (  # the common case: short words in plain letters
-        len(key) < MAX_TOKEN_CHARACTERS
-        and len(tokens) <= MAX_PHRASE_WORDS
-        and key.isascii()
-        and key.islower()
-    ):
-        return key
     if len(key) > MAX_PHRASE_CHARACTERS:
         return ""
     if key.isascii():
@@ -343,25 +251,15 @@ def key_from_tokens(tokens: list[str]) -> str:
 
 
 def phrase_key(phrase: str) -> str:
-    """Normalise a phrase to the key of its tag.
+    """Normalise a phrase to the key of its tag: its tokens, joined by single spaces.
 
-    Parameters
-    ----------
-    phrase : str
-        A title, a tag from a caller or a model, or a key.
+    A leading English article is dropped if two or more words follow ("the hunger games" → "hunger
+    games"; "the island" stays). The key is empty if the phrase cannot be a tag: it has no letter
+    (numbers and years), is a single character or stop word, exceeds 12 words (two unspaced
+    characters count as one) or 200 characters, holds a word of 64 characters or more, or begins or
+    ends with a lone unspaced character, which word search could not find.
+    ``phrase_key(phrase_key(p)) == phrase_key(p)``.
 
-    Returns
-    -------
-    str
-        The tokens joined by single spaces. A leading English article is dropped if two or more
-        words follow ("the hunger games" → "hunger games"; "the island" stays). Empty if the phrase
-        cannot be a tag: it has no letter (numbers and years), is a single character or stop word,
-        exceeds 12 words (two unspaced characters count as one) or 200 characters, holds a word of
-        64 characters or more, or begins or ends with a lone unspaced character, which the lexical
-        index could not find. ``phrase_key(phrase_key(p)) == phrase_key(p)``.
-
-    Examples
-    --------
     >>> phrase_key("The Hunger Games"), phrase_key("The"), phrase_key("1984")
     ('hunger games', '', '')
     >>> phrase_key("東京大学")
@@ -373,8 +271,6 @@ def phrase_key(phrase: str) -> str:
 def display(key: str) -> str:
     """Return the readable form of a key, without spaces between unspaced characters.
 
-    Examples
-    --------
     >>> display("iphone 東 京 大 学"), display("hunger games")
     ('iphone 東京大学', 'hunger games')
     """

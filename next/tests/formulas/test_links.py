@@ -14,6 +14,8 @@ from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.terms import TermKind
 
+#: No candidate: evidence is that of all other chunks.
+_NOBODY = np.empty(0, np.int64), np.empty(0)
 A, P, E = TermKind.ADDRESS, TermKind.PAGE, TermKind.EDGE
 
 
@@ -29,7 +31,7 @@ def flows(
         view,
         np.array(sources),
         np.ones(len(sources)),
-        evidence,
+        Evidence(*_NOBODY, evidence),
         LinkParameters(leak=1.0),
         cut=100,
         allowed=lambda chunks: ~np.isin(chunks, barred),
@@ -45,9 +47,8 @@ def flows(
 def test_the_two_chunks_of_one_address_with_the_usual_constants() -> None:
     """Chunk 0 links to the address that chunks 1 and 2 share."""
     view = ArrayView([[0], [0], [0]], titles=[set(), {0}, {0}], links={0: A})
-    result = follow_links(
-        view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(), cut=9
-    )
+    evidence = Evidence(*_NOBODY, lambda chunks: 0.2 * chunks)
+    result = follow_links(view, np.array([0]), np.ones(1), evidence, LinkParameters(), cut=9)
     assert result is not None
     assert result.targets.tolist() == [1, 2]
     assert result.mass == pytest.approx([0.4 * 0.04 / 0.25, 0.4 * 0.16 / 0.25])
@@ -112,10 +113,9 @@ def test_words_that_the_source_lacks_decide_between_links() -> None:
         view,
         np.array([0]),
         np.ones(1),
-        lambda chunks: np.full(len(chunks), 0.2),
+        Evidence(*_NOBODY, 0.2, words=lambda chunks: held[chunks]),
         LinkParameters(leak=1.0),
         cut=9,
-        words=lambda chunks: held[chunks],
     )
     assert result is not None
     # Chunk 1 repeats the word that 0 has already; 2 holds another one.
@@ -127,15 +127,17 @@ def test_words_that_the_source_lacks_decide_between_links() -> None:
 def test_the_linking_sentence_decides_between_links_but_not_between_backlinks() -> None:
     view = ArrayView([[0, 1], [0], [1]], titles=[set(), {0}, {1}], links={0: A, 1: A})
 
+    def said(chunks: IntArray, tags: IntArray) -> FloatArray:
+        return np.where((chunks == 0) & (tags == 1), 0.4, 0.0)
+
     def flow(source: int) -> dict[int, float]:
         result = follow_links(
             view,
             np.array([source]),
             np.ones(1),
-            lambda chunks: np.full(len(chunks), 0.2),
+            Evidence(*_NOBODY, 0.2, sentences=said),
             LinkParameters(leak=1.0, sentence=2.0),
             cut=9,
-            sentences=lambda chunks, tags: np.where((chunks == 0) & (tags == 1), 0.4, 0.0),
         )
         assert result is not None
         return dict(zip(result.targets.tolist(), result.mass.tolist(), strict=True))
