@@ -45,7 +45,7 @@ def learned_rows(index: HebbianIndex) -> dict[str, list[tuple[Any, ...]]]:
     with index._database.read() as session:
         return {
             "taught": sorted(
-                session.rows("SELECT digest, rejected, cues, vector, square FROM $taught")
+                session.rows("SELECT digest, kind, cues, vector, square FROM $taught")
             ),
             "answered": sorted(session.rows("SELECT * FROM $answered")),
             "edges": sorted(session.rows("SELECT cue, sum(n) FROM $learned GROUP BY cue")),

@@ -127,6 +127,14 @@ class Activation:
         at = self._find(chunk)
         return None if at is None else float(self.arrived[at]) or None
 
+    def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
+        """Return the n tags, and all equal to the last, that the first chunks pass most mass to."""
+        _, tags, mass = self.layers[1].sources if len(self.layers) > 1 else self.layers[0].sources
+        distinct, position = unique_inverse(tags)
+        total = sum_by(position, mass, len(distinct))
+        at = top_n(total, n)
+        return distinct[at], total[at]
+
     def path(self, chunk: int) -> Path:
         """Return the strongest path from the query to a chunk that was reached."""
         at = self._find(chunk)

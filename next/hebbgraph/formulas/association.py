@@ -16,6 +16,8 @@ Sums can be taken apart again, so forgetting is exact.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,16 +25,21 @@ from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 
 __all__ = [
     "LEAST_TAUGHT",
+    "MANY_SHOWN",
+    "cue_rarity",
     "keep_order",
     "lead",
     "likeness",
     "scale_by_confidence",
     "share_beside_answer",
+    "shared_credit",
     "squeeze",
 ]
 
 #: Sums shorter than this count in proportion: what was hardly taught is hardly remembered.
 LEAST_TAUGHT = 0.5
+#: An answer that cites all of at least this many shown chunks teaches nothing.
+MANY_SHOWN = 5
 #: Bound of √n − 1: nine lessons that agree count as much as any number.
 _MOST_REPEATED = 2.0
 #: Scores below the floor and above the knee are squeezed into bounds; scores below the floor
@@ -68,8 +75,33 @@ def likeness(
     [[1.0, 0.02], [1.0, 0.0]]
     """
     length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
-    cosine = np.maximum(dot / length - by_chance, 0.0) / (1.0 - by_chance)
+    cosine = np.clip((dot / length - by_chance) / (1.0 - by_chance), 0.0, 1.0)
     return cosine, cosine * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_REPEATED)
+
+
+def cue_rarity(n_led: IntArray, n_texts: int) -> NDArray[np.float64]:
+    """Return the squared rarity of cues that lead to so many of all taught texts.
+
+    >>> cue_rarity(np.array([0, 9, 99]), 100).round(1).tolist()
+    [21.3, 5.7, 0.5]
+    """
+    rarity: NDArray[np.float64] = np.log1p(n_texts / (1.0 + n_led)) ** 2
+    return rarity
+
+
+def shared_credit(n_cited: int, n_shown: int) -> float:
+    """Return the credit of each cited chunk, in [0, 1].
+
+    ``(1 - (n_cited / n_shown)²) / √n_cited``: whoever cites nearly all prefers nothing. If few
+    chunks are shown, the first factor is 1.
+
+    >>> round(shared_credit(1, 10), 2), shared_credit(10, 10), shared_credit(4, 4)
+    (0.99, 0.0, 0.5)
+    """
+    if not n_cited:
+        return 0.0
+    choice = 1.0 - (n_cited / n_shown) ** 2 if n_shown >= MANY_SHOWN else 1.0
+    return max(choice, 0.0) / math.sqrt(n_cited)
 
 
 def scale_by_confidence(

@@ -31,6 +31,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -40,19 +41,24 @@ from hebbgraph.arrays import BoolArray, FloatArray
 
 __all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
 
-#: What lessons add: likeness of words and of vectors, each alone and times repetition.
-KINDS = ("words", "often by words", "vectors", "often by vectors")
+#: What lessons add: likeness of words, vectors and path, each alone and times repetition.
+KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "often by path")
 #: Mean and precision of the prior on β, the b_i and b_t; little is known of the handicap.
-_PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 0.0])
-_PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
+_PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 1.0, 0.5, 0.0])
+_PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
 #: With fewer exams than this, the prior stands.
 _FEWEST = 12
-#: Bounds of a gain and of the handicap; the handicap is searched in steps.
-_MOST, _MOST_HANDICAP, _STEP = 2.0, 0.6, 0.025
-#: Where no handicap is enough, gains shrink by this factor; below the least gain they vanish.
-_SHRINK, _LEAST_GAIN = 0.8, 0.02
-#: What exams on untaught chunks may lose in nDCG@10 by learning.
-_TOLERATED = 0.002
+#: Bound of a gain; factors of all gains, and handicaps, that are tried.
+_MOST = 2.0
+_SCALES = 0.8 ** np.arange(10)
+_HANDICAPS = np.arange(0.0, 0.61, 0.05)
+#: What questions may lose in nDCG@10 whose chunk nobody has taught: on average, or, where such
+#: questions are few, as a share of all questions.
+_TOLERATED, _TOLERATED_IN_ALL = 0.003, 0.0005
+#: The exams with all that was taught of their chunk taken out count as so many of them.
+_SUPPOSED = 8.0
+#: Factors of the gains of the path.
+_PATHS = 0.0, 0.5, 1.0
 #: Lessons are expected to help: as if so many more exams had gained so much in nDCG@10.
 _EXPECTED, _EXPECTED_CHANGE = 16, 0.05
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
@@ -149,17 +155,25 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
 
 
 def _with_handicap(exams: Exams, gains: FloatArray) -> tuple[FloatArray, float]:
-    """Return the gains with the least handicap with which exams on untaught chunks lose nothing.
+    """Return the gains, scaled, and the handicap with which exams gain most.
 
-    If none is enough, the gains shrink.
+    What questions may lose whose chunk nobody else has taught is bounded.
     """
-    while gains.max() >= _LEAST_GAIN:
-        for handicap in np.arange(0.0, _MOST_HANDICAP + _STEP / 2, _STEP):
-            change = _change(exams, exams.untaught, gains, handicap)
-            if exams.weight @ change >= -_TOLERATED * exams.weight.sum():
-                return gains, round(float(handicap), 4)
-        gains = gains * _SHRINK
-    return np.zeros_like(gains), 0.0
+    is_new = ~((exams.features[..., -1] < 0) & exams.cited).any(1)
+    weight, n_new = exams.weight / exams.weight.sum(), float(exams.weight[is_new].sum())
+    share = (n_new + 1.0) / (float(exams.weight.sum()) + 2.0)
+    tolerated = max(_TOLERATED, _TOLERATED_IN_ALL / share)
+    best, chosen = 0.0, (np.zeros_like(gains), 0.0)
+    for path, scale, handicap in product(_PATHS, _SCALES, _HANDICAPS):
+        scaled = scale * gains * np.array([1, 1, 1, 1, path, path])
+        change = _change(exams, exams.features, scaled, handicap)
+        if (gained := float(weight @ change)) <= best:
+            continue
+        if_new = float(weight @ _change(exams, exams.untaught, scaled, handicap))
+        lost = float(exams.weight[is_new] @ change[is_new]) + _SUPPOSED * if_new
+        if lost >= -tolerated * (n_new + _SUPPOSED):
+            best, chosen = gained, (scaled, round(float(handicap), 2))
+    return chosen
 
 
 def _sureness(exams: Exams, gains: FloatArray, handicap: float) -> float:

@@ -18,8 +18,8 @@ from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
 from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import UNIT, LessonRow, first_lessons
-from hebbgraph.learning.memory import Products, evidence_of, products
+from hebbgraph.learning.lessons import LessonRow, first_lessons
+from hebbgraph.learning.memory import evidence_of, products, share_taught
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
 
@@ -94,46 +94,40 @@ def _each(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Iterat
     for lesson in lessons:
         shown: dict[str, float] = lesson.body["shown"]
         cited = set(lesson.body["cited"].values())
-        found = products(session, lesson.cues, lesson.vector, list(shown))
+        texts = cited | shown.keys()
+        found = products(session, lesson.cues, lesson.path, lesson.vector, digests=texts)
         own = own_weights(session, lesson, quorum)
-        without = {digest: _without(one, own.get(digest, 0.0)) for digest, one in found.items()}
-        ranked = sorted(without, key=lambda digest: (-evidence_of(without[digest])[0], digest))
-        brought = [digest for digest in ranked if digest not in shown][:_BROUGHT]
-        extra = brought if len(shown) >= _CHOICE and cited <= shown.keys() else []
-        candidates = sorted({*shown, *cited, *extra})
+        weights = np.array([own.get(digest, 0.0) for digest in found.digests])
+        values = _without(found.values, weights)
+        candidates = sorted({*shown, *cited})
+        if len(shown) < _CHOICE or not cited <= shown.keys():
+            # A choice among the chunks shown says nothing of others; a citation beyond them does.
+            best = evidence_of(values)[:, 0].argsort(kind="stable")[::-1].tolist()
+            brought = [found.digests[at] for at in best if found.digests[at] not in shown]
+            candidates = sorted({*candidates, *brought[:_BROUGHT]})
+        place = {digest: at for at, digest in enumerate(found.digests)}
+        values = np.concatenate((values, np.zeros((1, values.shape[1]))))  # of untaught texts
+        values = values[[place.get(digest, -1) for digest in candidates]]
         lowest = min(shown.values(), default=0.0)
         static = np.array([shown.get(digest, _BEYOND * lowest) for digest in candidates])
         is_cited = np.array([digest in cited for digest in candidates])
-        evidence = np.array([evidence_of(without.get(digest)) for digest in candidates]).reshape(
-            -1, len(KINDS)
-        )
-        taught = np.array([float(_is_taught(without.get(digest))) for digest in candidates])
-        blank = np.where(is_cited[:, None], 0.0, evidence)
-        yield _Exam(
-            _features(static, evidence, taught),
-            _features(static, blank, np.where(is_cited, 0.0, taught)),
-            is_cited,
-        )
+        blank = np.where(is_cited[:, None], 0.0, values)
+        yield _Exam(_features(static, values), _features(static, blank), is_cited)
 
 
-def _features(static: FloatArray, evidence: FloatArray, taught: FloatArray) -> FloatArray:
-    greatest = float(evidence[:, ::2].max(initial=0.0))
+def _features(static: FloatArray, values: FloatArray) -> FloatArray:
+    evidence, taught = evidence_of(values), share_taught(values)
+    greatest = float(evidence[:, :3:2].max(initial=0.0))
     confidence = float(static.max(initial=0.0))
     gain, handicap = scale_by_confidence(confidence, greatest, evidence, taught[:, None])
     return np.concatenate((static[:, None], gain, -handicap), axis=1)
 
 
-def _is_taught(one: Products | None) -> bool:
-    return one is not None and one.square > (UNIT * 4) ** 2
-
-
-def _without(one: Products, weight: float) -> Products:
-    """Take a question out of a sum to which it was added with some weight."""
-    if not weight:
-        return one
-    return one._replace(
-        dot=max(one.dot - weight, 0.0),
-        square=max(one.square - 2 * weight * one.dot + weight**2, 0.0),
-        vector_dot=max(one.vector_dot - weight, 0.0),
-        vector_square=max(one.vector_square - 2 * weight * one.vector_dot + weight**2, 0.0),
-    )
+def _without(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Take a question out of the sums to which it was added with some weights."""
+    less = values.copy()
+    for dot in (0, 2, 4):
+        square = values[:, dot + 1] - 2 * weights * values[:, dot] + weights**2
+        less[:, dot + 1] = np.maximum(square, 0.0)
+        less[:, dot] = np.maximum(values[:, dot] - weights, 0.0)
+    return less

@@ -37,7 +37,8 @@ class _Sum(NamedTuple):
 
 
 _Key = tuple[str, int]
-"""Digest of a text, and 1 for its rejections."""
+"""Digest of a text, and the kind of the sum."""
+CITED, REJECTED, PATH = range(3)
 
 
 def add_lessons(session: Session, lessons: Sequence[LessonRow], *, quorum: int) -> None:
@@ -79,27 +80,32 @@ def _refold(
             ],
         )
     _write(session, changes)
-    n = session.rows("SELECT count(*) FROM $lesson")[0][0]
     write_counts(session, read_counts(session))
-    write_meta(session, {"lessons": str(n)})
+    _count(session, "lessons", sum(map(len, now.values())) - sum(map(len, before.values())))
+
+
+def _count(session: Session, name: str, change: int) -> None:
+    if change:
+        write_meta(session, {name: str(int(session.meta.get(name, "0")) + change)})
 
 
 def _taught(lessons: Sequence[LessonRow], quorum: int) -> dict[_Key, _Sum]:
     """Return what the lessons on one question add to texts.
 
-    Each text gets the mean question of the lessons that name it, times the belief.
+    Each text gets the mean question of the lessons that name it, times the belief, and of what
+    cites several texts a share.
     """
     sums: dict[_Key, _Sum] = {}
     believed = beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
     for digest, belief in believed.items():
-        for rejected, weight in enumerate(belief):
-            about = [
-                lesson
-                for lesson in lessons
-                if digest in lesson.body["rejected" if rejected else "cited"].values()
-            ]
-            if weight and about:
-                _add(sums, (digest, rejected), _mean_question(about, weight), 1)
+        for kind, weight in ((CITED, belief.cited), (REJECTED, belief.rejected)):
+            name = "cited" if kind == CITED else "rejected"
+            about = [one for one in lessons if weight and digest in one.body[name].values()]
+            for lesson in about:
+                share = weight / len(about) * (lesson.body["credit"] if kind == CITED else 1.0)
+                _add(sums, (digest, kind), _part(lesson.cues, lesson.vector, share), 1)
+                if kind == CITED:
+                    _add(sums, (digest, PATH), _part(lesson.path, None, share), 1)
     return sums
 
 
@@ -110,23 +116,18 @@ def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, f
     return {
         digest: believed[digest].cited
         / sum(digest in one.body["cited"].values() for one in lessons)
+        * lesson.body["credit"]
         for digest in lesson.body["cited"].values()
         if digest in believed  # not if the actor says something else by now
     }
 
 
-def _mean_question(lessons: Sequence[LessonRow], weight: float) -> _Sum:
-    cues: dict[int, int] = {}
-    vector = np.zeros(0, np.int64)
-    with_vector = [lesson.vector for lesson in lessons if lesson.vector is not None]
-    for lesson in lessons:
-        shares = np.rint(lesson.cues.weights * (weight / len(lessons))).astype(np.int64)
-        for cue, share in zip(lesson.cues.keys.tolist(), shares.tolist(), strict=True):
-            cues[cue] = cues.get(cue, 0) + share
-    for one in with_vector:
-        part = np.rint(one.astype(np.float64) * (weight / len(with_vector) / UNIT))
-        vector = _plus(vector, part.astype(np.int64))
-    return _Sum(cues, vector)
+def _part(cues: Cues, vector: NDArray[np.float32] | None, share: float) -> _Sum:
+    """Return a share of a question."""
+    weights = np.rint(cues.weights * share).astype(np.int64)
+    parts = np.zeros(0) if vector is None else vector.astype(np.float64) * (share / UNIT)
+    by_cue = dict(zip(cues.keys.tolist(), weights.tolist(), strict=True))
+    return _Sum(by_cue, np.rint(parts).astype(np.int64))
 
 
 def _add(sums: dict[_Key, _Sum], at: _Key, part: _Sum, sign: int) -> None:
@@ -148,10 +149,10 @@ def _plus(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int
 def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
     """Add changes to the sums of texts and to the edges that lead there."""
     edges: dict[int, dict[int, int]] = {}  # by text, then cue
-    for (digest, rejected), change in changes.items():
+    for (digest, kind), change in changes.items():
         if not any(change.cues.values()) and not change.vector.any():
             continue
-        text, cues, vector = _sum_of(session, digest, rejected)
+        text, cues, vector = _sum_of(session, digest, kind)
         for cue, weight in change.cues.items():
             if weight:
                 cues[cue] = cues.get(cue, 0) + weight
@@ -160,6 +161,7 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
         vector = _plus(vector, change.vector)
         if not cues and not vector.any():
             session.run("DELETE FROM $taught WHERE text = ?", text)
+            _count(session, "taught", -1)
             continue
         packed = Cues(np.array(list(cues), np.int64), np.array(list(cues.values()), np.int64))
         session.run(
@@ -175,21 +177,22 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
 
 
 def _sum_of(
-    session: Session, digest: str, rejected: int
+    session: Session, digest: str, kind: int
 ) -> tuple[int, dict[int, int], NDArray[np.int64]]:
     """Return number, weights by cue and vector of a text's sum, making its row if there is none."""
-    sql = "SELECT text, cues, vector FROM $taught WHERE digest = ? AND rejected = ?"
-    found = session.rows(sql, digest, rejected)
+    sql = "SELECT text, cues, vector FROM $taught WHERE digest = ? AND kind = ?"
+    found = session.rows(sql, digest, kind)
     if not found:
         session.run(
-            "INSERT INTO $taught(digest, rejected, cues, vector, square, vector_square) "
+            "INSERT INTO $taught(digest, kind, cues, vector, square, vector_square) "
             "VALUES (?, ?, ?, ?, 0, 0)",
             digest,
-            rejected,
+            kind,
             b"",
             b"",
         )
-        found = session.rows(sql, digest, rejected)
+        _count(session, "taught", 1)
+        found = session.rows(sql, digest, kind)
     text, data, vector = found[0]
     keys, weights = Cues.unpack(data)
     cues = dict(zip(keys.tolist(), weights.tolist(), strict=True))

@@ -29,6 +29,7 @@ __all__ = [
     "first_lessons",
     "insert_lesson",
     "lessons_on",
+    "path_cues",
     "question_cues",
     "question_key",
 ]
@@ -68,7 +69,8 @@ class LessonRow(NamedTuple):
     body : dict
         ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``trusted``, and what
         people read: question, reason; ``shown``: untaught scores by digest.
-    cues : Cues
+    cues, path : Cues
+        Of its question, and the tags over which activation spread.
     vector : ndarray of float32, or None
     """
 
@@ -79,6 +81,7 @@ class LessonRow(NamedTuple):
     created: float
     body: dict[str, Any]
     cues: Cues
+    path: Cues
     vector: NDArray[np.float32] | None
 
     def statement(self) -> Statement:
@@ -129,26 +132,36 @@ def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues
     """
     squares = {cue_of_word(word): weight for word, weight in words.items()}
     squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
+    return _unit(squares)
+
+
+def path_cues(active: Mapping[str, float]) -> Cues:
+    """Return the tags over which activation spread as a vector of unit length."""
+    return _unit({_number(b"p", tag): mass**2 for tag, mass in active.items()})
+
+
+def _unit(squares: Mapping[int, float]) -> Cues:
     keys = np.array(sorted(squares), np.int64)
     weights = np.sqrt([squares[key] for key in keys.tolist()])
     length = float(np.sqrt((weights**2).sum())) or 1.0
     return Cues(keys, np.rint(weights / length / UNIT).astype(np.int64))
 
 
-_COLUMNS = "seq, id, question_key, actor, created, body, cues, vector"
+_COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
 
 
 def insert_lesson(session: Session, lesson: LessonRow) -> None:
     """Store a lesson; its number is given by the database."""
     session.run(
-        "INSERT INTO $lesson(id, question_key, actor, created, body, cues, vector) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO $lesson(id, question_key, actor, created, body, cues, path, vector) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         lesson.id,
         lesson.question_key,
         lesson.actor,
         lesson.created,
         json.dumps(lesson.body, ensure_ascii=False),
         lesson.cues.pack(),
+        lesson.path.pack(),
         None if lesson.vector is None else lesson.vector.astype("<f4").tobytes(),
     )
 
@@ -165,9 +178,12 @@ def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRo
 
 def read_lesson(row: tuple[Any, ...]) -> LessonRow:
     """Return a row of the table as a lesson."""
-    seq, id_, key, actor, created, body, cues, vector = row
+    *known, body, cues, path, vector = row
     data = None if vector is None else np.frombuffer(vector, "<f4")
-    return LessonRow(seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), data)
+    seq, id_, key, actor, created = known
+    return LessonRow(
+        seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data
+    )
 
 
 def first_lessons(session: Session, n: int) -> list[LessonRow]:

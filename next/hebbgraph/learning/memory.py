@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, sum_by, top_n, unique_inverse
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
+    LEAST_TAUGHT,
+    cue_rarity,
     keep_order,
     lead,
     likeness,
@@ -20,14 +22,27 @@ from hebbgraph.formulas.association import (
     squeeze,
 )
 from hebbgraph.formulas.fitting import Trust
-from hebbgraph.learning.folding import decode_edges
+from hebbgraph.learning.folding import CITED, PATH, REJECTED, decode_edges
 from hebbgraph.learning.lessons import UNIT, Cues
 from hebbgraph.store.database import Session
 
-__all__ = ["Memory", "Products", "add_memory", "evidence_of", "products", "remember"]
+__all__ = [
+    "Memory",
+    "Products",
+    "add_memory",
+    "evidence_of",
+    "products",
+    "remember",
+    "share_taught",
+]
 
 #: How many chunks that search did not find lessons bring, at most.
 _MOST_BROUGHT = 64
+#: Of the texts to which cues lead, read so many; cues that lead to more texts say nothing.
+_MOST_TEXTS, _MOST_LED = 32, 8192
+#: Where the products with each kind of sum begin.
+_COLUMNS = np.zeros(3, np.int64)
+_COLUMNS[[CITED, PATH, REJECTED]] = 0, 4, 6
 #: A rejection counts by likeness to this power: what is wrong for one question may be right for
 #: a similar one.
 _REJECTION_POWER = 4.0
@@ -42,38 +57,41 @@ class Memory(NamedTuple):
     ----------
     rows : ndarray of int64, shape (n,), ascending
         Chunks that were taught, and that search found or the question touches.
-    evidence : ndarray of float64, shape (n, 4)
-        Likeness to what they were cited for, by words and vectors, each alone and times
+    evidence : ndarray of float64, shape (n, 6)
+        Likeness to what they were cited for, by words, vectors and path, each alone and times
         repetition; below 0 where they were rejected.
     answer : ndarray of float64, shape (n,), in [-1, 1]
         How far they are believed to answer the very question, or not to.
-    taught : ndarray of bool, shape (n,)
-        Which were cited for any question.
+    taught : ndarray of float64, shape (n,), in [0, 1]
+        How far they were cited for any question.
     """
 
     rows: NDArray[np.int64]
     evidence: NDArray[np.float64]
     answer: NDArray[np.float64]
-    taught: BoolArray
+    taught: NDArray[np.float64]
 
 
 class Products(NamedTuple):
-    """Products of a question with the sum of one text, and squared lengths of the sum.
+    """Products of a question with the sums of texts.
 
-    ``against`` are those with the sum of its rejections.
+    Attributes
+    ----------
+    digests : list of str
+    values : ndarray of float64, shape (n, 10)
+        The product with the sum of what a text was cited for, and the squared length of that sum:
+        by words, vectors and path; then with the sum of its rejections by words and vectors.
     """
 
-    dot: float = 0.0
-    square: float = 0.0
-    vector_dot: float = 0.0
-    vector_square: float = 0.0
-    against: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    digests: list[str]
+    values: NDArray[np.float64]
 
 
 def remember(
     session: Session,
     key: str,
     cues: Cues,
+    path: Cues,
     vector: NDArray[np.float32] | None,
     near: IntArray,
     allowed: Callable[[IntArray], BoolArray] | None,
@@ -85,85 +103,123 @@ def remember(
     session : Session
     key : str
         The question's key.
-    cues : Cues
+    cues, path : Cues
     vector : ndarray of float32, optional
     near : ndarray of int
-        Rows that search found: their vectors are compared even if no cue leads there.
+        Rows that search found.
     allowed : callable, optional
         Returns which of some rows take part.
     """
     if session.meta.get("lessons", "0") == "0":
         return None
-    sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
-    digests = [digest for (digest,) in session.rows(sql, near.tolist())]
-    found = products(session, cues, vector, digests)
+    found = products(session, cues, path, vector, near=near.tolist())
+    sql = "SELECT digest, cited, rejected FROM $answered WHERE question_key = ?"
     answered = {
         digest: min(cited, 1.0) - min(rejected, 1.0)
-        for digest, cited, rejected in session.rows(
-            "SELECT digest, cited, rejected FROM $answered WHERE question_key = ?", key
-        )
+        for digest, cited, rejected in session.rows(sql, key)
     }
-    rows_of = _live(session, found.keys() | answered.keys(), allowed)
-    if not rows_of:
+    known = [*found.digests, *(answered.keys() - set(found.digests))]
+    row_of = _live(session, known, allowed)
+    at = [place for place, digest in enumerate(known) if digest in row_of]
+    if not at:
         return None
-    rows = np.array(sorted(set(rows_of.values())), np.int64)
-    evidence, answer = np.zeros((len(rows), 4)), np.zeros(len(rows))
-    taught = np.zeros(len(rows), np.bool_)
-    for digest, row in rows_of.items():
-        at = int(rows.searchsorted(row))
-        evidence[at] = evidence_of(found.get(digest))
-        answer[at] = answered.get(digest, 0.0)
-        taught[at] = digest in found and found[digest].square > 0
-    return Memory(rows, evidence, answer, taught)
+    rows = np.array([row_of[known[place]] for place in at], np.int64)
+    values = np.concatenate((found.values, np.zeros((len(known) - len(found.values), 10))))[at]
+    answer = np.array([answered.get(known[place], 0.0) for place in at])
+    order = rows.argsort()
+    values = values[order]
+    return Memory(rows[order], evidence_of(values), answer[order], share_taught(values))
 
 
 def products(
     session: Session,
     cues: Cues,
+    path: Cues,
     vector: NDArray[np.float32] | None,
-    digests: list[str],
-) -> dict[str, Products]:
+    *,
+    near: Collection[int] = (),
+    digests: Collection[str] = (),
+) -> Products:
     """Return the products of a question with the texts that its cues lead to, and with others.
 
     Parameters
     ----------
     session : Session
-    cues : Cues
+    cues, path : Cues
     vector : ndarray of float32, optional
-    digests : list of str
+    near : collection of int
+        Chunks besides, by row.
+    digests : collection of str
         Texts besides.
     """
-    dot_of = _by_cues(session, cues)
-    columns = "text, digest, rejected, square, vector_square, vector"
-    sql = f"SELECT {columns} FROM $taught WHERE text = ANY(?) OR digest = ANY(?)"
-    found: dict[str, Products] = {}
-    for text, digest, rejected, square, vector_square, data in session.rows(
-        sql, list(dot_of), digests
-    ):
-        by_vector = 0.0
-        if vector is not None and len(data) == 8 * len(vector):
-            by_vector = float((np.frombuffer(data, "<i8") * UNIT) @ vector)
-        values = dot_of.get(text, 0.0), float(square), by_vector, float(vector_square)
-        held = found.get(digest, Products())
-        if rejected:
-            found[digest] = held._replace(against=values)
-        else:
-            found[digest] = Products(*values, against=held.against)
+    dots = _dots(session, cues, path)
+    best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
+    rows = session.rows(
+        "SELECT text, digest, kind, square, vector_square, vector FROM $taught WHERE "
+        "digest = ANY(?) OR digest IN (SELECT digest FROM $taught WHERE text = ANY(?)) OR "
+        "digest IN (SELECT digest FROM $chunk WHERE row = ANY(?))",
+        list(digests),
+        best.tolist(),
+        list(near),
+    )
+    place = {digest: at for at, digest in enumerate(dict.fromkeys(row[1] for row in rows))}
+    values = np.zeros((len(place), 10))
+    if not rows:
+        return Products([], values)
+    at = np.array([place[row[1]] for row in rows])
+    texts, kinds = (np.array([row[column] for row in rows]) for column in (0, 2))
+    start = _COLUMNS[kinds]
+    values[at, start] = sum(_looked_up(texts, *part) for part in dots)
+    values[at, start + 1] = [row[3] for row in rows]
+    if vector is not None:
+        for place_, first, (*_, kind, _, square, data) in zip(at, start, rows, strict=True):
+            if kind != PATH and len(data) == 8 * len(vector):
+                values[place_, first + 2] = (np.frombuffer(data, "<i8") * UNIT) @ vector
+                values[place_, first + 3] = square
+    return Products(list(place), values)
+
+
+def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray:
+    """Return the products of texts, 0 for those to which no edge leads."""
+    if not len(known):
+        return np.zeros(len(texts))
+    at = np.minimum(known.searchsorted(texts), len(known) - 1)
+    found: FloatArray = np.where(known[at] == texts, dots[at], 0.0)
     return found
 
 
-def _by_cues(session: Session, cues: Cues) -> dict[int, float]:
-    """Return the product of the question with each text to which edges lead from its cues."""
-    weight_of = dict(zip(cues.keys.tolist(), (cues.weights * UNIT).tolist(), strict=True))
-    texts, parts = [np.empty(0, np.int32)], [np.empty(0)]
+def _dots(session: Session, cues: Cues, path: Cues) -> list[tuple[IntArray, FloatArray]]:
+    """Return the texts to which edges lead from the cues, and from the path; and the products.
+
+    A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare on
+    average as those of the question: so a text that was cited for the very question has a cosine
+    of 1. Cues that lead nearly everywhere say nothing.
+    """
+    n_texts = int(session.meta.get("taught", "0"))
+    keys = np.concatenate((cues.keys, path.keys)).tolist()
+    led: dict[int, int] = {}
+    if n_texts > _MOST_LED:
+        sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
+        led = {cue: int(n) for cue, n in session.rows(sql, keys)}
+        keys = [cue for cue, n in led.items() if n <= _MOST_LED]
     sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
-    for cue, n, data in session.rows(sql, cues.keys.tolist()):
-        led_to, weights = decode_edges(n, data)
-        texts.append(led_to)
-        parts.append(weights * (UNIT * weight_of[cue]))
-    distinct, position = unique_inverse(np.concatenate(texts))
-    sums = sum_by(position, np.concatenate(parts), len(distinct))
-    return dict(zip(distinct.tolist(), sums.tolist(), strict=True))
+    edges: dict[int, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {}
+    for cue, n, data in session.rows(sql, keys):
+        edges.setdefault(cue, []).append(decode_edges(n, data))
+    led |= {cue: sum(len(led_to) for led_to, _ in blocks) for cue, blocks in edges.items()}
+    dots = []
+    for part in (cues, path):
+        rarity = cue_rarity(np.array([led.get(cue, 0) for cue in part.keys.tolist()]), n_texts)
+        weights = part.weights * UNIT
+        shares = weights * rarity / (float(weights**2 @ rarity) or 1.0)
+        texts, products = [np.empty(0, np.int32)], [np.empty(0)]
+        for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
+            for led_to, weight in edges.get(cue, ()):
+                texts.append(led_to)
+                products.append(weight * (UNIT * share))
+        distinct, position = unique_inverse(np.concatenate(texts))
+        dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
+    return dots
 
 
 def _live(
@@ -180,23 +236,24 @@ def _live(
     return dict(copies)
 
 
-def evidence_of(one: Products | None) -> list[float]:
-    """Return the four kinds of likeness of a question with what a text was cited for."""
-    if one is None:
-        return [0.0] * 4
-    cited = _likeness(*one[:4])
-    against = _likeness(*one.against)
+def evidence_of(values: FloatArray) -> NDArray[np.float64]:
+    """Return the kinds of likeness of a question with what texts were cited for, shape (n, 6)."""
+    words, often = likeness(values[:, 0], values[:, 1])
+    vectors, often_vectors = likeness(values[:, 2], values[:, 3], by_chance=_VECTORS_BY_CHANCE)
     # A thousand rejections count as one that is believed, so repetition has no part in them.
-    minus = [against[0] ** _REJECTION_POWER, 0.0, against[2] ** _REJECTION_POWER, 0.0]
-    return [good - bad for good, bad in zip(cited, minus, strict=True)]
+    against, _ = likeness(values[:, 6], values[:, 7])
+    against_vectors, _ = likeness(values[:, 8], values[:, 9], by_chance=_VECTORS_BY_CHANCE)
+    words = words - against**_REJECTION_POWER
+    vectors = vectors - against_vectors**_REJECTION_POWER
+    path = likeness(values[:, 4], values[:, 5])
+    evidence: NDArray[np.float64] = np.stack((words, often, vectors, often_vectors, *path), 1)
+    return evidence
 
 
-def _likeness(dot: float, square: float, vector_dot: float, vector_square: float) -> list[float]:
-    words = likeness(np.array([dot]), np.array([square]))
-    vectors = likeness(
-        np.array([vector_dot]), np.array([vector_square]), by_chance=_VECTORS_BY_CHANCE
-    )
-    return [float(part[0]) for part in (*words, *vectors)]
+def share_taught(values: FloatArray) -> NDArray[np.float64]:
+    """Return how far texts count as taught, in [0, 1]."""
+    share: NDArray[np.float64] = np.minimum(np.sqrt(values[:, 1]) / LEAST_TAUGHT, 1.0)
+    return share
 
 
 def add_memory(
@@ -218,8 +275,8 @@ def add_memory(
     static = confidence * np.concatenate((plain.scores, zeros))
     change, exact = np.zeros(len(static)), np.zeros(len(static))
     exact[position] = memory.answer[ranked]
-    greatest = float(memory.evidence[:, ::2].max(initial=0.0))
-    handicap = trust.handicap * memory.taught[ranked].astype(np.float64)
+    greatest = float(memory.evidence[:, :3:2].max(initial=0.0))
+    handicap = trust.handicap * memory.taught[ranked]
     scaled, paid = scale_by_confidence(confidence, greatest, gain[ranked], handicap)
     change[position] = scaled - paid
     # This is the order. Within it, what lessons alone are sure of scores in full.
@@ -248,6 +305,6 @@ def _beside_answer(memory: Memory) -> FloatArray:
     answered = float(memory.answer.max(initial=0.0))
     if answered <= 0.0:
         return memory.evidence
-    share = share_beside_answer(memory.evidence[:, [0, 0, 2, 2]].clip(0.0, 1.0), answered)
+    share = share_beside_answer(memory.evidence[:, [0, 0, 2, 2, 4, 4]].clip(0.0, 1.0), answered)
     beside: FloatArray = np.where(memory.evidence > 0, memory.evidence * share, memory.evidence)
     return beside

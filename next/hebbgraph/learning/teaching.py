@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from hebbgraph.errors import LessonError, ParameterError
+from hebbgraph.formulas.association import MANY_SHOWN, shared_credit
 from hebbgraph.learning.folding import add_lessons, remove_lessons
 from hebbgraph.learning.lessons import (
     Cues,
     LessonRow,
     all_lessons,
+    path_cues,
     question_cues,
     question_key,
 )
@@ -25,10 +27,8 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Session
 
+_LISTED = "recall", "question", "cited", "rejected", "weight", "trusted", "reason"
 __all__ = ["cues_of", "forget", "key_of", "lessons", "prepare_lesson", "reinforce"]
-
-#: An answer that cites all of at least this many shown chunks teaches nothing.
-_MANY_SHOWN = 5
 
 
 def key_of(recall: Recall) -> str:
@@ -83,7 +83,7 @@ def prepare_lesson(
         note = "nothing is cited or rejected"
     elif not weight:
         note = "a rating of 0 says nothing"
-    elif not bad and len(visible) >= _MANY_SHOWN and set(visible) <= set(good):
+    elif not bad and len(visible) >= MANY_SHOWN and set(visible) <= set(good):
         note = f"all {len(visible)} shown chunks are cited, which tells none from another"
     elif not recall.terms:
         note = "the question has no words"
@@ -93,6 +93,7 @@ def prepare_lesson(
         question=recall.question,
         cited={id_: digests[id_] for id_ in good},
         rejected={id_: digests[id_] for id_ in bad},
+        shown=len(visible),
         weight=weight,
         actor=actor,
         trusted=trusted,
@@ -122,12 +123,21 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "cited": lesson.cited,
         "rejected": lesson.rejected,
         "weight": lesson.weight,
+        "credit": shared_credit(len(lesson.cited), lesson.shown),
         "trusted": lesson.trusted,
         "reason": lesson.reason,
         "shown": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
     }
     row = LessonRow(
-        0, lesson.id, key_of(recall), lesson.actor, lesson.created, body, cues_of(recall), vector
+        0,
+        lesson.id,
+        key_of(recall),
+        lesson.actor,
+        lesson.created,
+        body,
+        cues_of(recall),
+        path_cues(recall.active),
+        vector,
     )
     add_lessons(session, [row], quorum=settings.quorum)
 
@@ -139,7 +149,8 @@ def lessons(session: Session) -> list[Lesson]:
             id=row.id,
             actor=row.actor,
             created=row.created,
-            **{name: value for name, value in row.body.items() if name != "shown"},
+            shown=len(row.body["shown"]),
+            **{name: row.body[name] for name in _LISTED},
         )
         for row in all_lessons(session)
     ]

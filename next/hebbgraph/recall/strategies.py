@@ -6,7 +6,7 @@ class without arguments, imported on first use. Steps change what a strategy ret
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
@@ -21,7 +21,7 @@ from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.learning.fitting import read_trust
-from hebbgraph.learning.lessons import question_cues, question_key
+from hebbgraph.learning.lessons import path_cues, question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.evidence import LinkSentences, RareWords, direct_evidence
@@ -36,6 +36,10 @@ __all__ = ["RankStep", "Ranking", "Request", "Spreading", "Strategy", "named_str
 _GROUP = "hebbgraph.strategies"
 #: Least confidence if the question names the subject of a chunk, answered or not.
 _NAMED = NOTHING_KNOWN + 0.05
+#: Of the chunks that search found, lessons are asked about so many at least.
+_NEAR = 32
+#: Of the tags that activation spread over, lessons read so many.
+_ACTIVE = 24
 _NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
 
 
@@ -108,6 +112,8 @@ class Ranking:
         Maps a row to the activation that arrived there, in [0, 1].
     untaught : callable, optional
         Maps a row to its score without lessons, times the confidence; the score by default.
+    active : mapping of int to float
+        The tags that activation spread over most.
     notes : tuple of str
     confidence : float, in [0, 1], optional
         How sure it is that the index answers the question. Without it, scores stay unchanged.
@@ -120,6 +126,7 @@ class Ranking:
     path: Callable[[int], Path] = _chunk_alone
     arrived: Callable[[int], float | None] = lambda _: None
     untaught: Callable[[int], float] | None = None
+    active: Mapping[int, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: float | None = None
     pads: bool = True
@@ -148,7 +155,9 @@ class Spreading:
         """Return the most active chunks."""
         plain = self.spread(request)
         sure = self._confidence(request, plain)
-        activation, confidence = self._with_lessons(request, plain, sure)
+        tags, mass = plain.active_tags(_ACTIVE)
+        active = dict(zip(tags.tolist(), mass.tolist(), strict=True))
+        activation, confidence = self._with_lessons(request, plain, sure, active)
         rows, scores = activation.top(request.k)
         has_cues = bool(request.question.cues) or not len(rows)
         return Ranking(
@@ -157,13 +166,14 @@ class Spreading:
             activation.path,
             activation.arrived_at,
             lambda row: sure * plain.score_of(row),
+            active,
             notes=() if has_cues else (_NO_CUE,),
             confidence=confidence,
         )
 
     @staticmethod
     def _with_lessons(
-        request: Request, plain: Activation, confidence: float
+        request: Request, plain: Activation, confidence: float, active: Mapping[int, float]
     ) -> tuple[Activation, float]:
         """Return activation and confidence with what lessons add."""
         question, snapshot = request.question, request.snapshot
@@ -174,8 +184,9 @@ class Spreading:
             snapshot.session,
             question_key(question.words),
             question_cues(question.terms(snapshot.n_chunks), tags),
+            path_cues(by_key(snapshot.keys(active), active)),
             question.vector,
-            plain.chunks,
+            plain.top(max(_NEAR, 2 * request.k))[0],
             request.allowed,
         )
         if memory is None:
@@ -206,6 +217,11 @@ class Spreading:
         by_search = request.evidence.confidence or 0.0
         named = _NAMED if activation.layers[0].credit.any() else 0.0
         return 1.0 - (1.0 - by_search) * (1.0 - named)
+
+
+def by_key(keys: Mapping[int, str], active: Mapping[int, float]) -> dict[str, float]:
+    """Return the mass of tags by their keys."""
+    return {keys[tag]: mass for tag, mass in active.items()}
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:

@@ -139,6 +139,8 @@ class Recall(Record):
         The embedding of the question.
     terms : dict of str to float
         The words of the question, and the weight of each times ``log(1 + N / df)``.
+    active : dict of str to float
+        The tags that the best chunks pass most activation to, without lessons.
     where : dict or "callable", optional
         The filter.
     changes : int
@@ -157,6 +159,7 @@ class Recall(Record):
     confidence: float | None = None
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     terms: dict[str, float] = Field(default_factory=dict, repr=False)
+    active: dict[str, float] = Field(default_factory=dict, repr=False)
     where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
     changes: int = Field(default=0, repr=False)
     created: float = Field(default=0.0, repr=False)

@@ -20,6 +20,8 @@ class Lesson(Record):
         Empty unless ``Settings.keep_questions``.
     cited, rejected : dict of str to str
         Ids of chunks, and digests of their texts.
+    shown : int
+        How many chunks the reader saw.
     weight : float, in [0, 1]
         The height of a rating; 1 for a citation.
     actor : str, optional
@@ -36,6 +38,7 @@ class Lesson(Record):
     question: str = ""
     cited: dict[str, str] = Field(default_factory=dict)
     rejected: dict[str, str] = Field(default_factory=dict)
+    shown: int = 0
     weight: float = 1.0
     actor: str | None = None
     trusted: bool = False

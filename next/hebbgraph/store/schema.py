@@ -17,9 +17,9 @@ LONG = 300
 TABLES = """
 CREATE TABLE $meta(key {exact} PRIMARY KEY, value {exact} NOT NULL);
 CREATE TABLE $chunk(
-    row {id}, id {exact} UNIQUE NOT NULL, document_id {exact}, title {exact} NOT NULL,
-    text {exact} NOT NULL, metadata {exact} NOT NULL, given {exact} NOT NULL,
-    digest {exact} NOT NULL, length BIGINT NOT NULL, proposed {blob} NOT NULL);
+    row {id}, id {exact} UNIQUE NOT NULL, digest {exact} NOT NULL, document_id {exact},
+    title {exact} NOT NULL, text {exact} NOT NULL, metadata {exact} NOT NULL,
+    given {exact} NOT NULL, length BIGINT NOT NULL, proposed {blob} NOT NULL);
 CREATE INDEX $$chunk_document ON $chunk(document_id);
 CREATE INDEX $$chunk_digest ON $chunk(digest);
 CREATE TABLE $held(row BIGINT PRIMARY KEY, words {blob} NOT NULL, tags {blob} NOT NULL);
@@ -46,13 +46,14 @@ CREATE INDEX $$embedding_stamp ON $embedding(row, stamp, seq);
 CREATE TABLE $gone(seq BIGINT PRIMARY KEY, stamp BIGINT NOT NULL);
 CREATE TABLE $lesson(
     seq {id}, id {exact} UNIQUE NOT NULL, question_key {exact} NOT NULL, actor {exact},
-    created {number} NOT NULL, body {exact} NOT NULL, cues {blob} NOT NULL, vector {blob});
+    created {number} NOT NULL, body {exact} NOT NULL, cues {blob} NOT NULL, path {blob} NOT NULL,
+    vector {blob});
 CREATE INDEX $$lesson_question ON $lesson(question_key);
 CREATE INDEX $$lesson_actor ON $lesson(actor);
 CREATE TABLE $taught(
-    text {id}, digest {exact} NOT NULL, rejected INTEGER NOT NULL, cues {blob} NOT NULL,
-    vector {blob} NOT NULL, square {number} NOT NULL, vector_square {number} NOT NULL);
-CREATE UNIQUE INDEX $$taught_digest ON $taught(digest, rejected);
+    text {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
+    vector_square {number} NOT NULL, cues {blob} NOT NULL, vector {blob} NOT NULL);
+CREATE UNIQUE INDEX $$taught_digest ON $taught(digest, kind);
 CREATE TABLE $learned(
     block {id}, cue BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL,
     data {blob} NOT NULL);
