@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ships
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, Settings
-from hebbgraph.errors import LessonError, ParameterError
+from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.votes import Statement, beliefs
+from hebbgraph.learning import history
 from hebbgraph.records import Recall
 
 PLACES = ("barn", "forest", "meadow", "valley", "town", "hill", "marsh", "coast")
@@ -286,3 +288,147 @@ def test_wrong_types_are_named(index: HebbianIndex, wrong: dict[str, Any]) -> No
     with pytest.raises(ParameterError, match="since"):
         index.forget(since="2024-01-01")  # type: ignore[arg-type]
     assert index.lessons() == []
+
+
+# -- history ----------------------------------------------------------------------------------
+
+
+def test_a_kept_recall_is_judged_later_by_its_id_or_that_of_an_answer(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "here") as index:
+        index.add(CHUNKS)
+        recall = index.recall(QUESTIONS[0], k=8, where={"x": {"$exists": False}})
+        index.keep(recall, answer="run-7")
+    with HebbianIndex.open(tmp_path / "here") as index:
+        (kept,) = index.kept("run-7")
+        assert kept == index.kept(recall.id)[0]
+        assert kept.where is None
+        assert not any(hit.text for hit in kept)
+        lesson = index.reinforce(recall.id, cited=["c5"], actor="ada")
+        assert lesson.id == index.lessons(recall=recall.id)[0].id
+        assert ranked(index)[0][0] == "c5"
+    with HebbianIndex.open(tmp_path / "there") as index:
+        index.add(CHUNKS)
+        index.reinforce(recall, cited=["c5"], actor="ada")
+        assert ranked(index)[0][0] == "c5"
+
+
+def test_the_id_of_a_recall_cannot_be_taken(index: HebbianIndex) -> None:
+    index.keep(index.recall(QUESTIONS[0], recall_id="run-17"))
+    with pytest.raises(LessonError, match="taken by another question"):
+        index.keep(index.recall(QUESTIONS[1], recall_id="run-17"))
+    index.keep(index.recall(QUESTIONS[0], recall_id="run-17"), answer="again")
+    assert [recall.question for recall in index.kept("run-17")] == [QUESTIONS[0]]
+    with pytest.raises(NotFoundError, match="no recall 'run-18' is kept"):
+        index.reinforce("run-18", cited=["c1"])
+
+
+def test_only_the_newest_recalls_are_kept(
+    index: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_MOST_KEPT", 3)
+    recalls = [index.recall(f"owls {at}") for at in range(5)]
+    for recall in recalls:
+        index.keep(recall)
+    assert [len(index.kept(recall.id)) for recall in recalls] == [0, 0, 1, 1, 1]
+
+
+def test_lessons_tell_why_they_move_nothing(index: HebbianIndex) -> None:
+    recall = index.recall(QUESTIONS[0], k=8)
+    for actor, cited in (
+        ("ada", "c1"),
+        ("ada", "c2"),
+        ("ben", "c2"),
+        ("cleo", "c2"),
+        ("eve", "c3"),
+    ):
+        index.reinforce(recall, cited=[cited], actor=actor)
+    index.reinforce(index.recall(QUESTIONS[1], k=8), cited=["c4"], actor="ada")
+    notes = [lesson.note for lesson in index.lessons()]
+    assert notes == [
+        "the actor has said something else of this question since",
+        *["", "", "", "others contradict it", ""],
+    ]
+    index.add([{"id": "c4", "text": "Nobody hunts here."}])
+    assert index.lessons(chunk="c4")[0].note.startswith("its chunks are gone or were edited")
+    index.add([CHUNKS[4]])
+    assert index.lessons(chunk="c4")[0].note == ""
+
+
+def test_below_the_quorum_a_lesson_moves_nothing_and_says_so() -> None:
+    with HebbianIndex.open(":memory:", settings=Settings(quorum=2)) as index:
+        index.add(CHUNKS)
+        before = ranked(index)
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"], actor="eve")
+        assert ranked(index) == before
+        assert index.lessons()[0].note == "fewer than 2 actors say so"
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"], actor="ada")
+        assert [lesson.note for lesson in index.lessons()] == ["", ""]
+
+
+def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) -> None:
+    for at, question in enumerate(QUESTIONS):
+        index.reinforce(index.recall(question, k=8), cited=[f"c{at}"], actor="ada", reason="ök")
+    assert index.export_lessons(tmp_path / "lessons.jsonl") == 4
+    with HebbianIndex.open(":memory:") as other:
+        other.add(CHUNKS)
+        assert other.import_lessons(tmp_path / "lessons.jsonl") == 4
+        assert other.import_lessons(tmp_path / "lessons.jsonl") == 0
+        assert learned_rows(other) == learned_rows(index)
+        assert [ranked(other, q) for q in QUESTIONS] == [ranked(index, q) for q in QUESTIONS]
+        broken = tmp_path / "broken.jsonl"
+        broken.write_text('{"id": 1}\n')
+        with pytest.raises(LessonError, match="line 1 is no exported lesson"):
+            other.import_lessons(broken)
+
+
+def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIndex) -> None:
+    assert index.evaluate().questions == 0
+    index.reinforce(index.recall("Where do owls hunt in heavy rain?", k=8), cited=["c2"])
+    alone = index.evaluate()
+    assert alone.questions == 1
+    assert alone.taught == alone.untaught < 1.0
+    for question in (
+        "Do owls hunt in heavy rain?",
+        "heavy rain and owls",
+        "owls in the heavy rain",
+    ):
+        index.reinforce(index.recall(question, k=8), cited=["c2"])
+    together = index.evaluate()
+    assert together.questions == 4
+    assert together.taught > together.untaught
+    assert "4 past questions" in str(together)
+
+
+def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:
+    def edges(index: HebbianIndex) -> dict[frozenset[str], tuple[float, float]]:
+        graph = index.to_networkx()
+        return {frozenset(e[:2]): (e[2]["weight"], e[2]["learned"]) for e in graph.edges(data=True)}
+
+    with HebbianIndex.open(":memory:") as index:
+        index.add(ships.CORPUS)
+        before = edges(index)
+        assert not any(learned for _, learned in before.values())
+        recall = index.recall("Where was the builder of the Petrel born?", k=5)
+        lesson = index.reinforce(recall, cited=[recall[1].id], actor="ada")
+        after = edges(index)
+        raised = {edge for edge in after if after[edge][1] > 0}
+        assert raised
+        assert {edge: weight for edge, (weight, _) in after.items()} == {
+            edge: weight for edge, (weight, _) in before.items()
+        }
+        tag, other = sorted(next(iter(raised)))
+        assert {n.tag: n.learned for n in index.neighbors(tag)}[other] == after[
+            frozenset((tag, other))
+        ][1]
+        index.forget(lesson.id)
+        assert edges(index) == before
+
+
+def test_who_cites_nearly_everything_strengthens_little(index: HebbianIndex) -> None:
+    recall = index.recall("owls in heavy rain", k=8)
+    index.reinforce(recall, cited=[hit.id for hit in recall][:7])
+    weak = max(hit.score - hit.untaught for hit in index.recall("heavy rain for owls and voles"))
+    index.forget(everything=True)
+    index.reinforce(recall, cited=[recall[0].id])
+    strong = max(hit.score - hit.untaught for hit in index.recall("heavy rain for owls and voles"))
+    assert strong > 2 * weak

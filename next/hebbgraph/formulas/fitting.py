@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray
 
-__all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
+__all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg", "scores_of"]
 
 #: What lessons add: likeness of words, vectors and path, each alone and times repetition.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "often by path")
@@ -183,6 +183,15 @@ def _sureness(exams: Exams, gains: FloatArray, handicap: float) -> float:
     error = float(np.sqrt(weight**2 @ (change - mean) ** 2))
     helped = float(weight @ change) + _EXPECTED * _EXPECTED_CHANGE
     return min(max(helped / error - 1.0, 0.0), 1.0) if error else float(helped > 0)
+
+
+def scores_of(exams: Exams, trust: Trust) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the nDCG@10 of each exam, without lessons and with them."""
+    learned = exams.features[..., 0] + exams.features[..., 1:] @ np.append(
+        trust.gains, trust.handicap
+    )
+    plain = ndcg(exams.features[..., 0], exams.cited, exams.present)
+    return plain, ndcg(learned, exams.cited, exams.present)
 
 
 def _change(

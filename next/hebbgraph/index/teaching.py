@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.index.session import OpenNamespace, listed
-from hebbgraph.learning import teaching
-from hebbgraph.learning.fitting import fit_if_due
-from hebbgraph.records import Lesson, Recall
+from hebbgraph.learning import history, teaching
+from hebbgraph.learning.fitting import evaluate, fit_if_due
+from hebbgraph.records import Evaluation, Lesson, Recall
 
 __all__ = ["TeachingVerbs"]
 
 
 class TeachingVerbs(OpenNamespace):
-    """``reinforce``, ``forget``, ``lessons``."""
+    """``reinforce``, ``forget``, ``lessons`` and their kin."""
 
     def reinforce(
         self,
-        recall: Recall,
+        recall: Recall | str,
         cited: Iterable[str] = (),
         rejected: Iterable[str] = (),
         *,
@@ -32,8 +33,8 @@ class TeachingVerbs(OpenNamespace):
 
         Parameters
         ----------
-        recall : Recall
-            Of this index; it may have been kept or sent.
+        recall : Recall or str
+            Of this index; it may have been sent. Or the id of one that was kept; see :meth:`keep`.
         cited, rejected : iterable of str
             Ids of chunks. Citing all of five or more shown chunks teaches nothing.
         rating : float, in [-1, 1], optional
@@ -59,6 +60,8 @@ class TeachingVerbs(OpenNamespace):
             If a chunk is no hit and not in the index, or the recall is of another namespace.
         """
         self._check_text_version()
+        if isinstance(recall, str):
+            recall = self._kept(recall)
         self._check_recall(recall)
         with self._database.read() as session:
             lesson = teaching.prepare_lesson(
@@ -111,13 +114,84 @@ class TeachingVerbs(OpenNamespace):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip
         with self._database.write() as session:
-            n = teaching.forget(session, chosen, self.settings, dry_run=dry_run)
+            n = history.forget(session, chosen, self.settings, dry_run=dry_run)
         if n and not dry_run:
             fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
             self._database.erase_log(self.settings.wait)
         return n
 
-    def lessons(self) -> list[Lesson]:
-        """Return all lessons, from the first to the last."""
+    def lessons(
+        self,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        recall: str | Iterable[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Lesson]:
+        """Return the lessons that fit all arguments, from the first to the last.
+
+        ``note`` says why a lesson moves nothing, if so.
+        """
+        chosen = {
+            "actor": actor,
+            "chunk": chunk,
+            "recall": None if recall is None else set(listed(recall, "recall")),
+            "since": since,
+            "until": until,
+        }
         with self._database.read() as session:
-            return teaching.lessons(session)
+            return history.listed_lessons(session, chosen, self.settings)
+
+    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
+        """Keep a recall, so that its id, or that of the answer it was for, can be judged later.
+
+        The newest 10,000 are kept, without texts and filters.
+
+        Raises
+        ------
+        LessonError
+            If another question has the same id.
+        """
+        self._check_recall(recall)
+        with self._database.write() as session:
+            history.keep(session, recall, answer)
+
+    def kept(self, id: str) -> list[Recall]:
+        """Return the recalls that were kept under their own id, or that of an answer."""
+        with self._database.read() as session:
+            return history.kept(session, id)
+
+    def _kept(self, id_: str) -> Recall:
+        for recall in self.kept(id_):
+            if recall.id == id_:
+                return recall
+        raise NotFoundError(f"no recall {id_!r} is kept; keep(recall) keeps one")
+
+    def evaluate(self) -> Evaluation:
+        """Ask past questions again, each without what it taught, and compare with no lessons."""
+        return evaluate(self._database, quorum=self.settings.quorum)
+
+    def export_lessons(self, path: str | Path) -> int:
+        """Write all lessons to a file, a line of JSON each; return how many."""
+        n = 0
+        with self._database.read() as session, open(path, "w", encoding="utf-8") as file:
+            for line in history.export_lessons(session):
+                file.write(line + "\n")
+                n += 1
+        return n
+
+    def import_lessons(self, path: str | Path) -> int:
+        """Teach the lessons of such a file that the index does not hold; return how many.
+
+        Raises
+        ------
+        LessonError
+            If a line is no lesson; batches of 5,000 before it are kept.
+        """
+        self._check_text_version()
+        with open(path, encoding="utf-8") as file:
+            n = history.import_lessons(self._database, file, quorum=self.settings.quorum)
+        if n:
+            fit_if_due(self._database, quorum=self.settings.quorum)
+        return n

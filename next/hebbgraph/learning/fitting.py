@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,14 +17,15 @@ import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust, scores_of
 from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import LessonRow, first_lessons
+from hebbgraph.learning.lessons import LessonRow, all_lessons, first_lessons
 from hebbgraph.learning.memory import evidence_of, products, share_taught
+from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
 
-__all__ = ["fit_if_due", "read_trust"]
+__all__ = ["evaluate", "fit_if_due", "read_trust"]
 
 _FEWEST, _MOST = 16, 256
 #: A chunk that was not shown has this share of the lowest shown score.
@@ -57,6 +59,23 @@ def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
         value = {"n": n, "gains": trust.gains, "handicap": trust.handicap, "exams": trust.exams}
         write_counts(session, read_counts(session))
         write_meta(session, {"trust": json.dumps(value)})
+
+
+def evaluate(database: Database, *, quorum: int) -> Evaluation:
+    """Ask past questions again, with and without what others taught."""
+    with database.read() as session:
+        trust = read_trust(session)
+        exams = _exams(session, _drawn(all_lessons(session)), quorum)
+    if not len(exams.weight):
+        return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
+    plain, taught = scores_of(exams, trust)
+    error = float((taught - plain).std() / math.sqrt(len(plain)))
+    return Evaluation(
+        questions=len(plain),
+        untaught=round(float(plain.mean()), 6),
+        taught=round(float(taught.mean()), 6),
+        error=round(error, 6),
+    )
 
 
 def _powers(session: Session) -> tuple[int, int]:

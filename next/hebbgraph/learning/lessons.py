@@ -24,8 +24,10 @@ __all__ = [
     "Cues",
     "LessonRow",
     "all_lessons",
+    "chosen_lessons",
     "cue_of_tag",
     "cue_of_word",
+    "cue_on_path",
     "first_lessons",
     "insert_lesson",
     "lessons_on",
@@ -115,6 +117,11 @@ def cue_of_tag(key: str) -> int:
     return _number(b"t", key)
 
 
+def cue_on_path(key: str) -> int:
+    """Return the number of a tag over which activation spread."""
+    return _number(b"p", key)
+
+
 def _number(kind: bytes, text: str) -> int:
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
@@ -137,7 +144,7 @@ def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues
 
 def path_cues(active: Mapping[str, float]) -> Cues:
     """Return the tags over which activation spread as a vector of unit length."""
-    return _unit({_number(b"p", tag): mass**2 for tag, mass in active.items()})
+    return _unit({cue_on_path(tag): mass**2 for tag, mass in active.items()})
 
 
 def _unit(squares: Mapping[int, float]) -> Cues:
@@ -190,6 +197,20 @@ def first_lessons(session: Session, n: int) -> list[LessonRow]:
     """Return the first n lessons in force."""
     sql = f"SELECT {_COLUMNS} FROM $lesson ORDER BY seq LIMIT ?"
     return [read_lesson(row) for row in session.rows(sql, n)]
+
+
+def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
+    """Return the lessons of an id, an actor and a span of time, from the first to the last."""
+    conditions = {
+        "lesson": "id = ?",
+        "actor": "actor = ?",
+        "since": "created >= ?",
+        "until": "created < ?",
+    }
+    wanted = [name for name in conditions if chosen.get(name) is not None]
+    where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
+    return [read_lesson(row) for row in session.rows(sql, *(chosen[name] for name in wanted))]
 
 
 def all_lessons(session: Session) -> list[LessonRow]:

@@ -1,21 +1,19 @@
-"""Teach, forget and list lessons: the verbs behind ``index.reinforce`` and its kin."""
+"""From what is said of a recall to a lesson: the verb behind ``index.reinforce``."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from hebbgraph.errors import LessonError, ParameterError
 from hebbgraph.formulas.association import MANY_SHOWN, shared_credit
-from hebbgraph.learning.folding import add_lessons, remove_lessons
+from hebbgraph.learning.folding import add_lessons
 from hebbgraph.learning.lessons import (
     Cues,
     LessonRow,
-    all_lessons,
     path_cues,
     question_cues,
     question_key,
@@ -27,8 +25,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Session
 
-_LISTED = "recall", "question", "cited", "rejected", "weight", "trusted", "reason"
-__all__ = ["cues_of", "forget", "key_of", "lessons", "prepare_lesson", "reinforce"]
+__all__ = ["cues_of", "key_of", "prepare_lesson", "reinforce"]
 
 
 def key_of(recall: Recall) -> str:
@@ -140,39 +137,3 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         vector,
     )
     add_lessons(session, [row], quorum=settings.quorum)
-
-
-def lessons(session: Session) -> list[Lesson]:
-    """Return all lessons, from the first to the last."""
-    return [
-        Lesson(
-            id=row.id,
-            actor=row.actor,
-            created=row.created,
-            shown=len(row.body["shown"]),
-            **{name: row.body[name] for name in _LISTED},
-        )
-        for row in all_lessons(session)
-    ]
-
-
-def forget(
-    session: Session, chosen: Mapping[str, Any], settings: Settings, *, dry_run: bool
-) -> int:
-    """Forget the lessons that fit what is chosen; return how many."""
-    seqs = [row.seq for row in all_lessons(session) if _fits(row, chosen)]
-    if seqs and not dry_run:
-        remove_lessons(session, seqs, quorum=settings.quorum)
-    return len(seqs)
-
-
-def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
-    since, until = chosen.get("since"), chosen.get("until")
-    chunk = chosen.get("chunk")
-    return (
-        chosen.get("lesson") in (None, row.id)
-        and chosen.get("actor") in (None, row.actor)
-        and (chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"])
-        and (since is None or row.created >= since)
-        and (until is None or row.created < until)
-    )

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hebbgraph.records.base import Record
 
-__all__ = ["AddReport", "DeleteReport", "Lesson", "Neighbor", "Tag"]
+__all__ = ["AddReport", "DeleteReport", "Evaluation", "Lesson", "Neighbor", "Tag"]
 
 
 class Lesson(Record):
@@ -30,7 +30,7 @@ class Lesson(Record):
     created : float
         Seconds since 1970 (UTC).
     note : str
-        Why nothing is learned from it; empty if something is.
+        Why it moves nothing; empty if it is in force.
     """
 
     id: str
@@ -45,6 +45,39 @@ class Lesson(Record):
     reason: str | None = None
     created: float = 0.0
     note: str = ""
+
+
+class Evaluation(Record):
+    """How past questions would rank now, with and without what others taught.
+
+    Attributes
+    ----------
+    questions : int
+        How many lessons were asked again, each without what it taught itself.
+    untaught, taught : float, in [0, 1]
+        nDCG@10 of what they cited, without lessons and with them.
+    error : float
+        The standard error of the difference.
+    """
+
+    questions: int
+    untaught: float
+    taught: float
+    error: float
+
+    def __str__(self) -> str:
+        """Say it in a sentence.
+
+        >>> print(Evaluation(questions=40, untaught=0.61, taught=0.68, error=0.02))
+        40 past questions: nDCG@10 .610 without lessons, .680 with what others taught (+.070 ± .039)
+        """
+        change = self.taught - self.untaught
+        shown = f"{self.untaught:.3f}|{self.taught:.3f}|{change:+.3f}|{1.96 * self.error:.3f}"
+        plain, taught, more, error = shown.replace("0.", ".").split("|")
+        return (
+            f"{self.questions} past questions: nDCG@10 {plain} without lessons, {taught} with what "
+            f"others taught ({more} ± {error})"
+        )
 
 
 class AddReport(Record):

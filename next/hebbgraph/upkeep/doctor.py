@@ -292,6 +292,8 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
         "embedder": read_json(session, "embedder"),
+        "lessons": int(session.meta.get("lessons", 0)),
+        "trust": read_json(session, "trust"),
         "changes": counts.changes,
         "open_tags": int(session.meta.get("open_tags", 0)),
     }

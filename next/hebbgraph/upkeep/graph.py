@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import networkx as nx
+import numpy as np
 
 from hebbgraph.errors import NotFoundError
+from hebbgraph.learning.folding import PATH
+from hebbgraph.learning.lessons import UNIT, Cues, cue_on_path
 from hebbgraph.records import Neighbor, Tag, storable
 from hebbgraph.store.database import Session
 from hebbgraph.store.postings import read_postings, unpack_tags
@@ -52,10 +55,16 @@ def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
         counts.update(tags)
     del counts[term.id]
     terms = terms_by_id(session, counts)
+    learned = _learned(session, {**terms, term.id: term}, rows)
     ranked = sorted(
-        (-n, terms[id_].key) for id_, n in counts.items() if terms[id_].kind == TermKind.TAG
+        (-n, terms[id_].key, id_) for id_, n in counts.items() if terms[id_].kind == TermKind.TAG
     )
-    return [Neighbor(tag=display(key), weight=-n) for n, key in ranked[:k]]
+    return [
+        Neighbor(
+            tag=display(key), weight=-n, learned=learned.get(frozenset((term.id, id_)), 0) * UNIT
+        )
+        for n, key, id_ in ranked[:k]
+    ]
 
 
 def cooccurrence(session: Session) -> nx.Graph[str]:
@@ -76,11 +85,42 @@ def cooccurrence(session: Session) -> nx.Graph[str]:
     for term in terms.values():
         if term.kind == TermKind.TAG:
             graph.add_node(display(term.key), chunks=term.df, titles=term.titles)
+    learned = _learned(session, terms)
     for (first, second), weight in counts.items():
+        more = learned.get(frozenset((first, second)), 0) * UNIT
         graph.add_edge(
-            display(terms[first].key), display(terms[second].key), weight=weight, learned=0.0
+            display(terms[first].key), display(terms[second].key), weight=weight, learned=more
         )
     return graph
+
+
+def _learned(
+    session: Session, terms: Mapping[int, Term], rows: list[int] | None = None
+) -> dict[frozenset[int], int]:
+    """Return what lessons added to edges of tags, in units.
+
+    A lesson strengthens the edges from the tags on the path to the cited chunk; each counts for
+    the pairs of that tag and the other tags of the chunk.
+    """
+    number_of = {id_: cue_on_path(t.key) for id_, t in terms.items() if t.kind == TermKind.TAG}
+    sql = (
+        "SELECT c.row, h.tags, t.cues FROM $taught AS t JOIN $chunk AS c ON c.digest = t.digest "
+        "JOIN $held AS h ON h.row = c.row WHERE t.kind = ? AND NOT EXISTS "
+        "(SELECT 1 FROM $chunk AS d WHERE d.digest = c.digest AND d.id < c.id)"
+    )
+    learned: dict[frozenset[int], int] = {}
+    wanted = None if rows is None else set(rows)
+    for row, held, cues in session.rows(sql, PATH):
+        if wanted is not None and row not in wanted:
+            continue
+        tags = [tag for tag in unpack_tags(held)[0].tolist() if tag in number_of]
+        weight_of = dict(zip(*map(np.ndarray.tolist, Cues.unpack(cues)), strict=True))
+        for tag in tags:
+            if weight := weight_of.get(number_of[tag]):
+                for other in tags:
+                    pair = frozenset((tag, other))
+                    learned[pair] = learned.get(pair, 0) + weight
+    return learned
 
 
 def _tags_of(session: Session, rows: list[int]) -> Iterator[list[int]]:
