@@ -6,8 +6,8 @@ hardly. An actor's last word replaces the former ones. Lessons without an actor 
 their own, damped like the repetitions of one actor.
 
 Actors disagree where one rejects what another cites, or where they cite different chunks only.
-Then each side counts by its share: the square of its support over the sum of the squares, so an
-honest majority wins clearly. Across questions everything counts in full.
+Then each side counts by its share: the cube of the number of its actors over the sum of the cubes,
+so an honest majority wins clearly. Across questions everything counts in full.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 __all__ = ["Belief", "Statement", "beliefs"]
 
-#: A side counts by its support to this power.
-_POWER = 2.0
+#: A side counts by its actors to this power.
+_POWER = 3.0
 
 
 class Statement(NamedTuple):
@@ -44,10 +44,14 @@ class Statement(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """How far a chunk is believed to answer a question, and how far not to."""
+    """How far a chunk is believed to answer a question, and how far not to.
+
+    ``answers``, in [-1, 1], is the same without repetition: who says so has no weight above 1.
+    """
 
     cited: float
     rejected: float
+    answers: float = 0.0
 
 
 class _Voice(NamedTuple):
@@ -78,7 +82,7 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
 
     >>> found = beliefs([cites(actor, "a") for actor in "xyz"] + [cites("eve", "b")])
     >>> round(found["a"].cited, 2), round(found["b"].cited, 2)
-    (1.41, 0.23)
+    (1.77, 0.04)
     """
     voices = _voices(statements)
     found = {}
@@ -92,10 +96,11 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
             if voice.said.cited and chunk not in voice.said.rejected
             and not voice.said.cited & beside
         ]  # fmt: skip
-        support = _support(citing, quorum)
-        against = _support(rejecting, quorum)
-        share = _share(support, _support([*rejecting, *rivals], quorum))
-        found[chunk] = Belief(support * share, against * _share(against, support))
+        support, against = _support(citing, quorum), _support(rejecting, quorum)
+        share = _share(citing, [*rejecting, *rivals], quorum)
+        denied = _share(rejecting, citing, quorum)
+        answers = min(support, 1.0) * share - min(against, 1.0) * denied
+        found[chunk] = Belief(support * share, against * denied, answers)
     return found
 
 
@@ -132,8 +137,13 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
     return float(sum(strength / rank for rank, strength in enumerate(strengths, start=1)))
 
 
-def _share(support: float, against: float) -> float:
-    if not support:
+def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
+    """Return the share of a side; one that counts for nothing is no side."""
+    sizes = [
+        sum(voice.strength for voice in voices) if _support(voices, quorum) else 0.0
+        for voices in (side, others)
+    ]
+    if not sizes[0]:
         return 0.0
-    share: float = support**_POWER / (support**_POWER + against**_POWER)
+    share: float = sizes[0] ** _POWER / (sizes[0] ** _POWER + sizes[1] ** _POWER)
     return share

@@ -72,11 +72,11 @@ def _refold(
         session.run("DELETE FROM $answered WHERE question_key = ?", key)
         believed = beliefs([lesson.statement() for lesson in now.get(key, [])], quorum=quorum)
         session.many(
-            "INSERT INTO $answered(question_key, digest, cited, rejected) VALUES (?, ?, ?, ?)",
+            "INSERT INTO $answered(question_key, digest, belief) VALUES (?, ?, ?)",
             [
-                (key, digest, belief.cited, belief.rejected)
+                (key, digest, belief.answers)
                 for digest, belief in believed.items()
-                if belief.cited or belief.rejected
+                if belief.answers
             ],
         )
     _write(session, changes)

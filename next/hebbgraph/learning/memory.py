@@ -113,11 +113,8 @@ def remember(
     if session.meta.get("lessons", "0") == "0":
         return None
     found = products(session, cues, path, vector, near=near.tolist())
-    sql = "SELECT digest, cited, rejected FROM $answered WHERE question_key = ?"
-    answered = {
-        digest: min(cited, 1.0) - min(rejected, 1.0)
-        for digest, cited, rejected in session.rows(sql, key)
-    }
+    sql = "SELECT digest, belief FROM $answered WHERE question_key = ?"
+    answered: dict[str, float] = {digest: float(n) for digest, n in session.rows(sql, key)}
     known = [*found.digests, *(answered.keys() - set(found.digests))]
     row_of = _live(session, known, allowed)
     at = [place for place, digest in enumerate(known) if digest in row_of]

@@ -59,8 +59,8 @@ CREATE TABLE $learned(
     data {blob} NOT NULL);
 CREATE UNIQUE INDEX $$learned_first ON $learned(cue, first);
 CREATE TABLE $answered(
-    question_key {exact} NOT NULL, digest {exact} NOT NULL, cited {number} NOT NULL,
-    rejected {number} NOT NULL, PRIMARY KEY (question_key, digest));
+    question_key {exact} NOT NULL, digest {exact} NOT NULL, belief {number} NOT NULL,
+    PRIMARY KEY (question_key, digest));
 CREATE TABLE $kept(seq {id}, id {exact} NOT NULL, answer {exact} NOT NULL, body {exact} NOT NULL);
 CREATE INDEX $$kept_id ON $kept(id);
 CREATE INDEX $$kept_answer ON $kept(answer);
