@@ -8,6 +8,7 @@ by the difference, and forgetting leaves no trace.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,11 +23,6 @@ from hebbgraph.store.meta import read_counts, write_counts, write_meta
 __all__ = ["add_lessons", "decode_edges", "own_weights", "remove_lessons"]
 
 _BLOCK = 512  # edges
-
-_BLOCKS_AT = """
-    SELECT cue, block, first, n, data FROM $learned AS p WHERE cue = ANY(?) AND first =
-    (SELECT max(first) FROM $learned WHERE cue = p.cue AND first <= ?)
-"""
 
 
 class _Sum(NamedTuple):
@@ -148,7 +144,7 @@ def _plus(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int
 
 def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
     """Add changes to the sums of texts and to the edges that lead there."""
-    edges: dict[int, dict[int, int]] = {}  # by text, then cue
+    edges: dict[int, dict[int, int]] = {}  # by cue, then text
     for (digest, kind), change in changes.items():
         if not any(change.cues.values()) and not change.vector.any():
             continue
@@ -156,7 +152,7 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
         for cue, weight in change.cues.items():
             if weight:
                 cues[cue] = cues.get(cue, 0) + weight
-                edges.setdefault(text, {})[cue] = cues[cue]
+                edges.setdefault(cue, {})[text] = cues[cue]
         cues = {cue: cues[cue] for cue in sorted(cues) if cues[cue]}
         vector = _plus(vector, change.vector)
         if not cues and not vector.any():
@@ -172,8 +168,7 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
             float(((vector * UNIT) ** 2).sum()),
             text,
         )
-    for text, by_cue in sorted(edges.items()):
-        _write_edges(session, text, by_cue)
+    _write_edges(session, edges)
 
 
 def _sum_of(
@@ -199,31 +194,49 @@ def _sum_of(
     return text, cues, np.frombuffer(vector, "<i8")
 
 
-def _write_edges(session: Session, text: int, by_cue: Mapping[int, int]) -> None:
-    """Set the weights of the edges from cues to one text; those of weight 0 go."""
-    blocks = {
-        cue: (block, first, n, data)
-        for cue, block, first, n, data in session.rows(_BLOCKS_AT, list(by_cue), text)
-    }
+def _write_edges(session: Session, edges: Mapping[int, Mapping[int, int]]) -> None:
+    """Set the weights of edges, by cue and text; those of weight 0 go."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    sql = "SELECT cue, first, block FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
+    for cue, first, block in session.rows(sql, list(edges)):
+        places.setdefault(cue, []).append((first, block))
+    changes: list[tuple[int, int | None, dict[int, int]]] = []
+    for cue, by_text in edges.items():
+        held = places.get(cue, [])
+        parts: dict[int | None, dict[int, int]] = {}
+        for text, weight in by_text.items():
+            at = max(bisect_right(held, (text, 2**63)) - 1, 0)
+            parts.setdefault(held[at][1] if held else None, {})[text] = weight
+        changes += ((cue, block, part) for block, part in parts.items())
+    known = [block for _, block, _ in changes if block is not None]
+    sql = "SELECT block, n, data FROM $learned WHERE block = ANY(?)"
+    contents = {block: decode_edges(n, data) for block, n, data in session.rows(sql, known)}
+    _write_blocks(session, changes, contents)
+
+
+def _write_blocks(
+    session: Session,
+    changes: Sequence[tuple[int, int | None, Mapping[int, int]]],
+    contents: Mapping[int, tuple[NDArray[np.int32], NDArray[np.int64]]],
+) -> None:
+    """Change blocks: each one's cue, its number if there is one, and its new weights by text."""
     updated: list[tuple[int, int, bytes, int]] = []
     inserted: list[tuple[int, int, int, bytes]] = []
     deleted: list[int] = []
-    for cue, weight in by_cue.items():
-        block, _, n, data = blocks.get(cue, (None, 0, 0, b""))
-        texts, weights = decode_edges(n, data)
-        kept = texts != text
-        texts, weights = texts[kept], weights[kept]
-        if weight:
-            at = int(texts.searchsorted(text))
-            texts = np.insert(texts, at, text)
-            weights = np.insert(weights, at, weight)
-        if not len(texts):
+    for cue, block, by_text in changes:
+        merged: dict[int, int] = {}
+        if block is not None:
+            texts_before, weights_before = contents[block]
+            merged = dict(zip(texts_before.tolist(), weights_before.tolist(), strict=True))
+        merged.update(by_text)
+        texts = sorted(text for text, weight in merged.items() if weight)
+        if not texts:
             deleted += [] if block is None else [block]
-            continue
-        half = len(texts) if len(texts) <= _BLOCK else len(texts) // 2
-        for start in range(0, len(texts), half):
-            part = texts[start : start + half], weights[start : start + half]
-            values = int(part[0][0]), len(part[0]), part[0].tobytes() + part[1].tobytes()
+        half = len(texts) if len(texts) <= _BLOCK else _BLOCK // 2
+        for start in range(0, len(texts), max(half, 1)):
+            part = texts[start : start + half]
+            weights = np.array([merged[text] for text in part], "<i8")
+            values = part[0], len(part), np.array(part, "<i4").tobytes() + weights.tobytes()
             if start == 0 and block is not None:
                 updated.append((*values, block))
             else:
