@@ -187,7 +187,7 @@ class TeachingVerbs(OpenNamespace):
         Raises
         ------
         LessonError
-            If a line is no lesson; batches of 20,000 before it are kept.
+            If a line is no lesson; batches of 5,000 before it are kept.
         """
         self._check_text_version()
         with open(path, encoding="utf-8") as file:

@@ -31,7 +31,7 @@ _BELIEVED = 0.25
 #: So many recalls are kept, the newest ones.
 _MOST_KEPT = 10_000
 #: Lessons that are imported in one transaction.
-_BATCH = 20_000
+_BATCH = 5000
 
 
 # -- lessons ------------------------------------------------------------------------------
