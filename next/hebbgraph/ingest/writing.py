@@ -29,8 +29,13 @@ from hebbgraph.store.meta import (
     write_counts,
     write_meta,
 )
-from hebbgraph.store.postings import NO_ENTRIES, Entries, Postings, change_postings, unpack_tags
-from hebbgraph.store.postings import unpack_words as words_in
+from hebbgraph.store.postings import (
+    Postings,
+    add_postings,
+    remove_postings,
+    unpack_tags,
+    unpack_words,
+)
 from hebbgraph.store.terms import (
     MIN_PROPOSALS,
     count_held,
@@ -50,13 +55,20 @@ MOST_HOLDERS = 1000
 _MOST_GONE = 100_000
 
 
+class _Pairs(NamedTuple):
+    """Terms, and rows that hold them; both arrays have shape (n,)."""
+
+    terms: IntArray
+    rows: IntArray
+
+
 class _Removed(NamedTuple):
     """What the chunks of some rows hold."""
 
     rows: list[int]
     length: int
-    words: Entries
-    tags: Entries
+    words: _Pairs
+    tags: _Pairs
     proposed: list[list[tuple[int, int]]]
 
 
@@ -117,12 +129,12 @@ def _write_derived(
     """Write words, proposals and facts of new chunks, and take those of removed ones back."""
     words = set().union(*(new.words for new in added))
     numbers = number_terms(session, TermKind.WORD, words)
-    entries = _word_entries(session, added, rows, numbers)
-    change_postings(session, entries, gone.words)
-    crossed = _count_words(session, entries.terms, gone.words.terms)
-    if len(gone.tags.terms):
-        change_postings(session, NO_ENTRIES, gone.tags)
-        count_held(session, NO_ENTRIES.terms, gone.tags.terms)
+    remove_postings(session, *gone.words)
+    terms = _add_words(session, added, rows, numbers)
+    crossed = _count_words(session, terms, gone.words.terms)
+    if gone.rows:
+        remove_postings(session, *gone.tags)
+        count_held(session, np.empty(0, np.int64), gone.tags.terms)
     flipped = _count_proposals(session, proposed, gone.proposed)
     facts = [
         (*fact, row)
@@ -150,31 +162,25 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
     """Delete the rows of chunks; their postings and counts are left for the caller."""
     wanted = list(rows)
     proposed, length = [], 0
-    words: dict[int, NDArray[np.int32]] = {}
-    tags: dict[int, NDArray[np.int32]] = {}
+    held: list[tuple[int, bytes, bytes]] = []
     if wanted:
         for n, data in session.rows(
             "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
         ):
             proposed.append(unpack_proposed(data))
             length += n
-        for row, held, tagged in session.rows(
-            "SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted
-        ):
-            words[row], tags[row] = words_in(held), unpack_tags(tagged)[0]
+        held = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
         for table in ("chunk", "held", "fact", "pending"):
             session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
-    return _Removed(list(words), length, _entries(words), _entries(tags), proposed)
+    rows = [row for row, _, _ in held]
+    words = _pairs(rows, [unpack_words(data) for _, data, _ in held])
+    tags = _pairs(rows, [unpack_tags(data)[0] for *_, data in held])
+    return _Removed(rows, length, words, tags, proposed)
 
 
-def _entries(held: dict[int, NDArray[np.int32]]) -> Entries:
-    if not held:
-        return NO_ENTRIES
-    sizes = [len(terms) for terms in held.values()]
-    rows = np.repeat(np.fromiter(held, "<i4"), sizes)
-    nothing = np.zeros(len(rows), np.uint8)
-    terms = np.concatenate(list(held.values())).astype(np.int64)
-    return Entries(terms, Postings(rows, nothing, nothing))
+def _pairs(rows: Sequence[int], terms: Sequence[IntArray]) -> _Pairs:
+    every: IntArray = np.concatenate([np.empty(0, np.int64), *terms])
+    return _Pairs(every, np.repeat(np.array(rows, np.int64), [len(held) for held in terms]))
 
 
 def _all_terms(gone: _Removed) -> IntArray:
@@ -212,15 +218,13 @@ def _insert_chunks(
     return [row_of[new.chunk.id] for new in added]
 
 
-def _word_entries(
+def _add_words(
     session: Session,
     added: Sequence[Prepared],
     rows: Sequence[int],
     numbers: dict[str, int],
-) -> Entries:
-    """Return the postings of words, and write the forward lists of the new chunks."""
-    if not added:
-        return NO_ENTRIES
+) -> IntArray:
+    """Write the postings and the forward lists of words; return each term once for each chunk."""
     sizes = [len(new.words) for new in added]
     n = sum(sizes)
     held = map(numbers.__getitem__, chain.from_iterable(new.words for new in added))
@@ -228,7 +232,7 @@ def _word_entries(
     every = chain.from_iterable(new.words.values() for new in added)
     occurrences = np.fromiter(every, np.int64, n)
     codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
-    columns = Postings(
+    postings = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
         np.minimum(occurrences, 255).astype(np.uint8),
         np.repeat(codes, sizes),
@@ -241,7 +245,8 @@ def _word_entries(
             for row, size, end in zip(rows, sizes, ends, strict=True)
         ),
     )
-    return Entries(terms, columns)
+    add_postings(session, terms, postings)
+    return terms
 
 
 # -- counting -----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from hebbgraph.store.meta import (
     write_counts,
     write_meta,
 )
-from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
+from hebbgraph.store.postings import RECORD, Postings, unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
 
@@ -141,20 +141,19 @@ class _Check:
         sums, df = np.zeros_like(self._sums), np.zeros_like(self._df)
         last = -1
         while page := self._session.rows(
-            "SELECT block, term, first, n, data FROM $posting WHERE block > ? ORDER BY block "
-            "LIMIT ?",
+            "SELECT block, term, first, data FROM $posting WHERE block > ? ORDER BY block LIMIT ?",
             last,
             _PAGE,
         ):
             last = page[-1][0]
-            for _, term, first, n, data in page:
-                if len(data) != 6 * n or term >= len(df):
+            for _, term, first, data in page:
+                if len(data) % RECORD.itemsize or term >= len(df):
                     self.found.append(f"a block of postings of term {term} has a wrong size")
                     continue
-                held = Postings.decode(n, data)
-                if (np.diff(held.rows) <= 0).any() or (n and held.rows[0] < first):
+                held = Postings.decode(data)
+                if (np.diff(held.rows) <= 0).any() or (held.rows[:1] < first).any():
                     self.found.append(f"postings of term {term} are out of order")
-                df[term] += n
+                df[term] += len(held.rows)
                 sums[term : term + 1] += _hashes(held.rows, held.numbers, held.roles).sum()
         wrong = np.flatnonzero((sums != self._sums) | (df != self._df))
         self._report("terms whose postings differ from the texts", map(self._name, wrong.tolist()))
