@@ -46,7 +46,7 @@ from hebbgraph.store.terms import (
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import join_tokens
 
-__all__ = ["MOST_HOLDERS", "write_batch", "write_vectors"]
+__all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived", "write_vectors"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -274,8 +274,8 @@ def _count_proposals(
     removed: Sequence[list[tuple[int, int]]],
 ) -> list[int]:
     """Change the counts of proposed phrases; return those that became known, or ceased to be."""
-    terms, gained = _counted(added)
-    others, lost = _counted(removed)
+    terms, gained = count_proposed(added)
+    others, lost = count_proposed(removed)
     both, position = np.unique(np.concatenate((terms, others)), return_inverse=True)
     changes = np.zeros((len(both), 4), np.int64)
     np.add.at(changes, position[: len(terms)], gained)
@@ -318,7 +318,7 @@ def _note_openings(session: Session, terms: IntArray) -> None:
     )
 
 
-def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
+def count_proposed(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
     """Return phrases, and how many chunks propose, entitle and get each, and the support."""
     flat = chain.from_iterable(chain.from_iterable(chunks))
     pairs = np.fromiter(flat, np.int64).reshape(-1, 2)

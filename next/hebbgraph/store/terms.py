@@ -1,17 +1,36 @@
-"""Terms by key: their ids, and how many chunks hold and propose them."""
+"""Terms by key: their ids, how many chunks hold and propose them, and which tags occur together."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import combinations
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.store.database import Session
+from hebbgraph.errors import NotFoundError
+from hebbgraph.records import Neighbor, Tag, storable
+from hebbgraph.store.database import Session, pages
+from hebbgraph.store.postings import portions, read_postings, unpack_tags
 from hebbgraph.terms import TermKind
+from hebbgraph.text.tokens import display, phrase_key
 
-__all__ = ["Term", "count_held", "drop_unused", "find_terms", "number_terms", "terms_by_id"]
+__all__ = [
+    "Term",
+    "cooccurrence",
+    "count_held",
+    "drop_unused",
+    "find_tags",
+    "find_terms",
+    "neighbors",
+    "number_terms",
+    "terms_by_id",
+]
+
+_PAGE = 5000
 
 #: A phrase is known once this many chunks propose it.
 MIN_PROPOSALS = 2
@@ -77,16 +96,13 @@ def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dic
     return found
 
 
-class Frequencies(NamedTuple):
-    """How document frequencies change: ids, and values before and after, of shape (n,)."""
+def count_held(
+    session: Session, added: IntArray, removed: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Change the document frequencies; each array lists a term once for each chunk.
 
-    terms: IntArray
-    before: IntArray
-    after: IntArray
-
-
-def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequencies:
-    """Change the document frequencies; each array lists a term once for each chunk."""
+    Return the distinct terms, and their frequencies before and after.
+    """
     terms, position = np.unique(np.concatenate((added, removed)), return_inverse=True)
     change = np.bincount(position[: len(added)], minlength=len(terms))
     change -= np.bincount(position[len(added) :], minlength=len(terms))
@@ -96,7 +112,7 @@ def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequenc
     at = np.flatnonzero(change)
     pairs = zip(after[at].tolist(), terms[at].tolist(), strict=True)
     session.many("UPDATE $term SET df = ? WHERE id = ?", pairs)
-    return Frequencies(terms, before, after)
+    return terms, before, after
 
 
 def drop_unused(session: Session, terms: IntArray) -> None:
@@ -117,3 +133,65 @@ def drop_unused(session: Session, terms: IntArray) -> None:
         sorted(words),
         int(TermKind.TAG),
     )
+
+
+# -- which tags there are, and which occur together ----------------------------------------
+
+
+def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
+    """Return the tags that begin with a prefix, those of most chunks first."""
+    start = " ".join(storable(prefix).lower().split())
+    found = session.rows(
+        "SELECT key, df, titles FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0 "
+        "ORDER BY df DESC, key LIMIT ?",
+        int(TermKind.TAG),
+        start,
+        start + "\U0010ffff",
+        limit,
+    )
+    return [Tag(tag=display(key), chunks=df, titles=titles) for key, df, titles in found]
+
+
+def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
+    """Return the tags that most often occur in the chunks of a tag.
+
+    Raises
+    ------
+    NotFoundError
+        If no chunk holds the tag.
+    """
+    term = find_terms(session, TermKind.TAG, [phrase_key(tag)]).get(phrase_key(tag))
+    if term is None or not term.df:
+        raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
+    rows = read_postings(session, [term.id])[term.id].rows.tolist()
+    counts: Counter[int] = Counter()
+    for part in portions(rows, _PAGE):
+        for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
+            counts.update(unpack_tags(data)[0].tolist())
+    del counts[term.id]
+    terms = terms_by_id(session, counts)
+    ranked = sorted(
+        (-n, terms[id_].key) for id_, n in counts.items() if terms[id_].kind == TermKind.TAG
+    )
+    return [Neighbor(tag=display(key), weight=-n) for n, key in ranked[:k]]
+
+
+def cooccurrence(session: Session) -> nx.Graph[str]:
+    """Return the graph of tags; ``weight`` is the number of chunks that hold both."""
+    counts: Counter[tuple[int, int]] = Counter()
+    terms: dict[int, Term] = {}
+    for page in pages(session, "SELECT row, tags FROM $held WHERE row > ? ORDER BY row", _PAGE):
+        lists = [unpack_tags(data)[0].tolist() for _, data in page]
+        new = {tag for tags in lists for tag in tags if tag not in terms}
+        terms.update(terms_by_id(session, new))
+        for tags in lists:
+            counts.update(combinations((t for t in tags if terms[t].kind == TermKind.TAG), 2))
+    graph: nx.Graph[str] = nx.Graph()
+    for term in terms.values():
+        if term.kind == TermKind.TAG:
+            graph.add_node(display(term.key), chunks=term.df, titles=term.titles)
+    for (first, second), weight in counts.items():
+        graph.add_edge(
+            display(terms[first].key), display(terms[second].key), weight=weight, learned=0.0
+        )
+    return graph
