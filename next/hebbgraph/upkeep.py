@@ -69,7 +69,7 @@ class _Check:
         """Compare some chunks with what is stored of them."""
         stored = chunks_by_row(self._session, rows)
         prepared = {
-            row: prepare(chunk.chunk(), self._settings, chunk.given_by().tagged)
+            row: prepare(chunk.chunk(), chunk.given_by().tagged, self._settings)
             for row, chunk in stored.items()
         }
         held = {
@@ -198,14 +198,14 @@ def rebuild(session: Session, settings: Settings) -> int:
     """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0"})
+    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0", "links": "0"})
     _recount(session)
     n = 0
     for page in pages(session, _CHUNKS, _PAGE):
         rows = [row for (row,) in page]
         stored = chunks_by_row(session, rows)
         prepared = [
-            prepare(stored[row].chunk(), settings, stored[row].given_by().tagged) for row in rows
+            prepare(stored[row].chunk(), stored[row].given_by().tagged, settings) for row in rows
         ]
         write_derived(session, prepared, rows)
         n += len(rows)

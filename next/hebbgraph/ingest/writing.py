@@ -46,7 +46,7 @@ from hebbgraph.store.terms import (
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import join_tokens
 
-__all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived", "write_vectors"]
+__all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -72,8 +72,8 @@ class _Removed(NamedTuple):
     proposed: list[list[tuple[int, int]]]
 
 
-def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> list[int]:
-    """Write new chunks and remove rows; return the rows of the new ones.
+def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> None:
+    """Write new chunks and remove rows.
 
     Parameters
     ----------
@@ -93,9 +93,10 @@ def write_batch(session: Session, added: Sequence[Prepared], removed: Collection
         chunks=counts.chunks + len(added) - len(gone.rows),
         length=counts.length + sum(new.words.total() for new in added) - gone.length,
     )
-    write_counts(session, _change_vectors(session, counts, gone.rows, added, rows))
-    write_meta(session, {"open_tags": "1"})
-    return rows
+    counts = _remove_vectors(session, counts, gone.rows)
+    vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
+    counts = _add_vectors(session, counts, [(row, v) for row, v in vectors if v is not None])
+    write_counts(session, counts)
 
 
 def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[int]) -> None:
@@ -109,7 +110,6 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
     )
     _write_derived(session, added, rows, proposed, _remove(session, ()))
     write_counts(session, counts._replace(length=counts.length + sum(lengths)))
-    write_meta(session, {"open_tags": "1"})
 
 
 def _numbered(session: Session, added: Sequence[Prepared]) -> list[list[tuple[int, int]]]:
@@ -151,8 +151,11 @@ def _write_derived(
         "INSERT INTO $changed(term) VALUES (?) ON CONFLICT DO NOTHING",
         ((term,) for term in (*crossed, *flipped)),
     )
+    write_meta(session, {"open_tags": "1"})
     if gone.rows:
-        drop_unused(session, np.union1d(gone.words.terms, _all_terms(gone)))
+        proposals = [term for pairs in gone.proposed for term, _ in pairs]
+        held = np.concatenate((gone.words.terms, gone.tags.terms, np.array(proposals, np.int64)))
+        drop_unused(session, np.unique(held))
 
 
 # -- removing -----------------------------------------------------------------------------
@@ -181,11 +184,6 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
 def _pairs(rows: Sequence[int], terms: Sequence[IntArray]) -> _Pairs:
     every: IntArray = np.concatenate([np.empty(0, np.int64), *terms])
     return _Pairs(every, np.repeat(np.array(rows, np.int64), [len(held) for held in terms]))
-
-
-def _all_terms(gone: _Removed) -> IntArray:
-    proposed = (term for pairs in gone.proposed for term, _ in pairs)
-    return np.union1d(gone.tags.terms, np.fromiter(proposed, np.int64))
 
 
 # -- adding -------------------------------------------------------------------------------
@@ -337,20 +335,9 @@ def count_proposed(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, I
 # -- vectors ------------------------------------------------------------------------------
 
 
-def _change_vectors(
-    session: Session,
-    counts: Counts,
-    gone: Sequence[int],
-    added: Sequence[Prepared],
-    rows: Sequence[int],
-) -> Counts:
-    if gone and counts.vectors:
-        counts = _remove_vectors(session, counts, gone)
-    vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
-    return _add_vectors(session, counts, [(row, v) for row, v in vectors if v is not None])
-
-
 def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Counts:
+    if not rows or not counts.vectors:
+        return counts
     held = session.rows("SELECT seq, stamp, data FROM $embedding WHERE row = ANY(?)", list(rows))
     session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
@@ -374,8 +361,3 @@ def _add_vectors(
     sums = sum((vector_units(vector) for _, vector in vectors), start=vector_units(np.zeros(1)))
     before = counts.vector_sum if len(counts.vector_sum) else np.zeros(1, np.int64)
     return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=before + sums)
-
-
-def write_vectors(session: Session, vectors: Sequence[tuple[int, NDArray[np.float32]]]) -> None:
-    """Write the embeddings of chunks that had none."""
-    write_counts(session, _add_vectors(session, read_counts(session), vectors))

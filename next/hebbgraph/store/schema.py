@@ -28,7 +28,6 @@ CREATE TABLE $term(
     proposals BIGINT NOT NULL DEFAULT 0, titles BIGINT NOT NULL DEFAULT 0,
     given BIGINT NOT NULL DEFAULT 0, support BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX $$term_key ON $term(kind, key);
-CREATE INDEX $$term_links ON $term(kind) WHERE kind > 1;
 CREATE TABLE $common(word {exact} PRIMARY KEY);
 CREATE TABLE $opening(word {exact} PRIMARY KEY, longest INTEGER NOT NULL);
 CREATE TABLE $posting(
