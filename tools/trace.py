@@ -56,8 +56,8 @@ def state(session: Session) -> str:
     words = [row for row in terms.values() if row[1] == TermKind.WORD]
     shown = [row for row in words if row[3] > 1] + [row for row in words if row[2] == "barqu"]
     postings: dict[int, list[str]] = {}
-    for term, n, data in session.rows("SELECT term, n, data FROM $posting ORDER BY term, first"):
-        for row, number, role in zip(*Postings.decode(n, data), strict=True):
+    for term, data in session.rows("SELECT term, data FROM $posting ORDER BY term, first"):
+        for row, number, role in zip(*Postings.decode(data), strict=True):
             if terms[term][1] == TermKind.TAG:
                 postings.setdefault(term, []).append(f"{row}: {Role(int(role)).name.lower()}")
             else:

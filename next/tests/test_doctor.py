@@ -14,11 +14,11 @@ from hebbgraph import HebbianIndex
 
 #: Statements that spoil an index, and what the doctor says of it. None: nothing follows from it.
 _SPOILT = {
-    "UPDATE meta SET value = '5' WHERE key = 'chunks'": "5 chunks of",
-    "UPDATE meta SET value = '5' WHERE key = 'length'": "chunks of 5 words are counted",
+    "UPDATE meta SET value = '5' WHERE key = 'chunks'": "5 chunks are counted",
+    "UPDATE meta SET value = '5' WHERE key = 'length'": "5 words are counted",
     "UPDATE meta SET value = '5' WHERE key = 'vectors'": "5 vectors are counted",
-    "DELETE FROM meta WHERE key = 'vector_sum'": "the vector of row 1 has a wrong size",
-    "UPDATE chunk SET length = 1 WHERE row = 2": "words are kept",
+    "DELETE FROM meta WHERE key = 'vector_sum'": "vectors differ from their sum",
+    "UPDATE chunk SET length = 1 WHERE row = 2": "words of single chunks are counted",
     "UPDATE chunk SET proposed = x'' WHERE row = 2": "differ from their text",
     'UPDATE chunk SET given = \'{"tags":["Brig"]}\' WHERE row = 2': "differ from their text",
     "UPDATE chunk SET metadata = '{}' WHERE row = 1": "facts differ from their text",

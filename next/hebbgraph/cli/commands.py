@@ -28,7 +28,7 @@ from hebbgraph.cli.files import (
 from hebbgraph.cli.printing import complain, count_lines, counted, err, hit_lines, show, visible
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.records import AddReport
-from hebbgraph.store.places import namespaces_at
+from hebbgraph.store import namespaces_at
 
 __all__ = ["app", "main"]
 

@@ -15,9 +15,9 @@ from hebbgraph.index.writing import WritingVerbs
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, DeleteReport, Hit, Lesson, Recall
 from hebbgraph.settings import Settings
+from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
 from hebbgraph.store.meta import write_meta
-from hebbgraph.store.places import MEMORY, namespaces_at, open_database
 from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 
 __all__ = ["HebbianIndex"]

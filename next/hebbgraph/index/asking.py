@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, counted, listed
+from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors
 from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
 from hebbgraph.store.chunks import chunks_by_id
-from hebbgraph.upkeep import doctor
-from hebbgraph.upkeep.graph import cooccurrence, find_tags, neighbors
+from hebbgraph.upkeep import problems, statistics
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -158,7 +158,7 @@ class AskingVerbs(OpenNamespace):
     def stats(self) -> dict[str, Any]:
         """Return what the index holds, in numbers."""
         with self._database.read() as session:
-            return {"namespace": self.namespace, **doctor.statistics(session)}
+            return {"namespace": self.namespace, **statistics(session)}
 
     def doctor(self) -> list[str]:
         """Check that everything stored follows from the texts; return what is wrong.
@@ -168,7 +168,7 @@ class AskingVerbs(OpenNamespace):
         found = self._database.check()
         try:
             with self._database.read() as session:
-                return found + doctor.problems(session, self.settings)
+                return found + problems(session, self.settings)
         except StorageError as error:
             return [*found, str(error)]
         except (LookupError, TypeError, ValueError) as error:

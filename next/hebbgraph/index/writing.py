@@ -13,7 +13,7 @@ from hebbgraph.recall.pipeline import Where
 from hebbgraph.records import AddReport, Chunk, DeleteReport
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session
-from hebbgraph.upkeep import doctor
+from hebbgraph.upkeep import rebuild
 
 __all__ = ["WritingVerbs"]
 
@@ -144,7 +144,7 @@ class WritingVerbs(OpenNamespace):
         It is one transaction: readers see the former state until it ends.
         """
         with self._database.write() as session:
-            n = doctor.rebuild(session, self.settings)
+            n = rebuild(session, self.settings)
         self._stale_text = ""
         return n
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from hebbgraph.embedders import embed_passages, embedder_name
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError
 from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
-from hebbgraph.ingest.writing import write_batch, write_vectors
+from hebbgraph.ingest.writing import write_batch
 from hebbgraph.protocols import Embedder, Progress, Tagger
 from hebbgraph.records import AddReport, Chunk, storable
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped
+from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped, rows_of
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_json, write_meta
 
@@ -35,18 +35,8 @@ _PORTION = 20_000
 #: From this many chunks on, a batch is large.
 _MANY = 1000
 
-
-class _Plan(NamedTuple):
-    """What is to be done for a batch.
-
-    ``new`` are the chunks to write, ``bare`` the stored ones that only lack a vector. ``vectors``
-    and ``tagged`` are what models said before of texts that stay as they are, by chunk id.
-    """
-
-    new: list[Chunk]
-    bare: list[Chunk]
-    vectors: dict[str, NDArray[np.float32]]
-    tagged: dict[str, tuple[str, ...]]
+_Prepare: TypeAlias = Callable[[list[Chunk], list[Any]], list[Prepared]]
+"""Prepares chunks with the tags of a tagger."""
 
 
 class Loader:
@@ -138,31 +128,38 @@ class Loader:
     def _write(
         self,
         batch: Sequence[Chunk],
-        prepared: Callable[[list[Chunk], list[Any]], list[Prepared]],
+        prepared: _Prepare,
         lost: Callable[[Session], Collection[int]] | None,
         *,
         last: bool,
     ) -> tuple[AddReport, set[int]]:
         with self._database.read() as session:
-            plan = self._plan(session, batch)
             self._check_model(session)
-        new = prepared(plan.new, self._tags_of(plan))
-        vectors = self._vectors_of(plan)
-        if vectors is not None:
-            new = [one._replace(vector=v) for one, v in zip(new, vectors, strict=False)]
-        with self._database.write() as session:
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
-            if vectors is not None and len(vectors):
-                self._note_model(session, vectors.shape[1])
-                bare = zip(plan.bare, vectors[len(plan.new) :], strict=True)
-                self._write_bare(session, stored, bare)
-            new = [one for one in new if not self._is_unchanged(stored, one)]
-            removed = {stored[one.chunk.id].row for one in new if one.chunk.id in stored}
+            known = self._vectors_of(session, stored)
+        new = [chunk for chunk in batch if not self._is_there(chunk, stored, known)]
+        same = {
+            chunk.id: stored[chunk.id]
+            for chunk in new
+            if chunk.id in stored
+            and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
+        }
+        ready = prepared(new, self._tags_of(new, same))
+        if self._embedder is not None and new:
+            known = {id_: vector for id_, vector in known.items() if id_ in same}
+            unknown = [chunk for chunk in new if chunk.id not in known]
+            asked = embed_passages(self._embedder, unknown) if unknown else ()
+            known.update(zip((chunk.id for chunk in unknown), asked, strict=True))
+            ready = [one._replace(vector=known[one.chunk.id]) for one in ready]
+        with self._database.write() as session:
+            if self._embedder is not None and new:
+                self._note_model(session, len(known[new[0].id]))
+            removed = set(rows_of(session, [chunk.id for chunk in new]).values())
             replaced = len(removed)
             gone = set(lost(session)) - removed if lost is not None else set()
             removed |= gone
             if new or removed:
-                write_batch(session, new, removed)
+                write_batch(session, ready, removed)
             left = 0
             if last and not is_complete(session):
                 left, _ = complete(session, self._settings, _PORTION)
@@ -176,68 +173,42 @@ class Loader:
         )
         return report, removed
 
-    # -- what is new ------------------------------------------------------------------
-
-    def _plan(self, session: Session, batch: Sequence[Chunk]) -> _Plan:
-        stored = chunks_by_id(session, [chunk.id for chunk in batch])
-        equal = [c for c in batch if c.id in stored and self._same(stored[c.id], c)]
-        known = {chunk.id for chunk in equal}
-        new = [chunk for chunk in batch if chunk.id not in known]
-        same_text = {
-            chunk.id: stored[chunk.id]
-            for chunk in (*new, *equal)
-            if chunk.id in stored
-            and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
-        }
-        vectors: dict[str, NDArray[np.float32]] = {}
-        if self._embedder is not None and same_text:
-            id_of = {chunk.row: id_ for id_, chunk in same_text.items()}
-            sql = "SELECT row, data FROM $embedding WHERE row = ANY(?)"
-            for row, data in session.rows(sql, list(id_of)):
-                vectors[id_of[row]] = np.frombuffer(data, "<f4")
-        tagged = {id_: chunk.given_by().tagged for id_, chunk in same_text.items()}
-        return _Plan(
-            new,
-            [] if self._embedder is None else [c for c in equal if c.id not in vectors],
-            vectors,
-            {id_: tags for id_, tags in tagged.items() if tags is not None},
-        )
-
-    def _same(self, stored: StoredChunk, chunk: Chunk) -> bool:
-        untagged = self._tagger is not None and stored.given_by().tagged is None
-        return not untagged and stored.equals(chunk)
-
-    def _is_unchanged(self, stored: dict[str, StoredChunk], new: Prepared) -> bool:
-        """Return whether another process has written the same chunk in the meantime."""
-        found = stored.get(new.chunk.id)
-        return found is not None and self._same(found, new.chunk)
-
     # -- models -----------------------------------------------------------------------
 
-    def _tags_of(self, plan: _Plan) -> list[Any]:
+    def _is_there(
+        self, chunk: Chunk, stored: dict[str, StoredChunk], vectors: Collection[str]
+    ) -> bool:
+        """Return whether a chunk is stored as it is, with what the models say of it."""
+        found = stored.get(chunk.id)
+        if found is None or (self._embedder is not None and chunk.id not in vectors):
+            return False
+        untagged = self._tagger is not None and found.given_by().tagged is None
+        return not untagged and found.equals(chunk)
+
+    def _vectors_of(
+        self, session: Session, stored: dict[str, StoredChunk]
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of stored chunks, by id."""
+        if self._embedder is None or not stored:
+            return {}
+        id_of = {chunk.row: id_ for id_, chunk in stored.items()}
+        sql = "SELECT row, data FROM $embedding WHERE row = ANY(?)"
+        found = session.rows(sql, list(id_of))
+        return {id_of[row]: np.frombuffer(data, "<f4") for row, data in found}
+
+    def _tags_of(self, new: list[Chunk], same: dict[str, StoredChunk]) -> list[Any]:
         """Return the tagger's tags of new chunks, asking for texts that are new."""
-        if self._tagger is None:
-            return [plan.tagged.get(chunk.id) for chunk in plan.new]
-        unknown = [chunk for chunk in plan.new if chunk.id not in plan.tagged]
-        asked = zip((c.id for c in unknown), self._ask_tagger(unknown), strict=True)
-        tags = {**plan.tagged, **dict(asked)}
-        return [tags[chunk.id] for chunk in plan.new]
+        found = {id_: chunk.given_by().tagged for id_, chunk in same.items()}
+        unknown = [chunk for chunk in new if found.get(chunk.id) is None]
+        if self._tagger is not None and unknown:
+            asked = self._ask_tagger(self._tagger, unknown)
+            found.update(zip((chunk.id for chunk in unknown), asked, strict=True))
+        return [found.get(chunk.id) for chunk in new]
 
-    def _vectors_of(self, plan: _Plan) -> NDArray[np.float32] | None:
-        """Return the vectors of new chunks, then of bare ones, embedding texts that are new."""
-        if self._embedder is None:
-            return None
-        wanted = [*plan.new, *plan.bare]
-        unknown = [chunk for chunk in wanted if chunk.id not in plan.vectors]
-        asked = embed_passages(self._embedder, unknown) if unknown else ()
-        vectors = {**plan.vectors, **dict(zip((c.id for c in unknown), asked, strict=True))}
-        return np.array([vectors[chunk.id] for chunk in wanted], np.float32)
-
-    def _ask_tagger(self, chunks: list[Chunk]) -> list[Any]:
-        if self._tagger is None or not chunks:
-            return []
+    @staticmethod
+    def _ask_tagger(tagger: Tagger, chunks: list[Chunk]) -> list[Any]:
         try:
-            tags = [tuple(map(storable, _tags_of(found))) for found in self._tagger(chunks)]
+            tags = [tuple(map(storable, _tags_of(found))) for found in tagger(chunks)]
         except TaggingError:
             raise
         except Exception as error:
@@ -250,7 +221,8 @@ class Loader:
             raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
         return tags
 
-    def _check_model(self, session: Session) -> None:
+    def _check_model(self, session: Session) -> Any:
+        """Return the name and the dimension of the embedder that the index holds vectors of."""
         model = read_json(session, "embedder")
         name = None if self._embedder is None else embedder_name(self._embedder)
         if model is not None and name is not None and model["name"] != name:
@@ -258,34 +230,17 @@ class Loader:
                 f"the index holds vectors of {model['name']!r}, and was opened with {name!r}; open "
                 "it with that embedder, or make a new index with this one"
             )
+        return model or {"name": name}
 
     def _note_model(self, session: Session, dimension: int) -> None:
-        self._check_model(session)
-        model = read_json(session, "embedder")
-        assert self._embedder is not None
-        if model is None:
-            model = {"name": embedder_name(self._embedder), "dimension": dimension}
-            write_meta(session, {"embedder": dumped(model)})
+        model = self._check_model(session)
+        if "dimension" not in model:
+            write_meta(session, {"embedder": dumped({**model, "dimension": dimension})})
         elif model["dimension"] != dimension:
             raise EmbeddingError(
                 f"the index holds vectors of {model['dimension']} numbers, the embedder returned "
                 f"{dimension}"
             )
-
-    def _write_bare(
-        self,
-        session: Session,
-        stored: dict[str, StoredChunk],
-        vectors: Iterable[tuple[Chunk, NDArray[np.float32]]],
-    ) -> None:
-        wanted = {
-            stored[chunk.id].row: vector
-            for chunk, vector in vectors
-            if chunk.id in stored and self._same(stored[chunk.id], chunk)
-        }
-        sql = "SELECT row FROM $embedding WHERE row = ANY(?)"
-        taken = {row for (row,) in session.rows(sql, list(wanted))} if wanted else set()
-        write_vectors(session, [(row, v) for row, v in wanted.items() if row not in taken])
 
 
 @contextmanager
@@ -305,26 +260,17 @@ def _no_collection(n: int) -> Iterator[None]:
             gc.enable()
 
 
-class _preparer:
-    """Prepares chunks, in processes if there are workers."""
-
-    def __init__(self, settings: Settings, workers: int | None) -> None:
-        if workers is not None and (not isinstance(workers, int) or workers < 0):
-            raise ParameterError(f"workers is a number of processes, got {workers!r:.80}")
-        self._one = partial(_prepared, settings)
-        self._pool = ProcessPoolExecutor(workers) if workers and workers > 1 else None
-
-    def __enter__(self) -> Callable[[list[Chunk], list[Any]], list[Prepared]]:
-        return self._prepare
-
-    def __exit__(self, *error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _prepare(self, chunks: list[Chunk], tags: list[Any]) -> list[Prepared]:
-        if self._pool is None or len(chunks) < 100:
-            return list(map(self._one, zip(chunks, tags, strict=True)))
-        return list(self._pool.map(self._one, zip(chunks, tags, strict=True), chunksize=100))
+@contextmanager
+def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
+    """Return what prepares chunks, in processes if there are workers."""
+    if workers is not None and (not isinstance(workers, int) or workers < 0):
+        raise ParameterError(f"workers is a number of processes, got {workers!r:.80}")
+    one = partial(prepare, settings=settings)
+    if not workers or workers < 2:
+        yield lambda chunks, tags: list(map(one, chunks, tags))
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield lambda chunks, tags: list(pool.map(one, chunks, tags, chunksize=100))
 
 
 def _tags_of(returned: Iterable[str]) -> list[str]:
@@ -333,10 +279,6 @@ def _tags_of(returned: Iterable[str]) -> list[str]:
     if isinstance(returned, str) or not all(isinstance(tag, str) for tag in tags):
         raise TypeError(f"a list of str for each chunk, got {returned!r:.80}")
     return tags
-
-
-def _prepared(settings: Settings, pair: tuple[Chunk, Any]) -> Prepared:
-    return prepare(pair[0], settings, pair[1])
 
 
 def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:

@@ -63,7 +63,7 @@ class Prepared(NamedTuple):
     vector: NDArray[np.float32] | None = None
 
 
-def prepare(chunk: Chunk, settings: Settings, tagged: Iterable[str] | None = None) -> Prepared:
+def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> Prepared:
     """Read one chunk."""
     text = chunk.text
     if chunk.metadata:

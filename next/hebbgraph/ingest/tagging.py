@@ -16,9 +16,8 @@ have postings; in a large corpus they are too common to be matched.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import reduce
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -33,12 +32,12 @@ from hebbgraph.store.chunks import Given
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
 from hebbgraph.store.postings import (
-    Entries,
     Postings,
-    change_postings,
+    add_postings,
     pack_tags,
     portions,
     read_postings,
+    remove_postings,
     unpack_tags,
 )
 from hebbgraph.store.terms import (
@@ -206,27 +205,6 @@ class _Text(NamedTuple):
     links: list[Link]
 
 
-class _Entries:
-    """Postings to add or to remove, as flat lists."""
-
-    def __init__(self) -> None:
-        self._terms: list[int] = []
-        self._rows: list[int] = []
-        self._roles: list[int] = []
-
-    def extend(self, terms: Sequence[int], row: int, roles: Sequence[int]) -> None:
-        """Note some terms of a chunk."""
-        self._terms += terms
-        self._rows += repeat(row, len(terms))
-        self._roles += roles
-
-    def columns(self) -> Entries:
-        """Return what was noted."""
-        once = np.ones(len(self._rows), np.uint8)
-        postings = Postings(np.array(self._rows, "<i4"), once, np.array(self._roles, np.uint8))
-        return Entries(np.array(self._terms, np.int64), postings)
-
-
 def _match(
     session: Session,
     settings: Settings,
@@ -235,7 +213,9 @@ def _match(
     candidates: dict[int, set[str]],
 ) -> None:
     """Match chunks again, of ``candidates`` those that contain one of their phrases."""
-    added, removed, again = _Entries(), _Entries(), _Entries()
+    lost: list[tuple[int, int]] = []
+    changed: list[tuple[int, int, int]] = []
+    gained: list[int] = []
     for part in portions(rows, _PAGE):
         texts = [
             text
@@ -252,32 +232,28 @@ def _match(
             packed = pack_tags(terms, roles)
             if packed != before[row]:
                 lists.append((packed, row))
-                _compare(row, held, before[row], added, removed, again)
+                former = _roles(before[row])
+                lost += ((term, row) for term in former if term not in held)
+                changed += (
+                    (term, row, held[term]) for term in terms if held[term] != former.get(term)
+                )
+                gained += (term for term in terms if term not in former)
         session.many("UPDATE $held SET tags = ? WHERE row = ?", lists)
-    new, gone = added.columns(), removed.columns()
-    change_postings(session, new, gone)
-    count_held(session, new.terms, np.concatenate((gone.terms, again.columns().terms)))
-    if len(gone.terms):
-        drop_unused(session, np.unique(gone.terms))
+    gone, gone_rows = np.array(lost, np.int64).reshape(-1, 2).T
+    remove_postings(session, gone, gone_rows)
+    new, new_rows, new_roles = np.array(changed, np.int64).reshape(-1, 3).T
+    once = np.ones(len(new), np.uint8)
+    postings = Postings(new_rows.astype(np.int32), once, new_roles.astype(np.uint8))
+    add_postings(session, new, postings)
+    count_held(session, np.array(gained, np.int64), gone)
+    if len(gone):
+        drop_unused(session, np.unique(gone))
 
 
-def _compare(
-    row: int,
-    held: dict[int, int],
-    before: bytes,
-    added: _Entries,
-    removed: _Entries,
-    again: _Entries,
-) -> None:
-    """Note the postings of a chunk that are new, gone, or have another role than before."""
-    terms, roles = unpack_tags(before)
-    former = dict(zip(terms.tolist(), roles.tolist(), strict=True))
-    changed = [term for term in held if former.get(term) != held[term]]
-    lost = [term for term in former if term not in held]
-    kept = [term for term in changed if term in former]
-    added.extend(changed, row, [held[term] for term in changed])
-    removed.extend(lost, row, [0] * len(lost))
-    again.extend(kept, row, [0] * len(kept))
+def _roles(data: bytes) -> dict[int, int]:
+    """Return the roles of the terms of a column ``tags``."""
+    terms, roles = unpack_tags(data)
+    return dict(zip(terms.tolist(), roles.tolist(), strict=True))
 
 
 def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]:
@@ -334,6 +310,8 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
         keys = [key for of_kind, key in links if of_kind == kind]
         for key, term in number_terms(session, kind, keys).items() if keys else ():
             places[int(kind), key] = term
+    if places and session.meta.get("links", "0") == "0":
+        write_meta(session, {"links": "1"})
     return places
 
 

@@ -29,8 +29,13 @@ from hebbgraph.store.meta import (
     write_counts,
     write_meta,
 )
-from hebbgraph.store.postings import NO_ENTRIES, Entries, Postings, change_postings, unpack_tags
-from hebbgraph.store.postings import unpack_words as words_in
+from hebbgraph.store.postings import (
+    Postings,
+    add_postings,
+    remove_postings,
+    unpack_tags,
+    unpack_words,
+)
 from hebbgraph.store.terms import (
     MIN_PROPOSALS,
     count_held,
@@ -41,7 +46,7 @@ from hebbgraph.store.terms import (
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import join_tokens
 
-__all__ = ["MOST_HOLDERS", "write_batch", "write_vectors"]
+__all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -50,18 +55,25 @@ MOST_HOLDERS = 1000
 _MOST_GONE = 100_000
 
 
+class _Pairs(NamedTuple):
+    """Terms, and rows that hold them; both arrays have shape (n,)."""
+
+    terms: IntArray
+    rows: IntArray
+
+
 class _Removed(NamedTuple):
     """What the chunks of some rows hold."""
 
     rows: list[int]
     length: int
-    words: Entries
-    tags: Entries
+    words: _Pairs
+    tags: _Pairs
     proposed: list[list[tuple[int, int]]]
 
 
-def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> list[int]:
-    """Write new chunks and remove rows; return the rows of the new ones.
+def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> None:
+    """Write new chunks and remove rows.
 
     Parameters
     ----------
@@ -81,9 +93,10 @@ def write_batch(session: Session, added: Sequence[Prepared], removed: Collection
         chunks=counts.chunks + len(added) - len(gone.rows),
         length=counts.length + sum(new.words.total() for new in added) - gone.length,
     )
-    write_counts(session, _change_vectors(session, counts, gone.rows, added, rows))
-    write_meta(session, {"open_tags": "1"})
-    return rows
+    counts = _remove_vectors(session, counts, gone.rows)
+    vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
+    counts = _add_vectors(session, counts, [(row, v) for row, v in vectors if v is not None])
+    write_counts(session, counts)
 
 
 def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[int]) -> None:
@@ -97,7 +110,6 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
     )
     _write_derived(session, added, rows, proposed, _remove(session, ()))
     write_counts(session, counts._replace(length=counts.length + sum(lengths)))
-    write_meta(session, {"open_tags": "1"})
 
 
 def _numbered(session: Session, added: Sequence[Prepared]) -> list[list[tuple[int, int]]]:
@@ -117,12 +129,12 @@ def _write_derived(
     """Write words, proposals and facts of new chunks, and take those of removed ones back."""
     words = set().union(*(new.words for new in added))
     numbers = number_terms(session, TermKind.WORD, words)
-    entries = _word_entries(session, added, rows, numbers)
-    change_postings(session, entries, gone.words)
-    crossed = _count_words(session, entries.terms, gone.words.terms)
-    if len(gone.tags.terms):
-        change_postings(session, NO_ENTRIES, gone.tags)
-        count_held(session, NO_ENTRIES.terms, gone.tags.terms)
+    remove_postings(session, *gone.words)
+    terms = _add_words(session, added, rows, numbers)
+    crossed = _count_words(session, terms, gone.words.terms)
+    if gone.rows:
+        remove_postings(session, *gone.tags)
+        count_held(session, np.empty(0, np.int64), gone.tags.terms)
     flipped = _count_proposals(session, proposed, gone.proposed)
     facts = [
         (*fact, row)
@@ -139,8 +151,11 @@ def _write_derived(
         "INSERT INTO $changed(term) VALUES (?) ON CONFLICT DO NOTHING",
         ((term,) for term in (*crossed, *flipped)),
     )
+    write_meta(session, {"open_tags": "1"})
     if gone.rows:
-        drop_unused(session, np.union1d(gone.words.terms, _all_terms(gone)))
+        proposals = [term for pairs in gone.proposed for term, _ in pairs]
+        held = np.concatenate((gone.words.terms, gone.tags.terms, np.array(proposals, np.int64)))
+        drop_unused(session, np.unique(held))
 
 
 # -- removing -----------------------------------------------------------------------------
@@ -150,36 +165,25 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
     """Delete the rows of chunks; their postings and counts are left for the caller."""
     wanted = list(rows)
     proposed, length = [], 0
-    words: dict[int, NDArray[np.int32]] = {}
-    tags: dict[int, NDArray[np.int32]] = {}
+    held: list[tuple[int, bytes, bytes]] = []
     if wanted:
         for n, data in session.rows(
             "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
         ):
             proposed.append(unpack_proposed(data))
             length += n
-        for row, held, tagged in session.rows(
-            "SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted
-        ):
-            words[row], tags[row] = words_in(held), unpack_tags(tagged)[0]
+        held = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
         for table in ("chunk", "held", "fact", "pending"):
             session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
-    return _Removed(list(words), length, _entries(words), _entries(tags), proposed)
+    rows = [row for row, _, _ in held]
+    words = _pairs(rows, [unpack_words(data) for _, data, _ in held])
+    tags = _pairs(rows, [unpack_tags(data)[0] for *_, data in held])
+    return _Removed(rows, length, words, tags, proposed)
 
 
-def _entries(held: dict[int, NDArray[np.int32]]) -> Entries:
-    if not held:
-        return NO_ENTRIES
-    sizes = [len(terms) for terms in held.values()]
-    rows = np.repeat(np.fromiter(held, "<i4"), sizes)
-    nothing = np.zeros(len(rows), np.uint8)
-    terms = np.concatenate(list(held.values())).astype(np.int64)
-    return Entries(terms, Postings(rows, nothing, nothing))
-
-
-def _all_terms(gone: _Removed) -> IntArray:
-    proposed = (term for pairs in gone.proposed for term, _ in pairs)
-    return np.union1d(gone.tags.terms, np.fromiter(proposed, np.int64))
+def _pairs(rows: Sequence[int], terms: Sequence[IntArray]) -> _Pairs:
+    every: IntArray = np.concatenate([np.empty(0, np.int64), *terms])
+    return _Pairs(every, np.repeat(np.array(rows, np.int64), [len(held) for held in terms]))
 
 
 # -- adding -------------------------------------------------------------------------------
@@ -212,15 +216,13 @@ def _insert_chunks(
     return [row_of[new.chunk.id] for new in added]
 
 
-def _word_entries(
+def _add_words(
     session: Session,
     added: Sequence[Prepared],
     rows: Sequence[int],
     numbers: dict[str, int],
-) -> Entries:
-    """Return the postings of words, and write the forward lists of the new chunks."""
-    if not added:
-        return NO_ENTRIES
+) -> IntArray:
+    """Write the postings and the forward lists of words; return each term once for each chunk."""
     sizes = [len(new.words) for new in added]
     n = sum(sizes)
     held = map(numbers.__getitem__, chain.from_iterable(new.words for new in added))
@@ -228,7 +230,7 @@ def _word_entries(
     every = chain.from_iterable(new.words.values() for new in added)
     occurrences = np.fromiter(every, np.int64, n)
     codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
-    columns = Postings(
+    postings = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
         np.minimum(occurrences, 255).astype(np.uint8),
         np.repeat(codes, sizes),
@@ -241,7 +243,8 @@ def _word_entries(
             for row, size, end in zip(rows, sizes, ends, strict=True)
         ),
     )
-    return Entries(terms, columns)
+    add_postings(session, terms, postings)
+    return terms
 
 
 # -- counting -----------------------------------------------------------------------------
@@ -269,8 +272,8 @@ def _count_proposals(
     removed: Sequence[list[tuple[int, int]]],
 ) -> list[int]:
     """Change the counts of proposed phrases; return those that became known, or ceased to be."""
-    terms, gained = _counted(added)
-    others, lost = _counted(removed)
+    terms, gained = count_proposed(added)
+    others, lost = count_proposed(removed)
     both, position = np.unique(np.concatenate((terms, others)), return_inverse=True)
     changes = np.zeros((len(both), 4), np.int64)
     np.add.at(changes, position[: len(terms)], gained)
@@ -313,7 +316,7 @@ def _note_openings(session: Session, terms: IntArray) -> None:
     )
 
 
-def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
+def count_proposed(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
     """Return phrases, and how many chunks propose, entitle and get each, and the support."""
     flat = chain.from_iterable(chain.from_iterable(chunks))
     pairs = np.fromiter(flat, np.int64).reshape(-1, 2)
@@ -332,20 +335,9 @@ def _counted(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArra
 # -- vectors ------------------------------------------------------------------------------
 
 
-def _change_vectors(
-    session: Session,
-    counts: Counts,
-    gone: Sequence[int],
-    added: Sequence[Prepared],
-    rows: Sequence[int],
-) -> Counts:
-    if gone and counts.vectors:
-        counts = _remove_vectors(session, counts, gone)
-    vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
-    return _add_vectors(session, counts, [(row, v) for row, v in vectors if v is not None])
-
-
 def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Counts:
+    if not rows or not counts.vectors:
+        return counts
     held = session.rows("SELECT seq, stamp, data FROM $embedding WHERE row = ANY(?)", list(rows))
     session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
@@ -369,8 +361,3 @@ def _add_vectors(
     sums = sum((vector_units(vector) for _, vector in vectors), start=vector_units(np.zeros(1)))
     before = counts.vector_sum if len(counts.vector_sum) else np.zeros(1, np.int64)
     return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=before + sums)
-
-
-def write_vectors(session: Session, vectors: Sequence[tuple[int, NDArray[np.float32]]]) -> None:
-    """Write the embeddings of chunks that had none."""
-    write_counts(session, _add_vectors(session, read_counts(session), vectors))

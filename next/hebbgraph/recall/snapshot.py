@@ -67,7 +67,6 @@ class _Cache:
         self.postings: dict[int, Postings] = {}
         self.rows: dict[int, _Row] = {}
         self.longest: dict[str, int] = {}
-        self.has_links: bool | None = None
         self.stop_tags: frozenset[int] | None = None
         self.filters: dict[str, object] = {}
 
@@ -284,11 +283,8 @@ class Snapshot:
 
     @property
     def has_links(self) -> bool:
-        """Whether any term is an address or an edge by metadata."""
-        if self._cache.has_links is None:
-            sql = "SELECT 1 FROM $term WHERE kind > ? LIMIT 1"
-            self._cache.has_links = bool(self.session.rows(sql, int(TermKind.TAG)))
-        return self._cache.has_links
+        """Whether any chunk has, or had, an address or an edge by metadata."""
+        return self.session.meta.get("links", "0") != "0"
 
     # -- postings and ids ---------------------------------------------------------------
 

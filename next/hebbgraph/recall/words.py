@@ -134,10 +134,10 @@ class WordSearch:
         firsts = np.array([first for first, _ in places])
         at = unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
         found = session.rows(
-            "SELECT n, data FROM $posting WHERE block = ANY(?) ORDER BY first",
+            "SELECT data FROM $posting WHERE block = ANY(?) ORDER BY first",
             [places[i][1] for i in at.tolist()],
         )
-        return Postings.joined([Postings.decode(n, data) for n, data in found])
+        return Postings.decode(b"".join(data for (data,) in found))
 
 
 class _Scores:

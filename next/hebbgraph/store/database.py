@@ -6,12 +6,12 @@ a table of the namespace. Each driver translates it once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Database", "Session"]
+__all__ = ["Database", "Session", "pages"]
 
 
 class Session(Protocol):
@@ -79,3 +79,11 @@ class Database(Protocol):
     def close(self) -> None:
         """Release all connections."""
         ...
+
+
+def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a query that asks for the first column ``> ?``, in its order."""
+    last = -1
+    while page := session.rows(f"{sql} LIMIT ?", last, size):
+        last = page[-1][0]
+        yield page

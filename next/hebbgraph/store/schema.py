@@ -28,12 +28,10 @@ CREATE TABLE $term(
     proposals BIGINT NOT NULL DEFAULT 0, titles BIGINT NOT NULL DEFAULT 0,
     given BIGINT NOT NULL DEFAULT 0, support BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX $$term_key ON $term(kind, key);
-CREATE INDEX $$term_links ON $term(kind) WHERE kind > 1;
 CREATE TABLE $common(word {exact} PRIMARY KEY);
 CREATE TABLE $opening(word {exact} PRIMARY KEY, longest INTEGER NOT NULL);
 CREATE TABLE $posting(
-    block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL,
-    data {blob} NOT NULL);
+    block {id}, term BIGINT NOT NULL, first BIGINT NOT NULL, data {blob} NOT NULL);
 CREATE UNIQUE INDEX $$posting_first ON $posting(term, first);
 CREATE TABLE $fact(key {exact} NOT NULL, number {number}, string {exact}, row BIGINT NOT NULL);
 CREATE INDEX $$fact_string ON $fact(key, string, number, row) WHERE length(string) <= {LONG};

@@ -11,7 +11,14 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 from hebbgraph.terms import TermKind
 
-__all__ = ["Term", "count_held", "drop_unused", "find_terms", "number_terms", "terms_by_id"]
+__all__ = [
+    "Term",
+    "count_held",
+    "drop_unused",
+    "find_terms",
+    "number_terms",
+    "terms_by_id",
+]
 
 #: A phrase is known once this many chunks propose it.
 MIN_PROPOSALS = 2
@@ -77,16 +84,13 @@ def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dic
     return found
 
 
-class Frequencies(NamedTuple):
-    """How document frequencies change: ids, and values before and after, of shape (n,)."""
+def count_held(
+    session: Session, added: IntArray, removed: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Change the document frequencies; each array lists a term once for each chunk.
 
-    terms: IntArray
-    before: IntArray
-    after: IntArray
-
-
-def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequencies:
-    """Change the document frequencies; each array lists a term once for each chunk."""
+    Return the distinct terms, and their frequencies before and after.
+    """
     terms, position = np.unique(np.concatenate((added, removed)), return_inverse=True)
     change = np.bincount(position[: len(added)], minlength=len(terms))
     change -= np.bincount(position[len(added) :], minlength=len(terms))
@@ -96,7 +100,7 @@ def count_held(session: Session, added: IntArray, removed: IntArray) -> Frequenc
     at = np.flatnonzero(change)
     pairs = zip(after[at].tolist(), terms[at].tolist(), strict=True)
     session.many("UPDATE $term SET df = ? WHERE id = ?", pairs)
-    return Frequencies(terms, before, after)
+    return terms, before, after
 
 
 def drop_unused(session: Session, terms: IntArray) -> None:

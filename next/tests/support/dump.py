@@ -35,11 +35,10 @@ def tables(index: HebbianIndex) -> dict[str, Any]:
             id_: (kind, key) for id_, kind, key in session.rows("SELECT id, kind, key FROM $term")
         }
         postings: dict[Any, Any] = {}
-        for term, first, n, data in session.rows(
-            "SELECT term, first, n, data FROM $posting ORDER BY term, first"
+        for term, first, data in session.rows(
+            "SELECT term, first, data FROM $posting ORDER BY term, first"
         ):
-            block = Postings.decode(n, data)
-            assert len(data) == 6 * n
+            block = Postings.decode(data)
             assert block.rows[0] >= first
             for row, number, role in zip(*(part.tolist() for part in block), strict=True):
                 assert (terms[term], ids[row]) not in postings

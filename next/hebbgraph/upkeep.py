@@ -10,28 +10,29 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, prepare
+from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, held_tags, is_complete
-from hebbgraph.ingest.writing import write_derived
+from hebbgraph.ingest.writing import count_proposed, write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
-from hebbgraph.store.database import Session
+from hebbgraph.store.database import Session, pages
 from hebbgraph.store.meta import (
-    Counts,
     read_counts,
     read_json,
     vector_units,
     write_counts,
     write_meta,
 )
-from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
+from hebbgraph.store.postings import RECORD, Postings, unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
+from hebbgraph.store.terms import terms_by_id
 from hebbgraph.terms import TermKind
 
 __all__ = ["problems", "rebuild", "statistics"]
 
-_PAGE = 2000
+_PAGE = 4000
+_CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
 _EXAMPLES = 3
 
 
@@ -44,12 +45,8 @@ def problems(session: Session, settings: Settings) -> list[str]:
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
     check = _Check(session, settings)
-    last = -1
-    while rows := session.rows(
-        "SELECT row FROM $chunk WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
-    ):
-        last = rows[-1][0]
-        check.chunks([row for (row,) in rows])
+    for page in pages(session, _CHUNKS, _PAGE):
+        check.chunks([row for (row,) in page])
     check.postings()
     check.counts()
     return check.found
@@ -65,17 +62,14 @@ class _Check:
         self._sums = np.zeros(size, np.uint64)
         self._df = np.zeros(size, np.int64)
         self._proposed = np.zeros((size, 4), np.int64)
-        self._keys: dict[tuple[int, str], int] = {}
-        self._key_of: dict[int, tuple[int, str]] = {}
-        for id_, kind, key in session.rows("SELECT id, kind, key FROM $term"):
-            self._keys[kind, key] = id_
-            self._key_of[id_] = kind, key
+        terms = session.rows("SELECT kind, key, id FROM $term")
+        self._term_of: dict[tuple[int, str], int] = {(kind, key): id_ for kind, key, id_ in terms}
 
     def chunks(self, rows: list[int]) -> None:
         """Compare some chunks with what is stored of them."""
         stored = chunks_by_row(self._session, rows)
         prepared = {
-            row: prepare(chunk.chunk(), self._settings, chunk.given_by().tagged)
+            row: prepare(chunk.chunk(), chunk.given_by().tagged, self._settings)
             for row, chunk in stored.items()
         }
         held = {
@@ -112,7 +106,7 @@ class _Check:
         self._length += new.words.total()
         if stored.digest != text_digest(stored.title, stored.text):
             yield "digests"
-        numbers = {self._keys.get((0, word), -1): n for word, n in new.words.items()}
+        numbers = {self._term_of.get((0, word), -1): n for word, n in new.words.items()}
         if set(words.tolist()) != numbers.keys():
             yield "words"
         if dict(zip(tags.tolist(), roles.tolist(), strict=True)) != matched:
@@ -121,16 +115,12 @@ class _Check:
         occurrences = np.array([min(numbers.get(term, 0), 255) for term in words.tolist()])
         self._sum(words, stored.row, occurrences, np.full(len(words), code))
         self._sum(tags, stored.row, np.ones(len(tags)), roles)
-        reasons: dict[int, set[int]] = {}
-        for key, why in new.proposed:
-            term = self._keys.get((int(TermKind.TAG), key), 0)
-            if not term:
-                yield "proposals"
-            self._proposed[term, 3] += WORTH[why]
-            reasons.setdefault(term, set()).add(why)
-        for term, codes in reasons.items():
-            change = bool(codes - {GIVEN}), TITLE in codes, GIVEN in codes
-            self._proposed[term, :3] += change
+        tag = int(TermKind.TAG)
+        pairs = [(self._term_of.get((tag, key), 0), why) for key, why in new.proposed]
+        terms, counts = count_proposed([pairs])
+        if 0 in terms:
+            yield "proposals"
+        self._proposed[terms] += counts
 
     def _sum(self, terms: NDArray[np.int32], row: int, numbers: object, roles: object) -> None:
         np.add.at(self._df, terms, 1)
@@ -139,72 +129,51 @@ class _Check:
     def postings(self) -> None:
         """Compare the postings with the sums over forward lists."""
         sums, df = np.zeros_like(self._sums), np.zeros_like(self._df)
-        last = -1
-        while page := self._session.rows(
-            "SELECT block, term, first, n, data FROM $posting WHERE block > ? ORDER BY block "
-            "LIMIT ?",
-            last,
-            _PAGE,
-        ):
-            last = page[-1][0]
-            for _, term, first, n, data in page:
-                if len(data) != 6 * n or term >= len(df):
+        sql = "SELECT block, term, first, data FROM $posting WHERE block > ? ORDER BY block"
+        for page in pages(self._session, sql, _PAGE):
+            for _, term, first, data in page:
+                if len(data) % RECORD.itemsize or term >= len(df):
                     self.found.append(f"a block of postings of term {term} has a wrong size")
                     continue
-                held = Postings.decode(n, data)
-                if (np.diff(held.rows) <= 0).any() or (n and held.rows[0] < first):
+                held = Postings.decode(data)
+                if (np.diff(held.rows) <= 0).any() or (held.rows[:1] < first).any():
                     self.found.append(f"postings of term {term} are out of order")
-                df[term] += n
+                df[term] += len(held.rows)
                 sums[term : term + 1] += _hashes(held.rows, held.numbers, held.roles).sum()
         wrong = np.flatnonzero((sums != self._sums) | (df != self._df))
-        self._report("terms whose postings differ from the texts", map(self._name, wrong.tolist()))
+        self._report("terms whose postings differ from the texts", self._names(wrong.tolist()))
 
     def counts(self) -> None:
         """Compare the counts of terms and of the namespace."""
         wrong = [
-            self._name(id_)
+            id_
             for id_, *numbers in self._session.rows(
                 "SELECT id, df, proposals, titles, given, support FROM $term"
             )
             if numbers != [self._df[id_], *self._proposed[id_].tolist()]
         ]
-        self._report("terms whose counts are wrong", wrong)
+        self._report("terms whose counts are wrong", self._names(wrong))
         counts = read_counts(self._session)
-        if (counts.chunks, counts.length) != (self._n, self._length):
-            self.found.append(
-                f"{counts.chunks:,} chunks of {counts.length:,} words are counted, and "
-                f"{self._n:,} of {self._length:,} are there"
-            )
         kept = self._session.rows("SELECT coalesce(sum(length), 0) FROM $chunk")[0][0]
-        if kept != self._length:
-            self.found.append(f"lengths of {kept:,} words are kept, and {self._length:,} are there")
-        vectors = self._session.rows("SELECT count(*) FROM $embedding")[0][0]
-        if vectors != counts.vectors:
-            self.found.append(f"{counts.vectors:,} vectors are counted, {vectors:,} are there")
-        self._vector_sum(counts)
+        vectors, total = _sum_of_vectors(self._session)
+        for noun, counted, there in (
+            ("chunks", counts.chunks, self._n),
+            ("words", counts.length, self._length),
+            ("words of single chunks", kept, self._length),
+            ("vectors", counts.vectors, vectors),
+        ):
+            if counted != there:
+                self.found.append(f"{counted:,} {noun} are counted, and {there:,} are there")
+        if vectors and not np.array_equal(total, counts.vector_sum):
+            self.found.append("vectors differ from their sum; add their chunks again")
         orphans = self._session.rows(
-            "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk) LIMIT 4"
+            "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)"
         )
         self._report("vectors of no chunk", (row for (row,) in orphans))
 
-    def _vector_sum(self, counts: Counts) -> None:
-        """Compare the sum of all vectors with the one that is kept."""
-        total = np.zeros(len(counts.vector_sum), np.int64)
-        last = -1
-        while page := self._session.rows(
-            "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
-        ):
-            last = page[-1][0]
-            for row, data in page:
-                if len(data) != 4 * len(total):
-                    self.found.append(f"the vector of row {row} has a wrong size")
-                    return
-                total += vector_units(np.frombuffer(data, "<f4"))
-        if (total != counts.vector_sum).any():
-            self.found.append("vectors differ from their sum; add their chunks again")
-
-    def _name(self, term: int) -> str:
-        return self._key_of.get(term, (0, str(term)))[1]
+    def _names(self, terms: list[int]) -> list[str]:
+        known = terms_by_id(self._session, terms[:_EXAMPLES])
+        return [known[term].key if term in known else str(term) for term in terms]
 
     def _report(self, what: str, items: Iterable[object]) -> None:
         listed = list(items)
@@ -222,7 +191,6 @@ def _hashes(rows: object, numbers: object, roles: object) -> NDArray[np.uint64]:
     return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
-_PAGE = 4000
 _DERIVED = ("term", "common", "opening", "posting", "held", "fact", "pending", "changed")
 
 
@@ -230,20 +198,16 @@ def rebuild(session: Session, settings: Settings) -> int:
     """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0"})
+    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0", "links": "0"})
     _recount(session)
-    last, n = -1, 0
-    while rows := session.rows(
-        "SELECT row FROM $chunk WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
-    ):
-        last = rows[-1][0]
-        stored = chunks_by_row(session, [row for (row,) in rows])
-        ordered = [stored[row] for (row,) in rows]
-        write_derived(
-            session,
-            [prepare(chunk.chunk(), settings, _tagged(chunk)) for chunk in ordered],
-            [chunk.row for chunk in ordered],
-        )
+    n = 0
+    for page in pages(session, _CHUNKS, _PAGE):
+        rows = [row for (row,) in page]
+        stored = chunks_by_row(session, rows)
+        prepared = [
+            prepare(stored[row].chunk(), stored[row].given_by().tagged, settings) for row in rows
+        ]
+        write_derived(session, prepared, rows)
         n += len(rows)
     left, vocabulary = complete(session, settings, _PAGE)
     while left:
@@ -254,22 +218,22 @@ def rebuild(session: Session, settings: Settings) -> int:
 def _recount(session: Session) -> None:
     """Delete vectors of no chunk, and count chunks and vectors anew."""
     session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
-    total, vectors, last = np.zeros(0, np.int64), 0, -1
-    while page := session.rows(
-        "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
-    ):
-        last = page[-1][0]
-        vectors += len(page)
-        for _, data in page:
-            units = vector_units(np.frombuffer(data, "<f4"))
-            total = units if not len(total) else total + units
+    vectors, total = _sum_of_vectors(session)
     chunks = session.rows("SELECT count(*) FROM $chunk")[0][0]
     counts = read_counts(session)._replace(chunks=chunks, vectors=vectors, vector_sum=total)
     write_counts(session, counts)
 
 
-def _tagged(chunk: StoredChunk) -> tuple[str, ...] | None:
-    return chunk.given_by().tagged
+def _sum_of_vectors(session: Session) -> tuple[int, NDArray[np.int64]]:
+    """Return how many vectors there are, and their sum."""
+    n, total = 0, np.zeros(0, np.int64)
+    sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"
+    for page in pages(session, sql, _PAGE):
+        n += len(page)
+        for _, data in page:
+            units = vector_units(np.frombuffer(data, "<f4"))
+            total = total + units if len(total) else units
+    return n, total
 
 
 def statistics(session: Session) -> dict[str, JsonValue]:

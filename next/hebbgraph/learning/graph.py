@@ -1,9 +1,9 @@
-"""Tags and their co-occurrence: how many chunks hold two tags both."""
+"""Tags and their edges: how many chunks hold two tags both, and what lessons added."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 
 import networkx as nx
@@ -13,8 +13,8 @@ from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.folding import PATH
 from hebbgraph.learning.lessons import UNIT, Cues, cue_on_path
 from hebbgraph.records import Neighbor, Tag, storable
-from hebbgraph.store.database import Session
-from hebbgraph.store.postings import read_postings, unpack_tags
+from hebbgraph.store.database import Session, pages
+from hebbgraph.store.postings import portions, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import TermKind
 from hebbgraph.text.tokens import display, phrase_key
@@ -51,8 +51,9 @@ def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
         raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
     rows = read_postings(session, [term.id])[term.id].rows.tolist()
     counts: Counter[int] = Counter()
-    for tags in _tags_of(session, rows):
-        counts.update(tags)
+    for part in portions(rows, _PAGE):
+        for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
+            counts.update(unpack_tags(data)[0].tolist())
     del counts[term.id]
     terms = terms_by_id(session, counts)
     learned = _learned(session, {**terms, term.id: term}, rows)
@@ -71,11 +72,7 @@ def cooccurrence(session: Session) -> nx.Graph[str]:
     """Return the graph of tags; ``weight`` is the number of chunks that hold both."""
     counts: Counter[tuple[int, int]] = Counter()
     terms: dict[int, Term] = {}
-    last = -1
-    while page := session.rows(
-        "SELECT row, tags FROM $held WHERE row > ? ORDER BY row LIMIT ?", last, _PAGE
-    ):
-        last = page[-1][0]
+    for page in pages(session, "SELECT row, tags FROM $held WHERE row > ? ORDER BY row", _PAGE):
         lists = [unpack_tags(data)[0].tolist() for _, data in page]
         new = {tag for tags in lists for tag in tags if tag not in terms}
         terms.update(terms_by_id(session, new))
@@ -121,11 +118,3 @@ def _learned(
                     pair = frozenset((tag, other))
                     learned[pair] = learned.get(pair, 0) + weight
     return learned
-
-
-def _tags_of(session: Session, rows: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(rows), _PAGE):
-        for (data,) in session.rows(
-            "SELECT tags FROM $held WHERE row = ANY(?)", rows[start : start + _PAGE]
-        ):
-            yield unpack_tags(data)[0].tolist()

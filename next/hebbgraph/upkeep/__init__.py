@@ -1,1 +1,0 @@
-"""What an index holds, for people: tags and their edges, statistics, and a check of everything."""
