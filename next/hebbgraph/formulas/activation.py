@@ -59,7 +59,6 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import (
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
     sum_by,
     top_n,
@@ -183,8 +182,7 @@ def spread(
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
         keep = allowed(candidates)
-        if not all_of(keep):
-            candidates, f = candidates[keep], f[keep]
+        candidates, f = candidates[keep], f[keep]
     step = SpreadingStep(view, cues, evidence, p, allowed, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.

@@ -9,13 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    FloatArray,
-    IntArray,
-    all_of,
-    is_in_sorted,
-    unique_inverse,
-)
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
@@ -82,7 +76,7 @@ class Evidence:
         known, values = candidates[at] == chunks, padded[at]
         if not callable(self.others):
             return np.where(known, values, self.others)
-        if all_of(known):
+        if known.all():
             return values
         values = values.astype(np.float64)
         values[~known] = self.others(chunks[~known])

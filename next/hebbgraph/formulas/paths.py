@@ -11,7 +11,6 @@ import numpy as np
 from hebbgraph.arrays import (
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
     sum_by,
     top_n,
@@ -114,10 +113,9 @@ class Layer:
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
         flowing = mass > 0
-        if not all_of(flowing):  # edges without mass are dropped
-            edges = flatnonzero(flowing)
-            flows = Flows._make(column[edges] for column in flows)
-            mass, at = mass[edges], at[edges]
+        if not flowing.all():  # edges without mass are dropped
+            flows = Flows._make(column[flowing] for column in flows)
+            mass, at = mass[flowing], at[flowing]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)

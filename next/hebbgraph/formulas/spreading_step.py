@@ -14,9 +14,8 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
-    is_in,
+    is_in_sorted,
     sum_by,
     top_n,
     top_n_per_owner,
@@ -87,7 +86,9 @@ class SpreadingStep:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
         owner, tags, is_title = self.view.tags_of(seeds)
         trust = np.zeros(len(seeds))
-        named = is_title & is_in(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
+        named = (
+            is_title & is_in_sorted(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
+        )
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
         for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
             trust[seed] = max(trust[seed], share)
@@ -135,7 +136,7 @@ class SpreadingStep:
         )
         owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
-        weight[is_in(tags, self.cues)] *= p.inhibition
+        weight[is_in_sorted(tags, self.cues)] *= p.inhibition
         best = top_n_per_owner(owner, weight, len(chunks), p.tags_per_chunk)
         weight *= best
         total = sum_by(owner, weight, len(chunks))
@@ -150,8 +151,7 @@ class SpreadingStep:
         owner, chunks, is_title = self.view.chunks_of(tags)
         if self.allowed is not None:
             keep = self.allowed(chunks)
-            if not all_of(keep):
-                owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
+            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = unique_inverse(chunks)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
