@@ -40,9 +40,8 @@ from hebbgraph.arrays import (
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.terms import TermKind
+from hebbgraph.terms import IncidenceView, TermKind
 
 __all__ = ["LinkFlows", "LinkParameters", "follow_links"]
 
