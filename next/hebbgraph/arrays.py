@@ -16,15 +16,11 @@ __all__ = [
     "BoolArray",
     "FloatArray",
     "IntArray",
-    "all_of",
-    "concatenated_ranges",
     "flatnonzero",
-    "is_in",
     "is_in_sorted",
     "sum_by",
     "top_n",
     "top_n_per_owner",
-    "unique",
     "unique_inverse",
 ]
 
@@ -37,61 +33,9 @@ _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
-def all_of(flags: BoolArray) -> bool:
-    """Return whether all flags are set: ``flags.all()``, a third of the time on short arrays.
-
-    >>> all_of(np.array([True, False])), all_of(np.array([], dtype=bool))
-    (False, True)
-    """
-    return bool(np.count_nonzero(flags) == len(flags))
-
-
 def flatnonzero(flags: BoolArray) -> IntArray:
-    """Return where a flag is set: ``numpy.flatnonzero``, a third of the time on short arrays.
-
-    >>> flatnonzero(np.array([False, True])).tolist()
-    [1]
-    """
+    """Return where a flag is set: ``numpy.flatnonzero``, a third of the time on short arrays."""
     return flags.nonzero()[0]
-
-
-def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
-    """Concatenate ``arange(start, start + count)`` for each pair.
-
-    Parameters
-    ----------
-    starts, counts : ndarray of int, shape (n,)
-
-    Returns
-    -------
-    ndarray of int64, shape (counts.sum(),)
-
-    Examples
-    --------
-    >>> concatenated_ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
-    array([ 5,  6,  9, 10, 11])
-    """
-    at: IntArray = (starts - counts.cumsum() + counts).repeat(counts)
-    at += np.arange(len(at))
-    return at
-
-
-def unique(values: IntArray) -> IntArray:
-    """Return the distinct values, ascending.
-
-    Faster for integers than ``numpy.unique``, which builds a hash table since numpy 2.3.
-
-    Examples
-    --------
-    >>> unique(np.array([3, 1, 3]))
-    array([1, 3])
-    """
-    if not len(values):
-        return values
-    values = np.sort(values)
-    first = np.concatenate((np.ones(1, dtype=np.bool_), values[1:] != values[:-1]))
-    distinct: IntArray = values[first]
-    return distinct
 
 
 def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
@@ -109,8 +53,7 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct values, ascending, and the index of each value among them.
 
-    Makes half the numpy calls of ``numpy.unique(values, return_inverse=True)``, whose overhead
-    dominates on short arrays.
+    As ``numpy.unique(values, return_inverse=True)`` with half the numpy calls.
 
     >>> distinct, position = unique_inverse(np.array([5, 3, 5]))
     >>> distinct.tolist(), position.tolist()
@@ -125,20 +68,6 @@ def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     position[order] = first.cumsum()
     first[:1] = True
     return ascending[first], position
-
-
-def is_in(values: IntArray, few: IntArray) -> BoolArray:
-    """Return which values are in ``few``: ``numpy.isin``, faster for up to eight.
-
-    >>> is_in(np.array([5, 3, 5]), np.array([5])).tolist()
-    [True, False, True]
-    """
-    if len(few) > 8:
-        return np.isin(values, few)
-    result = np.zeros(len(values), np.bool_)
-    for value in few.tolist():
-        result |= values == value
-    return result
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
@@ -180,21 +109,9 @@ def top_n_per_owner(
 ) -> BoolArray:
     """Mark the n largest values of each owner, ties with the last one included.
 
-    At most 4 n values of an owner are marked; if more tie, the first ones.
+    Owners ascend. At most 4 n values of an owner are marked, the first ones if more tie; with
+    ``all_ties`` all of them, so that the order of the values never matters.
 
-    Parameters
-    ----------
-    owner : ndarray of int, shape (m,), ascending, in [0, n_owners)
-        Owner of each value.
-    values : ndarray of float, shape (m,)
-    n_owners : int
-    n : int
-        Number of values to keep per owner.
-    all_ties : bool
-        Mark all that tie, however many, so that the order of the values never matters.
-
-    Examples
-    --------
     >>> marked = top_n_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
     >>> marked.tolist()
     [False, True, True, True]

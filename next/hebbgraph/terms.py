@@ -1,10 +1,13 @@
-"""The kinds of terms, and what a posting says of a term and its chunk."""
+"""The kinds of terms, what a posting says of a term and its chunk, and the graph of both."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Protocol
 
-__all__ = ["Role", "TermKind"]
+from hebbgraph.arrays import BoolArray, IntArray
+
+__all__ = ["IncidenceView", "Role", "TermKind"]
 
 
 class TermKind(IntEnum):
@@ -31,3 +34,46 @@ class Role(IntEnum):
     MENTION = 0
     TITLE = 1
     GIVEN = 2
+
+
+class IncidenceView(Protocol):
+    """The bipartite graph chunk – tag as spreading reads it, by rows and by columns.
+
+    Chunks and tags are integers. Owners ascend; within one owner, order is free.
+    """
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks, for the specificity of tags."""
+        ...
+
+    @property
+    def has_links(self) -> bool:
+        """Whether any tag is an address or an edge by metadata."""
+        ...
+
+    def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
+        ...
+
+    def mentions_of(
+        self, chunks: IntArray, /
+    ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
+        """Return everything that chunks mention, incidental phrases included.
+
+        As ``tags_of``, plus the number of chunks that mention each phrase, and whether the
+        phrase is a tag.
+        """
+        ...
+
+    def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
+        ...
+
+    def df(self, tags: IntArray, /) -> IntArray:
+        """Return the document frequency of each tag."""
+        ...
+
+    def link_kinds(self, tags: IntArray, /) -> IntArray:
+        """Return the :class:`TermKind` of each tag."""
+        ...

@@ -59,17 +59,15 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import (
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
     sum_by,
     top_n,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
-from hebbgraph.formulas.spreading_parameters import SpreadingParameters
-from hebbgraph.formulas.spreading_step import Allowed, SpreadingStep
+from hebbgraph.formulas.spreading_step import Allowed, SpreadingParameters, SpreadingStep
+from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]
 
@@ -82,16 +80,9 @@ _TOLERANCE = 1e-9
 class Activation:
     """The result of spreading.
 
-    Parameters
-    ----------
-    chunks : ndarray of int64, shape (n,), ascending
-        All candidates, and all chunks that activation reached.
-    scores : ndarray of float64, shape (n,), in [0, 1]
-    direct, arrived : ndarray of float64, shape (n,)
-        The two causes: ``evidence ** evidence_power``, reduced by doubt, and
-        ``x / (x + half_saturation)``.
-    layers : tuple of Layer
-        The flows of each step, for :meth:`path`.
+    ``chunks`` ascend: all candidates, and all that activation reached. Their scores have two
+    causes: ``direct`` is ``evidence ** evidence_power``, reduced by doubt, and ``arrived`` is
+    ``x / (x + half_saturation)``.
     """
 
     chunks: IntArray
@@ -183,8 +174,7 @@ def spread(
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
         keep = allowed(candidates)
-        if not all_of(keep):
-            candidates, f = candidates[keep], f[keep]
+        candidates, f = candidates[keep], f[keep]
     step = SpreadingStep(view, cues, evidence, p, allowed, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.

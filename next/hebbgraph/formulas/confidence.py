@@ -45,21 +45,7 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
     The BM25 of the best chunk, divided by the most that the question's three rarest terms can
     give. A term that no chunk holds counts like a term of a single chunk.
 
-    Parameters
-    ----------
-    terms : iterable of (float, int)
-        The weight of each term, positive, and its document frequency. A question has a
-        handful of terms; arrays would cost more than they save.
-    n_chunks : int
-    best : float
-        The highest BM25 of a chunk.
-
-    Returns
-    -------
-    float, in [0, 1]
-
-    Examples
-    --------
+    ``terms`` are pairs of weight and document frequency, ``best`` is the highest BM25 of a chunk.
     Each of the two words could give 9.4; no chunk holds the second one.
 
     >>> round(coverage([(1.0, 1), (1.0, 0)], 100, best=6.0), 2)

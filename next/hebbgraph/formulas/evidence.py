@@ -9,13 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    FloatArray,
-    IntArray,
-    all_of,
-    is_in_sorted,
-    unique_inverse,
-)
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
@@ -35,26 +29,12 @@ _NOBODY, _UNKNOWN = np.array([-1]), np.array([_FLOOR])
 class Evidence:
     """Direct evidence of the candidates, and of any other chunk on demand.
 
-    Attributes
-    ----------
-    chunks : ndarray of int64, shape (n,), ascending and distinct
-        The candidates.
-    values : ndarray of float64, shape (n,), in [0, 1]
-    others : float or callable
-        Evidence of all other chunks: a number, or a function of chunk numbers.
-    lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
-        The scores that ``values`` was fused from.
-    confidence, share_held : float, in [0, 1]
-        See :mod:`hebbgraph.formulas.confidence`.
-    words : callable, optional
-        Maps n chunks to the weights of the question's rare words that each of them holds, shape
-        (n, n_words); a row sums to at most 1.
-    sentences : callable, optional
-        Maps n chunks and n addresses, as tags, to the share of the question's words, in [0, 1],
-        in the sentence where each chunk links to the address; 0 where none does.
+    The candidates, ``chunks``, ascend; ``values`` were fused from ``lexical`` and ``dense``, and
+    ``others`` is the evidence of all other chunks, or a function of them. ``words`` maps n chunks
+    to the weights of the question's rare words that each holds, shape (n, n_words), a row summing
+    to at most 1. ``sentences`` maps n chunks and n addresses to the share of the question's words
+    in the sentence where each chunk links to the address.
 
-    Examples
-    --------
     >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]), others=0.05)
     >>> evidence.values_of(np.array([5, 3, 2])).tolist()
     [0.5, 0.05, 1.0]
@@ -82,7 +62,7 @@ class Evidence:
         known, values = candidates[at] == chunks, padded[at]
         if not callable(self.others):
             return np.where(known, values, self.others)
-        if all_of(known):
+        if known.all():
             return values
         values = values.astype(np.float64)
         values[~known] = self.others(chunks[~known])
@@ -130,23 +110,10 @@ def fuse(
     search did not return has a lexical score of 0. Without dense scores, evidence is the scaled
     BM25 alone, and .05 for all other chunks.
 
-    Parameters
-    ----------
-    lexical_chunks : ndarray of int, shape (n,)
-        Distinct chunks, in any order.
-    lexical_scores : ndarray of float, shape (n,), at least 0
-        BM25.
-    dense_chunks, dense_scores : ndarray, shape (m,), optional
-        The nearest chunks and their cosines.
-    similarity : callable, optional
-        Cosine of any chunks to the question; NaN for those without a vector, which count as the
-        farthest. Without it, other chunks count as if they came right after the last of
-        ``dense_chunks``, by their number in the corpus, ``n_chunks``.
-    n_chunks : int
-    share : float, in [0, 1]
+    ``similarity`` gives the cosine of any chunks to the question; NaN for those without a vector,
+    which count as the farthest. Without it, other chunks count as if they came right after the last
+    of ``dense_chunks``, by the number of chunks in the corpus.
 
-    Examples
-    --------
     >>> evidence = fuse(np.array([4, 1]), np.array([6.0, 3.0]))
     >>> evidence.chunks.tolist(), evidence.values.tolist()
     ([1, 4], [0.5, 1.0])

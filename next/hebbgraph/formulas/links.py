@@ -36,14 +36,12 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    concatenated_ranges,
     sum_by,
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.terms import TermKind
+from hebbgraph.terms import IncidenceView, TermKind
 
 __all__ = ["LinkFlows", "LinkParameters", "follow_links"]
 
@@ -170,10 +168,10 @@ def _joined(
 ) -> _Links:
     """Join (source, tag) with (holder, chunk), both ascending, where tag and holder agree."""
     counts = np.bincount(holder, minlength=n_tags)
-    starts = np.cumsum(counts) - counts
-    at = concatenated_ranges(starts[tag], counts[tag])
-    row = np.repeat(np.arange(len(tag)), counts[tag])
-    return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
+    starts, shared = (np.cumsum(counts) - counts)[tag], counts[tag]
+    row = np.repeat(np.arange(len(tag)), shared)
+    at = (starts - np.cumsum(shared) + shared)[row] + np.arange(len(row))
+    return _Links(source[row], tag[row], chunks[at], shared[row].astype(np.float64))
 
 
 def _answer(links: _Links, sources: IntArray, evidence: Evidence) -> FloatArray:

@@ -11,7 +11,6 @@ import numpy as np
 from hebbgraph.arrays import (
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
     sum_by,
     top_n,
@@ -30,10 +29,7 @@ _NO_EDGES: EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
 
 
 class PathNode(NamedTuple):
-    """One node on the path from the query; ``weight`` is the mass that arrived on it.
-
-    The first node of a path is a cue or a seed.
-    """
+    """One node on the path from a cue or seed; ``weight`` is the mass that arrived on it."""
 
     kind: Literal["tag", "chunk"]
     id: int
@@ -44,10 +40,7 @@ Path: TypeAlias = tuple[PathNode, ...]
 
 
 class Flows(NamedTuple):
-    """Flows from tags to chunks; all arrays have shape (n_edges,).
-
-    The mass is ``trusted`` plus ``plain``; the score counts ``credit`` of it.
-    """
+    """Flows from tags to chunks: ``trusted`` plus ``plain`` mass; the score counts ``credit``."""
 
     tags: IntArray
     chunks: IntArray
@@ -70,19 +63,9 @@ def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
 class Layer:
     """The chunks that one step reached, and the flows that led there.
 
-    Attributes
-    ----------
-    receivers : ndarray of int64, shape (n,), ascending
-    trusted, plain : ndarray of float64, shape (n,)
-        Mass that arrived on each receiver.
-    credit : ndarray of float64, shape (n,)
-        The part of the mass that counts for the score.
-    passed : (tags, chunks, mass)
-        Flows from tags to chunks.
-    sources : (chunks, tags, mass)
-        Flows from the previous layer's chunks to the tags; empty if the tags are cues.
-    seeds : ndarray of int64, ascending
-        Chunks where mass starts in this layer: ``seed_trusted`` and ``seed_plain``.
+    ``receivers`` ascend, with the mass that arrived on each; ``passed`` flowed from tags to them,
+    ``sources`` from chunks of the previous layer to these tags (empty if the tags are cues). Mass
+    starts on ``seeds``, which ascend.
     """
 
     receivers: IntArray
@@ -114,10 +97,9 @@ class Layer:
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
         flowing = mass > 0
-        if not all_of(flowing):  # edges without mass are dropped
-            edges = flatnonzero(flowing)
-            flows = Flows._make(column[edges] for column in flows)
-            mass, at = mass[edges], at[edges]
+        if not flowing.all():  # edges without mass are dropped
+            flows = Flows._make(column[flowing] for column in flows)
+            mass, at = mass[flowing], at[flowing]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)

@@ -1,4 +1,4 @@
-"""One step of spreading activation: from chunks to their tags, and from tags to chunks.
+"""One step of spreading activation, from chunks to their tags and on to chunks; its constants.
 
 The formulas are in :mod:`hebbgraph.formulas.activation`.
 """
@@ -6,6 +6,7 @@ The formulas are in :mod:`hebbgraph.formulas.activation`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -14,25 +15,98 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
-    is_in,
+    is_in_sorted,
     sum_by,
     top_n,
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.formulas.links import follow_links
+from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
-from hebbgraph.formulas.spreading_parameters import SpreadingParameters
-from hebbgraph.terms import TermKind
+from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["Allowed", "SpreadingStep"]
+__all__ = ["Allowed", "SpreadingParameters", "SpreadingStep"]
 
 Allowed: TypeAlias = Callable[[IntArray], BoolArray]
 """Returns which of some chunks take part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadingParameters:
+    """Constants of spreading, the same for every corpus and query.
+
+    Parameters
+    ----------
+    n_seeds : int, at least 1
+        Number of chunks where activation starts, the best by direct evidence.
+    sharpness : float, positive
+        A seed starts with mass proportional to evidence ** sharpness. With low values,
+        many seeds share the mass and the ranking collapses to that of plain search.
+    cue_share : float, in [0, 1]
+        Share of the mass that starts on the query's tags, if it names any; seeds get the rest.
+    inhibition : float, in [0, 1]
+        Weight of tags that the query already names; below 1, mass flows to new tags
+        (lateral inhibition).
+    n_steps : int, at least 0
+        Number of steps chunk → tag → chunk: how many hops an answer may lie from the seeds.
+    title_salience : float, at least 0
+        Weight of a title, in mentions, when a tag passes mass on: larger values rank chunks
+        titled by a tag above those that mention it.
+    leak : float, positive
+        Weight of "none of these chunks", in mentions: a tag of irrelevant chunks loses its mass.
+    mention_credit : float, in [0, 1]
+        Share of the mass arriving by co-mention that counts for the score; all of it flows on.
+    unnamed_credit : float, in [0, 1]
+        Share of the arriving mass that counts for the score if the question names no
+        chunk's title: then direct search alone chose where to start.
+    hub_share, hub_floor, hub_cap
+        Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
+        hubs and pass nothing.
+    tags_per_chunk : int, at least 1
+        A chunk passes mass to this many of its tags, the rarest.
+    beam : int, at least 1
+        This many chunks, the most active, pass mass on in a step.
+    evidence_power : float, positive
+        ``a`` in the score: larger values rank by strong direct evidence first, and leave the
+        order below it to the graph.
+    half_saturation : float, positive
+        ``kappa`` in the score: the activation that counts one half; smaller values rank
+        connected chunks higher.
+    doubt : float, in [0, 1]
+        Share of its score that direct evidence loses if the question names a title and the best
+        chunk holds nothing else of it.
+    graph_weight : float, in [0, 1]
+        Factor on activation in the score; see
+        :attr:`hebbgraph.Settings.graph`.
+    links : LinkParameters
+        Constants of following explicit links.
+    """
+
+    n_seeds: int = 5
+    sharpness: float = 16.0
+    cue_share: float = 0.4
+    inhibition: float = 0.1
+    n_steps: int = 2
+    title_salience: float = 32.0
+    leak: float = 1.0
+    mention_credit: float = 0.6
+    unnamed_credit: float = 0.6
+    hub_share: float = 0.01
+    hub_floor: int = 20
+    hub_cap: int = 100
+    tags_per_chunk: int = 16
+    beam: int = 16
+    evidence_power: float = 4.0
+    half_saturation: float = 0.04
+    doubt: float = 0.3
+    graph_weight: float = 1.0
+    links: LinkParameters = field(default_factory=LinkParameters)
+
+    def hub_cut(self, n_chunks: int) -> int:
+        """Return the largest document frequency of a tag that is not a hub."""
+        return int(min(max(self.hub_share * n_chunks, self.hub_floor), self.hub_cap))
 
 
 class SpreadingStep:
@@ -43,15 +117,8 @@ class SpreadingStep:
     mass that came from the chunks whose title the tag is, which continues along backlinks. For the
     parameters see :func:`hebbgraph.formulas.activation.spread`.
 
-    Attributes
-    ----------
-    cues : ndarray of int64, ascending
-        Without hubs, and without tags that no chunk has.
-    cue_weight, cue_trust : ndarray of float64, same shape
-    cue_share : float
-        Share of the mass that starts on the cues.
-    named : float, in [0, 1]
-        The highest trust in a cue that is some chunk's title; known after :meth:`from_cues`.
+    ``cues`` ascend, without hubs and tags that no chunk has; ``named`` is the highest trust in a
+    cue that is some chunk's title, known after :meth:`from_cues`.
     """
 
     def __init__(
@@ -87,7 +154,9 @@ class SpreadingStep:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
         owner, tags, is_title = self.view.tags_of(seeds)
         trust = np.zeros(len(seeds))
-        named = is_title & is_in(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
+        named = (
+            is_title & is_in_sorted(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
+        )
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
         for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
             trust[seed] = max(trust[seed], share)
@@ -135,7 +204,7 @@ class SpreadingStep:
         )
         owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
-        weight[is_in(tags, self.cues)] *= p.inhibition
+        weight[is_in_sorted(tags, self.cues)] *= p.inhibition
         best = top_n_per_owner(owner, weight, len(chunks), p.tags_per_chunk)
         weight *= best
         total = sum_by(owner, weight, len(chunks))
@@ -150,8 +219,7 @@ class SpreadingStep:
         owner, chunks, is_title = self.view.chunks_of(tags)
         if self.allowed is not None:
             keep = self.allowed(chunks)
-            if not all_of(keep):
-                owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
+            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = unique_inverse(chunks)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
@@ -218,22 +286,11 @@ def _passed_on(
     A flow is linear in the evidence of the chunk that it reaches, so everything else is computed
     once per tag rather than once per edge.
 
-    Parameters
-    ----------
-    mass : ndarray of float64, shape (2, 2, n)
-        On the tags; see :class:`SpreadingStep`.
-    total : ndarray of float64, shape (2, n)
-        Evidence of the chunks that mention each tag, and of those that it entitles, summed.
-    namesakes : ndarray of int, shape (n,)
-        Number of chunks that each tag entitles.
-    trust : ndarray of float64, shape (n,), or float, in [0, 1]
-        Factor on the mass that goes to entitled chunks.
-
-    Returns
-    -------
-    ndarray of float64, shape (3, 2, n)
-        Trusted mass, plain mass, and credit for the score; to chunks that mention the
-        tag, and to those that it entitles. Trusted mass may use co-mentions.
+    ``mass`` on n tags has shape (2, 2, n), see :class:`SpreadingStep`; ``total``, shape (2, n), is
+    the summed evidence of the chunks that mention each tag, and of those that it entitles, of which
+    there are ``namesakes``. ``trust`` is a factor on what goes to entitled chunks. The result,
+    shape (3, 2, n), is trusted mass, plain mass and credit, to chunks that mention the tag and to
+    entitled ones.
     """
     ahead = total[0] + p.title_salience * total[1] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted, unique
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.confidence import (
     HELD_ONCE,
@@ -150,7 +150,7 @@ class RareWords:
             for word, n in self._frequencies.items()
             if n <= _MOST_WITH_CODE and is_code(word)
         ]
-        return unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def held_by_one(self, words: Sequence[str], chunks: IntArray) -> bool:
         """Return whether one of these chunks holds all these words, of which none is frequent."""

@@ -19,7 +19,7 @@ from hebbgraph.text.query import query_terms
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-__all__ = ["Question", "is_as_rare", "read_question"]
+__all__ = ["Question", "read_question"]
 
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
@@ -142,12 +142,6 @@ def _trust(
         share = sum(rarities.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
         trust[cue.id] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
-
-
-def is_as_rare(mentions: int, frequencies: Mapping[str, int], n_chunks: int) -> bool:
-    """Return whether what so many chunks mention is about as rare as the rarest of some words."""
-    rarest = min(frequencies.values(), default=n_chunks)
-    return _rarity(mentions, n_chunks) >= _FULL_SHARE * _rarity(rarest, n_chunks)
 
 
 def _rarity(df: int, n_chunks: int) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, unique
+from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -132,7 +132,7 @@ class WordSearch:
             "SELECT first, block FROM $posting WHERE term = ? ORDER BY first", term
         )
         firsts = np.array([first for first, _ in places])
-        at = unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
+        at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
         found = session.rows(
             "SELECT data FROM $posting WHERE block = ANY(?) ORDER BY first",
             [places[i][1] for i in at.tolist()],
@@ -231,7 +231,7 @@ def first_by_id(
     at = at[np.argsort(-scores[at], kind="stable")]
     tied = np.flatnonzero(scores[at][1:] == scores[at][:-1])
     if len(tied):
-        places = unique(np.concatenate((tied, tied + 1)))
+        places = np.unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])
         order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], ids[int(rows[at[i]])]))
         at[places] = at[order]

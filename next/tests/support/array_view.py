@@ -18,7 +18,7 @@ class ArrayView:
 
     ``links`` are those that are no phrases; ``incidental`` phrases are mentioned, but are no tags.
 
-    An :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
+    An :class:`~hebbgraph.terms.IncidenceView`.
 
     Examples
     --------
