@@ -10,30 +10,21 @@ It is the same for every framework; messages and prompts are read by their shape
 
 No passage is trusted: a marker counts only if it is the key before a chunk's text in the prompt,
 and occurs in no passage's text.
-
-============= ==================================================================
-``numbering``  writes passages into a prompt, under keys that occur in no text
-``shown``      finds the passages and keys in a prompt
-``answer``     reads what an answer cites, by ``markers``, in fields, or natively
-``denials``    recognises answers that say that the passages do not help
-``exchange``   decides what an answer cites, and which recall gets the credit
-``learner``    teaches that, and takes verdicts, in the background (``worker``)
-============= ==================================================================
 """
 
 from hebbgraph.citations.answer import Reading, read_answer
 from hebbgraph.citations.denials import Denials
 from hebbgraph.citations.exchange import Outcome, Reason, Reply
 from hebbgraph.citations.learner import Learner, TeachableIndex
-from hebbgraph.citations.numbering import (
+from hebbgraph.citations.passages import (
     CITATION_INSTRUCTION,
     NumberedPassages,
     Passage,
     PassageLike,
     Shown,
     number_passages,
+    shown_in,
 )
-from hebbgraph.citations.shown import shown_in
 
 __all__ = [
     "CITATION_INSTRUCTION",

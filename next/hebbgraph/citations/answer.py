@@ -14,7 +14,7 @@ from typing import Any
 
 from hebbgraph.citations.denials import Denials
 from hebbgraph.citations.markers import markers, visible_text
-from hebbgraph.citations.numbering import PassageLike, Shown
+from hebbgraph.citations.passages import PassageLike, Shown
 
 __all__ = ["Reading", "read_answer"]
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from hebbgraph.citations.answer import Reading, read_answer
 from hebbgraph.citations.denials import Denials
-from hebbgraph.citations.numbering import PassageLike, Shown
-from hebbgraph.citations.shown import read_prompt, shown_in
+from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall
 
-__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credits", "reached", "read_replies"]
+__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credited", "reached", "read_replies"]
 
 #: An answer whose citations were rewritten, as links, still has most of its words.
 _MOST_WORDS = 0.8
@@ -54,9 +53,7 @@ class Outcome:
     lessons : tuple of Lesson
         One for each recall that was credited.
     reason : Reason, optional
-        Why there are none.
-    detail : str
-        The index's own word on it.
+        Why there are none; ``detail`` is the index's own word on it.
     cited, shown : tuple of str
         Chunks that the answer cites, and those that its prompt shows.
     answer_id : str, optional
@@ -150,7 +147,7 @@ def _why_nothing(reading: Reading, shown: Shown) -> Reason:
     return Reason.NOT_A_KEY if reading.unknown else Reason.NOTHING_CITED
 
 
-def credits(
+def credited(
     cited: Iterable[str], shown: Iterable[str], recalls: Sequence[Recall]
 ) -> Iterator[tuple[Recall, list[str], list[str]]]:
     """Yield the recalls with the chunks that each is credited with, and those that it showed.

@@ -18,7 +18,7 @@ from hebbgraph.citations.exchange import (
     Outcome,
     Reason,
     Reply,
-    credits,
+    credited,
     reached,
     read_replies,
 )
@@ -167,7 +167,7 @@ class Learner:
         outcome = read_replies(replies, recalls, self._denials)
         lessons = [
             index.reinforce(recall, cited=cited, shown=shown, **options)
-            for recall, cited, shown in credits(outcome.cited, outcome.shown, recalls)
+            for recall, cited, shown in credited(outcome.cited, outcome.shown, recalls)
         ]
         for recall in recalls if answer_id is not None else ():
             index.keep(recall, answer=answer_id)
@@ -324,6 +324,6 @@ def _judged(
             index.forget(lesson.id)
     lessons = [
         index.reinforce(recall, cited=chunks, actor=actor, **options)
-        for recall, chunks, _ in credits(cited, (), recalls)
+        for recall, chunks, _ in credited(cited, (), recalls)
     ]
     return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)

@@ -45,9 +45,8 @@ _INLINE_CODE = re.compile(r"`([^`\n]{1,500})`")
 #: Stands for code; no marker contains it.
 _CODE = "\ue000"
 
-#: A name right before brackets, and what makes it an array.
-_NAME = re.compile(r"[^\W\d]\w*\Z")
-_CODE_LEFT = re.compile(r"(?:^|[\s;])[A-Za-z_][\w.]*\s*[-+*/%]?=\s*\Z|\w\(\Z")
+#: What stands before brackets in code: ``x =``, ``f(``, ``my_list``; and behind ``arr[1]``.
+_CODE_LEFT = re.compile(r"(?:[^\W\d]\s*[-+*/%]?=\s*|\w\(|_\w*)\Z")
 _CODE_RIGHT = re.compile(r"\s*[-+*/%]?=(?=[^>=])|\s*[=!<>]=|\+\+|--|\.[a-z_]\w*|\((?!https?:|#)")
 
 
@@ -73,11 +72,8 @@ def markers(text: str, keys: Collection[str]) -> Iterator[Marker]:
     """
     for match in islice(_ANY.finditer(text), _MOST):
         names = _names(match, keys)
-        if match.lastgroup == "inside" and names:
-            is_interval = "0" in names and "0" not in keys
-            if is_interval or _is_code(text, match):
-                continue
-        if names:
+        is_interval = "0" in names and "0" not in keys
+        if names and not (match.lastgroup == "inside" and (is_interval or _is_code(text, match))):
             yield Marker(*match.span(), names)
 
 
@@ -150,7 +146,5 @@ def _bracketed(inside: str, keys: Collection[str]) -> list[str] | None:
 def _is_code(text: str, match: re.Match[str]) -> bool:
     """Return whether brackets belong to code that is not marked as such."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
-    if _CODE_LEFT.search(before):
-        return True
-    name = _NAME.search(before)
-    return name is not None and ("_" in name[0] or _CODE_RIGHT.match(text, match.end()) is not None)
+    is_array = before[-1:].isalnum() and _CODE_RIGHT.match(text, match.end())
+    return bool(is_array or _CODE_LEFT.search(before))

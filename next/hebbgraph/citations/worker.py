@@ -53,27 +53,35 @@ class Worker:
         self._lanes: dict[Lane, deque[Job]] = {}
         self._later: list[tuple[float, Lane, Job]] = []
         self._running: Lane | None = None
-        self._has_thread = False
+        self._thread = 0
         self.over = False
 
     def put(self, lane: Lane, job: Job, *, delay: float = 0.0) -> bool:
         """Queue a job and return at once; False if the queue is full, or the process ends."""
         with self._changed:
             waiting = sum(map(len, self._lanes.values())) + len(self._later)
+            if not self.over and not self._thread:
+                self._start()
             if self.over or waiting >= MAX_WAITING:
                 return False
             if delay:
                 self._later.append((time.monotonic() + delay, lane, job))
             else:
                 self._lanes.setdefault(lane, deque()).append(job)
-            if not self._has_thread:
-                self._has_thread = True
-                threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
             self._changed.notify_all()
         return True
 
+    def _start(self) -> None:
+        self._thread = -1  # until it runs
+        try:
+            threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
+        except RuntimeError:  # Python starts no threads while it exits
+            self.over = True
+
     def flush(self, owner: int, timeout: float | None = None) -> bool:
-        """Wait for the jobs of a learner, but for delayed ones."""
+        """Wait for the jobs of a learner, but for delayed ones; within a job, for none."""
+        if threading.get_ident() == self._thread:
+            return True
         done = threading.Semaphore(0)
         with self._changed:
             lanes = [lane for lane in {*self._lanes, self._running} if lane and lane.owner == owner]
@@ -102,6 +110,7 @@ class Worker:
                 self._later.append((due, lane, job))
 
     def _run(self) -> None:
+        self._thread = threading.get_ident()
         while True:
             job = self._next()
             try:
