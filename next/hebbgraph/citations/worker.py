@@ -1,8 +1,6 @@
 """Runs jobs in the background: one bounded queue for the process, in which tenants take turns.
 
-What waits is done before the process ends: at exit, and after SIGTERM. A handler for SIGTERM is
-installed with the first learner that the main thread makes. It lets a thread wait for the jobs,
-and then sends the signal again, to whoever handled it before.
+What waits is done before the process ends: at exit, and after SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 __all__ = ["MAX_WAITING", "WORKER", "Lane", "Worker", "keep_on_sigterm"]
@@ -53,16 +52,16 @@ class Worker:
         self._lanes: dict[Lane, deque[Job]] = {}
         self._later: list[tuple[float, Lane, Job]] = []
         self._running: Lane | None = None
-        self._thread = 0
+        self._thread: threading.Thread | None = None
         self.over = False
 
     def put(self, lane: Lane, job: Job, *, delay: float = 0.0) -> bool:
         """Queue a job and return at once; False if the queue is full, or the process ends."""
         with self._changed:
-            waiting = sum(map(len, self._lanes.values())) + len(self._later)
-            if not self.over and not self._thread:
+            if self._thread is None:
                 self._start()
-            if self.over or waiting >= MAX_WAITING:
+            n_waiting = sum(map(len, self._lanes.values())) + len(self._later)
+            if self.over or n_waiting >= MAX_WAITING:
                 return False
             if delay:
                 self._later.append((time.monotonic() + delay, lane, job))
@@ -72,35 +71,33 @@ class Worker:
         return True
 
     def _start(self) -> None:
-        self._thread = -1  # until it runs
+        """Start the thread; Python starts none while it exits."""
+        self._thread = threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True)
         try:
-            threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
-        except RuntimeError:  # Python starts no threads while it exits
+            self._thread.start()
+        except RuntimeError:
             self.over = True
 
     def flush(self, owner: int, timeout: float | None = None) -> bool:
-        """Wait for the jobs of a learner, but for delayed ones; within a job, for none."""
-        if threading.get_ident() == self._thread:
-            return True
-        done = threading.Semaphore(0)
+        """Wait until a learner has no job but delayed ones; a job does not wait for others."""
+
+        def is_done() -> bool:
+            lanes = (*self._lanes, self._running)
+            return not any(lane and lane.owner == owner for lane in lanes)
+
         with self._changed:
-            lanes = [lane for lane in {*self._lanes, self._running} if lane and lane.owner == owner]
-            for lane in lanes:
-                self._lanes.setdefault(lane, deque()).append(done.release)
-            self._changed.notify_all()
-        deadline = None if timeout is None else time.monotonic() + timeout
-        left = (None if deadline is None else max(0.0, deadline - time.monotonic()) for _ in lanes)
-        return all(done.acquire(timeout=seconds) for seconds in left)
+            is_job = threading.current_thread() is self._thread
+            return is_job or self._changed.wait_for(is_done, timeout)
 
     def finish(self, timeout: float) -> bool:
         """Wait until all is done, and take no more jobs."""
         with self._changed:
             self.over = True
-            self._release(math.inf)
+            self._queue_due(math.inf)
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not (self._lanes or self._running), timeout)
 
-    def _release(self, now: float) -> None:
+    def _queue_due(self, now: float) -> None:
         """Queue the delayed jobs that are due."""
         later, self._later = self._later, []
         for due, lane, job in later:
@@ -110,7 +107,7 @@ class Worker:
                 self._later.append((due, lane, job))
 
     def _run(self) -> None:
-        self._thread = threading.get_ident()
+        """Run jobs, one after the other."""
         while True:
             job = self._next()
             try:
@@ -123,53 +120,42 @@ class Worker:
                 self._changed.notify_all()
 
     def _next(self) -> Job:
+        """Take the first job of the lane that has waited longest."""
         with self._changed:
-            while True:
-                self._release(time.monotonic())
-                if self._lanes:
-                    lane = next(iter(self._lanes))
-                    jobs = self._lanes.pop(lane)
-                    self._running, job = lane, jobs.popleft()
-                    if jobs:
-                        self._lanes[lane] = jobs  # behind the others
-                    return job
+            self._queue_due(time.monotonic())
+            while not self._lanes:
                 first = min((due for due, *_ in self._later), default=None)
                 self._changed.wait(None if first is None else max(0.0, first - time.monotonic()))
+                self._queue_due(time.monotonic())
+            lane = self._running = next(iter(self._lanes))
+            jobs = self._lanes.pop(lane)
+            job = jobs.popleft()
+            if jobs:  # behind the other lanes, but before what a garbage collection just put
+                self._lanes.setdefault(lane, deque()).extendleft(reversed(jobs))
+            return job
 
 
 WORKER = Worker()
 
 
-class _Sigterm:
-    """Passes SIGTERM on to its former handler once all that waits is done."""
-
-    def __init__(self, former: Any) -> None:
-        self._former = former
-        self._process = 0  # in which the signal came
-
-    def __call__(self, number: int, frame: Any) -> None:
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            # Unlike threading's, this takes no lock that the interrupted code may hold.
-            _thread.start_new_thread(self._finish, (number,))
-        elif callable(self._former):
-            self._former(number, frame)
-        else:
-            signal.signal(number, self._former)
-            signal.raise_signal(number)
-
-    def _finish(self, number: int) -> None:
-        _finish()
-        os.kill(os.getpid(), number)
-
-
 def keep_on_sigterm() -> None:
     """Let SIGTERM wait for the jobs; only the main thread can install that, on POSIX."""
     former = signal.getsignal(signal.SIGTERM)
+    is_installed = isinstance(former, partial) and former.func is _finish_first
     is_main = threading.current_thread() is threading.main_thread()
-    is_handled = former in (signal.SIG_IGN, None) or isinstance(former, _Sigterm)
-    if os.name == "posix" and is_main and not is_handled:
-        signal.signal(signal.SIGTERM, _Sigterm(former))
+    if os.name == "posix" and is_main and former not in (signal.SIG_IGN, None) and not is_installed:
+        signal.signal(signal.SIGTERM, partial(_finish_first, former))
+
+
+def _finish_first(former: Any, number: int, frame: object) -> None:
+    """Give a signal back to its former handler, and send it again once all is done."""
+
+    def finish() -> None:
+        _finish()
+        os.kill(os.getpid(), number)
+
+    signal.signal(number, former)
+    _thread.start_new_thread(finish, ())  # takes no lock that the interrupted code may hold
 
 
 def _finish() -> None:
