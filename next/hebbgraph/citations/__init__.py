@@ -12,8 +12,7 @@ No passage is trusted: a marker counts only if it is the key before a chunk's te
 and occurs in no passage's text.
 """
 
-from hebbgraph.citations.answer import Reading, read_answer
-from hebbgraph.citations.denials import Denials
+from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.exchange import Outcome, Reason, Reply
 from hebbgraph.citations.learner import Learner, TeachableIndex
 from hebbgraph.citations.passages import (

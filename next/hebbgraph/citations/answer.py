@@ -2,41 +2,166 @@
 
 Only keys of the prompt count, so no text can have itself cited by a name that it knows. Native
 citations come from the provider, which checked them: they may refer to the prompt's blocks by
-index or source, or quote a passage.
+index or source, or quote a passage. A denial about the matter is a citation: "The law names no
+owls [1]"; one about the passages is none.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hebbgraph.citations.denials import Denials
-from hebbgraph.citations.markers import markers, visible_text
-from hebbgraph.citations.passages import PassageLike, Shown
+from hebbgraph.citations.passages import PassageLike, Shown, markers
+from hebbgraph.errors import ParameterError
 
-__all__ = ["Reading", "read_answer"]
+__all__ = ["DENIALS", "Denials", "Reading", "read_answer"]
 
-_LONGEST_ANSWER = 200_000
-#: A quotation by a model is at least so long; one that a provider checked may be shorter.
-_SHORTEST_QUOTE, _SHORTEST_CHECKED = 20, 6
+_LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
+#: A shorter quotation may occur by chance.
+_SHORTEST = 6
 
 # Names of fields, without ``_`` and ``-``, in lower case. In structured answers:
-_CITING = frozenset({
-    "citation", "citations", "cited", "citationids", "documentids", "evidence", "keys", "passages",
-    "reference", "references", "source", "sources", "sourceid", "sourceids", "usedsources",
-})  # fmt: skip
+_CITING = re.compile(
+    r"cited|citations?(ids?)?|(used)?sources?(ids?)?|documentids|evidence|keys|passages|references?"
+)
 _NAMING = ("sourceid", "source", "documentid", "citationid", "citation", "key", "id", "index",
            "number", "passage", "reference")  # fmt: skip
-_QUOTING = frozenset({"quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"})
-_ANSWERING = frozenset({"answer", "response", "text", "content", "output", "result"})
+_QUOTING = frozenset(("quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"))
+_ANSWERING = frozenset(("answer", "response", "text", "content", "output", "result"))
 # In messages:
-_NATIVE = frozenset({"citations", "annotations"})
-_ARGUMENTS = frozenset({"args", "arguments", "input", "toolkwargs", "parsed"})
-_REASONING = frozenset({"reasoning", "thinking", "redacted_thinking", "reasoning_content"})
-_IDS = frozenset({"source", "sourceid", "url", "id", "documentid", "documentids", "fileid"})
-_INDEXES = frozenset({"documentindex", "searchresultindex"})
+_NATIVE = frozenset(("citations", "annotations"))
+_ARGUMENTS = frozenset(("args", "arguments", "input", "toolkwargs", "parsed"))
+_REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
+_IDS = frozenset(("source", "sourceid", "url", "id", "documentid", "documentids", "fileid"))
+_INDEXES = frozenset(("documentindex", "searchresultindex"))
+
+#: Around a model's reasoning; some prompts end with the opening tag.
+_THINK = "think|thinking|thought|reasoning|scratchpad"
+_THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
+_INLINE_CODE = re.compile(r"`([^`\n]{1,500})`")
+#: Stands for code; no marker contains it.
+_CODE = "\ue000"
+
+# -- denials ------------------------------------------------------------------------------
+
+#: Stands for a marker in the patterns.
+_M = "\ue001"
+_NOUN = (
+    r"(?:passages?|sources?|documents?|contexts?|texts?|excerpts?|references?|materials?|snippets?"
+    r"|chunks?|search results?|information (?:provided|given))"
+)
+_PASSAGES = (
+    r"(?:(?:none|neither|any|all) of )?(?:(?:the|these|those|this|my|your|provided|given|supplied"
+    rf"|available|above|retrieved|following) )+{_NOUN}(?: (?:provided|given|supplied|above))?"
+)
+#: Markers: "[1]", "sources [1] and [2]".
+_LABEL = rf"(?:(?:the )?{_NOUN} )?"
+_MARKED = rf"{_LABEL}{_M}(?:[\s,;&/]{{0,4}}(?:(?:and|or|nor|as well as) )?{_LABEL}{_M}){{0,20}}"
+#: Passages as the subject, and behind "in".
+_CLAUSE = r"(?:\A|[,;:(–—]|\b(?:and|but|while|because|since|that|though|although|however))\s*"
+_SUBJECT = rf"(?:\b{_PASSAGES}|{_CLAUSE}(?:\w+,? )?{_MARKED}[ ,:)]{{0,3}})"
+_OBJECT = rf"(?: {_PASSAGES}|[ :(]{{0,3}}{_MARKED})"
+_ADVERBS = (
+    r"(?:,? ?(?:also|only|just|still|actually|itself|alone|however|though|even|explicitly|directly"
+    r"|really|specifically|clearly|unfortunately),?)*"
+)
+_TELL = (
+    r"(?:say|state|mention|contain|address|specify|provide|discuss|explain|cover|answer|help|give"
+    r"|describe|list|name|include|refer|tell|indicate|show|reveal|clarify|note|identify|relate"
+    r"|useful|about|applicable|concern|touch|offer|have|make)"
+)
+_TOLD = (
+    r"(?:mentioned|stated|found|given|covered|addressed|specified|included|discussed|described"
+    r"|contained|said|named|answered|explained|present|available|provided)"
+)
+_OTHER = r"(?:something|other|another|a different|different|someone|somebody|unrelated)"
+#: What passages do that do not help.
+_FAIL = (
+    rf"{_ADVERBS} ?(?:(?:do(?:es)?|did|is|are|was|were|can|could|will|would|has|have)"
+    rf"(?: not|n't|n’t|not){_ADVERBS} {_TELL}"
+    r"|(?:says?|mentions?|contains?|gives?|provides?|offers?|makes?|has|have) (?:no\b|nothing)"
+    rf"|(?:is|are|was|were){_ADVERBS} (?:irrelevant|unrelated|silent|about {_OTHER})"
+    rf"|(?:deals?|concerns?|discuss(?:es)?|speaks?|talks?|covers?|refers?)"
+    rf"(?: with| to| of| about)? {_OTHER}|fails? to|lacks?\b|omits?\b)"
+)
+_NOT = r"(?: not|n't|n’t|not)"
+
+DENIALS: tuple[str, ...] = (
+    rf"{_SUBJECT}{_FAIL}",
+    rf"\b(?:none of|neither of|neither|unlike|contrary to){_OBJECT}",
+    rf"\bno (?:\w+ )?{_NOUN} (?:\w+ ){{0,2}}{_TELL}",
+    rf"\bnot (?:\w+ )?{_TOLD}(?: \w+){{0,2}} (?:in|by){_OBJECT}",
+    rf"\b(?:nothing|nowhere|no \w+)(?: \w+){{0,4}} in{_OBJECT}",
+    r"\bthere (?:is|are|was|were) (?:no|not enough|insufficient|nothing)\b(?: \w+)?"
+    r" (?:information|mention|evidence|indication|reference|details?|data|answer)",
+    r"\b(?:not enough|insufficient) (?:information|context|evidence|details?)",
+    rf"\bI (?:(?:do|did|could|ca){_NOT}|cannot|am not able to|am unable to)(?: \w+)?"
+    r" (?:know|answer|find|determine|tell|say|locate)",
+    r"\b(?:unable|not able|impossible|not possible) to (?:answer|determine|find|say|tell)",
+)
+"""Patterns of denials in English; the character U+E001 stands for a marker."""
+
+#: A marker behind a full stop belongs to the sentence before, unless a sentence goes on with it.
+_SENTENCE = re.compile(rf"(?<=[.!?。！？])\s+(?!(?:{_M}[\s,;]*)+(?:\Z|\n|[A-Z\"“]))|\n+")
+
+
+class Denials:
+    r"""Finds where an answer says that the passages do not help.
+
+    Where the first sentence opens with it, the whole answer denies. A later denial concerns the
+    markers behind it in the sentence, and one that names passages only these.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Regular expressions of your own, for other languages or for a fixed phrase of your prompt;
+        case is ignored.
+
+    Raises
+    ------
+    ParameterError
+        For an invalid pattern.
+
+    Examples
+    --------
+    >>> denials = Denials([r"keine der quellen"])
+    >>> denials.find("Keine der Quellen nennt sie.", [])
+    (True, set())
+    >>> denials.find("Moss built it [1]. [2] does not say when.", [(14, 17), (19, 22)])
+    (False, {1})
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        if isinstance(patterns, str):
+            raise ParameterError(f"denials is a list of patterns, got {patterns!r:.80}")
+        try:
+            self._forms = [re.compile(form, re.IGNORECASE) for form in (*DENIALS, *patterns)]
+        except (re.error, TypeError) as error:
+            raise ParameterError(f"a denial is a regular expression: {error}") from error
+
+    def find(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[bool, set[int]]:
+        """Return whether a text denies all, and which of the markers at ``spans`` it denies."""
+        pieces = zip([0, *(end for _, end in spans)], [*(at for at, _ in spans), None], strict=True)
+        marked = _M.join(text[start:end].replace(_M, " ") for start, end in pieces)
+        first, denied = 0, set[int]()
+        for number, sentence in enumerate(filter(str.strip, _SENTENCE.split(marked))):
+            marks = [at for at, character in enumerate(sentence) if character == _M]
+            forms = self._forms if len(sentence) <= _LONGEST_SENTENCE else ()
+            for start, end in (m.span() for form in forms for m in form.finditer(sentence)):
+                if number == 0 and not any(at < end for at in marks):
+                    return True, set(range(len(spans)))
+                inside = any(start <= at < end for at in marks)
+                last = end if inside else len(sentence)
+                denied.update(first + n for n, at in enumerate(marks) if start <= at < last)
+            first += len(marks)
+        return False, denied
+
+
+# -- answers ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,9 +197,9 @@ def read_answer(
     answer : str, dict, or object
         Text; JSON; a message of LangChain, LlamaIndex or a provider, read by its shape; or a
         structured answer: a dict, a pydantic model, a dataclass. In text, ``[1]``, ``[1, 2]``,
-        ``[1-3]``, ``[^1]``, ``[Source 1]``, ``Source 1``, ``【1†source】`` and raised numbers
-        count, outside of code and reasoning. In fields such as ``citations`` and ``source_id``,
-        keys or long quotations. In native citations, a block's index or source, or a quotation.
+        ``[1-3]``, ``[^1]``, ``[Source 1]``, ``Source 1`` and ``【1†source】``
+        count, outside of code and reasoning; in fields such as ``citations`` and ``source_id``,
+        keys; in native citations, a block's index or source, or a quotation.
     shown : Shown
     passages : iterable of Passage, Hit or Chunk
         For quotations.
@@ -138,15 +263,14 @@ class _Reader:
         if (fields := _json(text)) is not None:
             self.read_fields(fields)
             return False
-        text = visible_text(text)
+        text = _visible(text)
         found = list(markers(text, self._known))
-        denied = self._denials.find(text, [(marker.start, marker.end) for marker in found])
-        self.denies |= bool(denied.everything or denied.markers)
-        self.denies_all |= denied.everything and opens
-        for number, marker in enumerate(found):
-            if number not in denied.markers:
-                self._cite(marker.names)
-        return denied.everything
+        denies_all, denied = self._denials.find(text, [span for span, _ in found])
+        self.denies |= bool(denies_all or denied)
+        self.denies_all |= denies_all and opens
+        for number, (_, names) in enumerate(found):
+            self._cite(names if number not in denied else ())
+        return denies_all
 
     # -- messages ---------------------------------------------------------------------
 
@@ -178,7 +302,7 @@ class _Reader:
         quoted, named, blocks = set[str](), dict[str, None](), self._shown.blocks
         for name, value in _leaves(citation):
             if name in ("citedtext", "quote"):
-                quoted.update(self._quoting(value, _SHORTEST_CHECKED))
+                quoted.update(self._quoting(value))
             elif name in _IDS and value in self._shown.ids:
                 named[value] = None
             elif name in _INDEXES and isinstance(value, int) and 0 <= value < len(blocks):
@@ -188,6 +312,11 @@ class _Reader:
         elif len(quoted) == 1:
             self.cited.update(dict.fromkeys(quoted))
 
+    def _quoting(self, quote: Any) -> list[str]:
+        """Return the shown chunks whose text holds a quotation, whatever its white space."""
+        wanted = _squashed(quote[:2_000]).strip(" .…\"'“”«»") if isinstance(quote, str) else ""
+        return [id_ for id_, text in self._texts if len(wanted) >= _SHORTEST and wanted in text]
+
     # -- structured answers -----------------------------------------------------------
 
     def read_fields(self, value: Any, *, cites: bool = False, opens: bool = True) -> None:
@@ -196,36 +325,27 @@ class _Reader:
         if isinstance(value, Mapping):
             fields = {_folded(name): part for name, part in value.items()}
             names = [fields[name] for name in _NAMING if _is_name(fields.get(name))]
-            is_quoting = not (_CITING.isdisjoint(fields) or _QUOTING.isdisjoint(fields))
+            is_quoting = any(map(_CITING.fullmatch, fields)) and not _QUOTING.isdisjoint(fields)
             if names and (cites or is_quoting):  # {"source_id": 1, "quote": "..."}
-                self._read_name(names[0], [fields[name] for name in _QUOTING & fields.keys()])
+                self._read_name(names[0])
                 return
             for name, part in fields.items():
-                is_citing = name in _CITING or (cites and name in _QUOTING)
-                self.read_fields(part, cites=is_citing, opens=name in _ANSWERING)
+                cited = _CITING.fullmatch(name) is not None
+                self.read_fields(part, cites=cited, opens=name in _ANSWERING)
         elif isinstance(value, list | tuple | set | frozenset):
             for part in value:
                 self.read_fields(part, cites=cites, opens=False)
         elif cites and _is_name(value):
-            self._read_name(value, ())
+            self._read_name(value)
         elif isinstance(value, str):
             self._read_text(value, opens=opens)
 
-    def _read_name(self, value: Any, quotes: Iterable[Any]) -> None:
-        """Count keys, unless a quotation beside them is another passage's; or a quotation."""
+    def _read_name(self, value: Any) -> None:
+        """Count the keys in a field for citations, with brackets or without."""
         text = str(int(value) if isinstance(value, float) else value).strip()[:_LONGEST_ANSWER]
-        bare = len(text) <= 200 and not text.startswith(("[", "【"))
-        found = markers(f"[{text}]" if bare else text, self._known)
-        names = [name for marker in found for name in marker.names]
-        quoted = {id_ for quote in quotes for id_ in self._quoting(quote, _SHORTEST_QUOTE)}
-        self._cite(name for name in names if not quoted or self._shown.keys.get(name) in quoted)
-        if not names and len(quoted := {*self._quoting(text, _SHORTEST_QUOTE)}) == 1:
-            self.cited.update(dict.fromkeys(quoted))
-
-    def _quoting(self, quote: Any, shortest: int) -> list[str]:
-        """Return the shown chunks whose text holds a quotation, whatever its white space."""
-        wanted = _squashed(quote[:2_000]).strip(" .…\"'“”«»") if isinstance(quote, str) else ""
-        return [id_ for id_, text in self._texts if len(wanted) >= shortest and wanted in text]
+        bare = not text.startswith(("[", "【"))
+        for _, names in markers(f"[{text}]" if bare else text, self._known):
+            self._cite(names)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -260,6 +380,22 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return value
+
+
+def _visible(text: str) -> str:
+    """Replace reasoning, and code that is more than a marker."""
+    if "<" in text:
+        text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
+    if "`" not in text:
+        return text
+    outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
+
+    def keep_markers(match: re.Match[str]) -> str:
+        inside = match[1].strip()
+        is_marker = inside[:1] in "[【" and inside[-1:] in "]】"
+        return f"{_CODE}{inside}{_CODE}" if is_marker else _CODE
+
+    return _INLINE_CODE.sub(keep_markers, outside)
 
 
 def _json(text: str) -> Any:

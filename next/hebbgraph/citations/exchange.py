@@ -8,12 +8,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from hebbgraph.citations.answer import Reading, read_answer
-from hebbgraph.citations.denials import Denials
+from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall
 
-__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credited", "reached", "read_replies"]
+__all__ = [
+    "MISTAKES",
+    "Outcome",
+    "Reason",
+    "Reply",
+    "credited",
+    "reached",
+    "read_replies",
+    "with_lessons",
+]
 
 #: An answer whose citations were rewritten, as links, still has most of its words.
 _MOST_WORDS = 0.8
@@ -22,12 +30,8 @@ _MOST_WORDS = 0.8
 class Reason(StrEnum):
     """Why an answer or a verdict teaches nothing."""
 
-    NO_RECALL = "no recall belongs to it"
-    NO_ANSWER = "no model answered"
-    OTHER_INDEX = "its recall is of another namespace than the index"
     NOTHING_SHOWN = "no recalled chunk stands in the prompt"
-    NO_KEYS = "no chunk has a key in the prompt; write them with number_passages"
-    AMBIGUOUS_KEY = "its key also stands in a chunk's text; number_passages avoids that"
+    NO_KEYS = "no chunk has a key of its own in the prompt; write them with number_passages"
     NOT_A_KEY = "what it cites is no key of the prompt"
     NOTHING_CITED = "it cites nothing"
     DENIED = "it says that the passages do not help"
@@ -38,10 +42,7 @@ class Reason(StrEnum):
 
 
 #: Nothing is ever learned that way: the first of each is logged as a warning.
-MISTAKES = frozenset({
-    Reason.OTHER_INDEX, Reason.NOTHING_SHOWN, Reason.NO_KEYS, Reason.AMBIGUOUS_KEY, Reason.REFUSED,
-    Reason.DROPPED,
-})  # fmt: skip
+MISTAKES = (Reason.NOTHING_SHOWN, Reason.NO_KEYS, Reason.REFUSED, Reason.DROPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +72,6 @@ class Outcome:
         """``"learned"``, or the reason in a word: ``"no_keys"``."""
         return "learned" if self.reason is None else self.reason.name.lower()
 
-    def with_lessons(self, lessons: Iterable[Lesson]) -> Outcome:
-        """Add what an index made of it: lessons, or a note why it learns nothing."""
-        taught = tuple(lesson for lesson in lessons if not lesson.note)
-        notes = [lesson.note for lesson in lessons if lesson.note]
-        if notes and not taught:
-            return replace(self, reason=Reason.NOTED, detail=notes[0])
-        return replace(self, lessons=taught, reason=None if taught else self.reason)
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -107,14 +100,14 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     words = _words(text)
     if not words or not replies:
         return list(replies[-1:])
-    found = []
+    reached = []
     for reply in replies:
         said = _words(read_prompt(reply.answer)[0])
         is_said = len(said & words) >= _MOST_WORDS * len(said) > 0
         if is_said or words <= said:  # or a parser took the output out of the reply
-            found.append(reply)
+            reached.append(reply)
     # The application may have replaced the answer: its own text is read by the last keys.
-    return found or [replace(replies[-1], answer=text)]
+    return reached or [replace(replies[-1], answer=text)]
 
 
 def _words(text: str) -> set[str]:
@@ -124,7 +117,7 @@ def _words(text: str) -> set[str]:
 def read_replies(replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials) -> Outcome:
     """Read what replies cite of the chunks of recalls."""
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
-    cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NO_ANSWER
+    cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
         seen = reply.shown or shown_in(reply.prompt, candidates)
@@ -136,13 +129,12 @@ def read_replies(replies: Sequence[Reply], recalls: Sequence[Recall], denials: D
 
 
 def _why_nothing(reading: Reading, shown: Shown) -> Reason:
+    """Return the reason that is closest to what an application could mend."""
     if reading.denied:
         return Reason.DENIED
     if not shown.ids:
         return Reason.NOTHING_SHOWN
-    if any(name in shown.ambiguous for name in reading.unknown):
-        return Reason.AMBIGUOUS_KEY
-    if not (shown.keys or shown.blocks):
+    if not (shown.keys or shown.blocks) or not {*shown.ambiguous}.isdisjoint(reading.unknown):
         return Reason.NO_KEYS
     return Reason.NOT_A_KEY if reading.unknown else Reason.NOTHING_CITED
 
@@ -150,7 +142,7 @@ def _why_nothing(reading: Reading, shown: Shown) -> Reason:
 def credited(
     cited: Iterable[str], shown: Iterable[str], recalls: Sequence[Recall]
 ) -> Iterator[tuple[Recall, list[str], list[str]]]:
-    """Yield the recalls with the chunks that each is credited with, and those that it showed.
+    """Yield recalls with the chunks that each is credited with, and those that it showed.
 
     The best rank tells which question a chunk answers. Of equal ranks the latest recall counts: an
     agent searches again because it was not satisfied. Chunks that no recall found are the last
@@ -158,7 +150,7 @@ def credited(
     """
     ranks = [{hit.id: hit.rank for hit in recall.hits} for recall in recalls]
     owners: dict[str, int] = {}
-    for id_ in dict.fromkeys(cited):
+    for id_ in cited:
         finders = [(found[id_], -at) for at, found in enumerate(ranks) if id_ in found]
         owners[id_] = -min(finders)[1] if finders else len(recalls) - 1
     for at, recall in enumerate(recalls):
@@ -167,3 +159,11 @@ def credited(
         seen = [id_ for id_ in shown if id_ in ranks[at] and owners.get(id_, at) == at]
         if own:
             yield recall, own, seen
+
+
+def with_lessons(outcome: Outcome, lessons: Sequence[Lesson]) -> Outcome:
+    """Add what an index made of it: lessons, or a note why it learns nothing."""
+    taught = tuple(lesson for lesson in lessons if not lesson.note)
+    if lessons and not taught:
+        return replace(outcome, reason=Reason.NOTED, detail=lessons[0].note)
+    return replace(outcome, lessons=taught, reason=None if taught else outcome.reason)

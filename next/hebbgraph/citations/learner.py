@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, Self
 
-from hebbgraph.citations.denials import Denials
+from hebbgraph.citations.answer import Denials
 from hebbgraph.citations.exchange import (
     MISTAKES,
     Outcome,
@@ -21,6 +21,7 @@ from hebbgraph.citations.exchange import (
     credited,
     reached,
     read_replies,
+    with_lessons,
 )
 from hebbgraph.citations.worker import WORKER, Lane, keep_on_sigterm
 from hebbgraph.errors import ParameterError
@@ -140,43 +141,36 @@ class Learner:
         }
 
         def study() -> Outcome:
-            groups: dict[str, list[Recall]] = {}
-            for recall in made:  # no namespace knows the chunks of another
-                groups.setdefault(recall.namespace, []).append(recall)
-            answers = reached(calls, output)
-            outcomes = [
-                self._study(group, answers, answer_id, options) for group in groups.values()
-            ]
-            taught = [outcome for outcome in outcomes if outcome.lessons]
-            lessons = tuple(lesson for outcome in taught for lesson in outcome.lessons)
-            first = [*taught, *outcomes, Outcome(reason=Reason.NO_RECALL)][0]
-            return replace(first, lessons=lessons)
+            names = dict.fromkeys(recall.namespace for recall in made)
+            indexes = [self._index_of(name) for name in names]
+            answers, outcomes = reached(calls, output), list[Outcome]()
+            for index in indexes:  # no namespace knows the chunks of another
+                own = [recall for recall in made if recall.namespace == index.namespace]
+                outcome = read_replies(answers, own, self._denials)
+                lessons = [
+                    index.reinforce(recall, cited=cited, shown=shown, **options)
+                    for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
+                ]
+                for recall in own if answer_id is not None else ():
+                    index.keep(recall, answer=answer_id)
+                outcomes.append(with_lessons(outcome, lessons))
+            outcomes.sort(key=lambda outcome: not outcome.lessons)
+            lessons = [lesson for outcome in outcomes for lesson in outcome.lessons]
+            first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
+            return replace(first, lessons=tuple(lessons))
 
         return self._submit(study, made[0].namespace if made else self.namespace, answer_id)
 
-    def _study(
-        self,
-        recalls: Sequence[Recall],
-        replies: Sequence[Reply],
-        answer_id: str | None,
-        options: dict[str, Any],
-    ) -> Outcome:
-        """Learn what replies cite of one namespace."""
-        if (index := self._index_of(recalls[0].namespace)) is None:
-            return Outcome(reason=Reason.OTHER_INDEX)
-        outcome = read_replies(replies, recalls, self._denials)
-        lessons = [
-            index.reinforce(recall, cited=cited, shown=shown, **options)
-            for recall, cited, shown in credited(outcome.cited, outcome.shown, recalls)
-        ]
-        for recall in recalls if answer_id is not None else ():
-            index.keep(recall, answer=answer_id)
-        return outcome.with_lessons(lessons)
-
-    def _index_of(self, namespace: str) -> TeachableIndex | None:
+    def _index_of(self, namespace: str) -> TeachableIndex:
+        """Return the index of a namespace."""
         if callable(self.index):
             return self.index(namespace)
-        return self.index if self.index.namespace == namespace else None
+        if self.index.namespace != namespace:
+            raise ParameterError(
+                f"namespace {namespace!r} cannot teach {self.index.namespace!r}; "
+                "give the learner a function from names to indexes"
+            )
+        return self.index
 
     # -- verdicts ---------------------------------------------------------------------
 
@@ -224,8 +218,7 @@ class Learner:
         options = {"rating": rating, "trusted": trusted, "reason": reason}
 
         def judge() -> Outcome | None:
-            if (index := self._index_of(whose)) is None:
-                return Outcome(reason=Reason.OTHER_INDEX)
+            index = self._index_of(whose)
             if not (recalls := index.kept(answer_id)):
                 return None
             return _judged(index, recalls, chosen, actor or self.actor, options)
@@ -242,6 +235,11 @@ class Learner:
         future.set_running_or_notify_cancel()  # nobody can cancel it any more
         lane, deadline = Lane(id(self), namespace), time.monotonic() + self.patience
 
+        def finish(outcome: Outcome) -> None:
+            named = replace(outcome, answer_id=answer_id)
+            self._report(named)
+            future.set_result(named)
+
         def job(pause: float = _FIRST_PAUSE) -> None:
             try:
                 outcome = work()
@@ -250,19 +248,15 @@ class Learner:
                 outcome = Outcome(reason=Reason.REFUSED, detail=repr(error)[:500])
             waits = outcome is None and not self._closed and time.monotonic() < deadline
             again = partial(job, min(2 * pause, _LONGEST_PAUSE))
-            if waits and WORKER.put(lane, again, delay=pause):
-                return
-            outcome = outcome or Outcome(reason=Reason.UNKNOWN_ANSWER)
-            self._finish(replace(outcome, answer_id=answer_id), future)
+            if not (waits and WORKER.put(lane, again, delay=pause)):
+                finish(outcome or Outcome(reason=Reason.UNKNOWN_ANSWER))
 
         if self._closed or not WORKER.put(lane, job):
-            if self._closed or WORKER.over:
-                job()
-            else:
-                self._finish(Outcome(reason=Reason.DROPPED, answer_id=answer_id), future)
+            is_over = self._closed or WORKER.over
+            job() if is_over else finish(Outcome(reason=Reason.DROPPED))
         return future
 
-    def _finish(self, outcome: Outcome, future: Future[Outcome]) -> None:
+    def _report(self, outcome: Outcome) -> None:
         """Count, log and hand on an outcome; no line holds a word of question or answer."""
         with self._lock:
             self._counts[outcome.code] += 1
@@ -275,7 +269,6 @@ class Learner:
                 self._on_outcome(outcome)
         except Exception:
             logger.exception("on_outcome failed")
-        future.set_result(outcome)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -326,4 +319,4 @@ def _judged(
         index.reinforce(recall, cited=chunks, actor=actor, **options)
         for recall, chunks, _ in credited(cited, (), recalls)
     ]
-    return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)
+    return with_lessons(Outcome(reason=Reason.NOTHING_CITED), lessons)

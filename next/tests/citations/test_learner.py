@@ -74,7 +74,7 @@ def said(text: str) -> Reply:
         (said("Das steht nirgends [1]."), Reason.DENIED),
         (Reply("Builder 7 [1].", "Who built boat 7?"), Reason.NOTHING_SHOWN),
         (Reply("Builder 7 [1].", BOATS[7]["text"]), Reason.NO_KEYS),
-        (Reply("So [1].", shown=Shown(ids=("b7",), ambiguous=("1",))), Reason.AMBIGUOUS_KEY),
+        (Reply("So [1].", shown=Shown(ids=("b7",), ambiguous=("1",))), Reason.NO_KEYS),
     ],
 )
 def test_why_nothing_is_learned(index: KeepingIndex, answer: Reply, reason: Reason) -> None:
@@ -103,8 +103,8 @@ def test_errors_are_outcomes_and_logged_once(
     with Learner(index, on_outcome=fail) as learner:
         for _ in range(3):
             assert learn(learner, recall, actor="\n").reason == Reason.REFUSED
-        assert learner.learn([], [reply(recall)]).result(60).reason == Reason.NO_RECALL
-        assert learner.learn([recall], []).result(60).reason == Reason.NO_ANSWER
+        assert learner.learn([], [reply(recall)]).result(60).reason == Reason.NOTHING_CITED
+        assert learner.learn([recall], []).result(60).reason == Reason.NOTHING_CITED
         assert learn(learner, recall).lessons
     warnings = [r for r in caplog.records if "teaches nothing" in r.message]
     assert [r.levelno for r in warnings] == [logging.WARNING]
@@ -155,7 +155,7 @@ def test_tenants_have_their_own_indexes(tmp_path: Path) -> None:
         assert (len(outcome.lessons), learned) == (2, {"a": 1, "b": 1})
         assert learner.verdict("x", -1, namespace="b").result(60).lessons
     with Learner(open_index("a")) as learner:
-        assert learn(learner, recalls[1]).reason == Reason.OTHER_INDEX
+        assert "namespace 'b' cannot teach" in learn(learner, recalls[1]).detail
     for name in "ab":
         open_index(name).close()
 

@@ -20,7 +20,7 @@ from hebbgraph.citations import (
     read_answer,
     shown_in,
 )
-from hebbgraph.citations.markers import key_numbers
+from hebbgraph.citations.passages import key_numbers
 
 PETREL = Passage("petrel", "The Petrel was built by Ida Moss in Dunmore.", "Petrel")
 MOSS = Passage("moss", "Ida Moss was born in Tessel Bay, in the north.", "Ida Moss")
@@ -200,8 +200,6 @@ def test_long_texts_and_texts_within_others() -> None:
         ("So (source 2), and Document 3 too.", ["moss", "bay"]),
         ("【2†source】 **[1]** \\[3\\]", ["moss", "petrel", "bay"]),
         ("[2](#two) [[1]](https://x.y)", ["moss", "petrel"]),
-        ("In the bay.³ A word²", ["bay", "moss"]),
-        ("In the bay.¹³", ["petrel", "bay"]),
         ("cited in code: `[2]`", ["moss"]),
         ("Perhaps [1]?</think>\n\nIn the bay [3].<reasoning>or [2]", ["bay"]),
         ('{"text": "Moss [2]"}', ["moss"]),
@@ -212,7 +210,6 @@ def test_long_texts_and_texts_within_others() -> None:
         ("A number of the range [0, 1].", []),
         ("[petrel] [Ida Moss] petrel and moss", []),
         ("x = `a[1]`\n```\nb[2]\n```", []),
-        ("arr[1] = 2, f([1]), x = [1], sizes[1].width, my_list[2]", []),
         ("```\nan open fence b[2]", []),
         ("[１] [一]", []),
         ("", []),
@@ -316,10 +313,8 @@ class Plain:
         ({"citations": [2.0, True, None, 9, "9", [], {}]}, ["moss"]),
         ({"source_ids": ["evil", "moss"]}, []),
         ({"source_id": 2, "quote": "born in Tessel Bay"}, ["moss"]),
-        ({"citations": [{"source_id": 1, "quote": "Ida Moss was born in Tessel Bay"}]}, []),
-        ({"citations": [{"quote": "Ida Moss was  born\nin Tessel Bay"}]}, ["moss"]),
-        ({"citations": ["Ida Moss was born in Tessel Bay"]}, ["moss"]),
-        ({"citations": [{"quote": "Ida Moss"}]}, []),
+        ({"citations": [{"source_id": 1, "quote": "in the north, as [2] says"}]}, ["petrel"]),
+        ({"citations": [{"quote": "Ida Moss was born in Tessel Bay"}, "Ida Moss"]}, []),
         ({"text": "Moss [2].", "citations": [2], "year": 1}, ["moss"]),
         ({"steps": [{"thought": "as in [3]"}, {"deep": {"citations": [1]}}]}, ["bay", "petrel"]),
         (Answer(answer="x", citations=[Citation(source_id=3)]), ["bay"]),
