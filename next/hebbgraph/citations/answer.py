@@ -42,7 +42,8 @@ _INDEXES = frozenset(("documentindex", "searchresultindex"))
 _THINK = "think|thinking|thought|reasoning|scratchpad"
 _THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
-_INLINE_CODE = re.compile(r"`([^`\n]{1,500})`")
+#: Between backticks; markers are kept.
+_INLINE_CODE = re.compile(r"`(\s*[\[【][^`\n]{1,500})`|`[^`\n]{1,500}`")
 #: Stands for code; no marker contains it.
 _CODE = "\ue000"
 
@@ -120,11 +121,6 @@ class Denials:
     patterns : iterable of str
         Regular expressions of your own, for other languages or for a fixed phrase of your prompt;
         case is ignored.
-
-    Raises
-    ------
-    ParameterError
-        For an invalid pattern.
 
     Examples
     --------
@@ -257,45 +253,36 @@ class _Reader:
             else:
                 self.unknown[name] = None
 
-    def _read_text(self, text: str, *, opens: bool) -> bool:
-        """Read markers in a text; return whether it denies. ``opens``: it begins the answer."""
-        text = text[:_LONGEST_ANSWER]
-        if (fields := _json(text)) is not None:
+    def _read_text(self, text: str, *, opens: bool) -> None:
+        """Read markers in a text, or JSON; ``opens``: the answer begins with it."""
+        if (fields := _json(text[:_LONGEST_ANSWER])) is not None:
             self.read_fields(fields)
-            return False
-        text = _visible(text)
+            return
+        text = _visible(text[:_LONGEST_ANSWER])
         found = list(markers(text, self._known))
         denies_all, denied = self._denials.find(text, [span for span, _ in found])
         self.denies |= bool(denies_all or denied)
         self.denies_all |= denies_all and opens
         for number, (_, names) in enumerate(found):
             self._cite(names if number not in denied else ())
-        return denies_all
 
     # -- messages ---------------------------------------------------------------------
 
-    def read_message(self, value: Any) -> None:
-        """Read a message, or a part of one, in whatever form it has."""
+    def read_message(self, value: Any, name: str = "") -> None:
+        """Read a message, or what a field of one holds."""
         value = _plain(value)
-        if isinstance(value, list | tuple):
+        if name in _ARGUMENTS:
+            self.read_fields(value)
+        elif isinstance(value, list | tuple):
             for part in value:
-                self.read_message(part)
-        elif isinstance(value, Mapping) and _kind(value) == "citation":
+                self.read_message(part, name)
+        elif name in _NATIVE or _kind(value) == "citation":
             self._read_native(value)
         elif isinstance(value, Mapping) and _kind(value) not in _REASONING:
-            fields = {_folded(name): part for name, part in value.items()}
-            content = fields.get("content")
-            texts = [fields.get("text"), *(content if isinstance(content, list) else [content])]
-            strings = [text for text in texts if isinstance(text, str)]
-            denies = [self._read_text(text, opens=not self.cited) for text in strings]
-            for name, part in fields.items():
-                if name in _NATIVE:
-                    for citation in part if isinstance(part, list) and not any(denies) else ():
-                        self._read_native(citation)
-                elif name in _ARGUMENTS:
-                    self.read_fields(part)
-                elif name != "artifact":
-                    self.read_message(part)
+            for field, part in value.items():
+                self.read_message(part, _folded(field))
+        elif isinstance(value, str) and name in ("text", "content"):
+            self._read_text(value, opens=not self.cited)
 
     def _read_native(self, citation: Any) -> None:
         """Count the chunks of a native citation, unless its text and its index contradict."""
@@ -342,7 +329,7 @@ class _Reader:
 
     def _read_name(self, value: Any) -> None:
         """Count the keys in a field for citations, with brackets or without."""
-        text = str(int(value) if isinstance(value, float) else value).strip()[:_LONGEST_ANSWER]
+        text = str(value).strip()[:_LONGEST_ANSWER]
         bare = not text.startswith(("[", "【"))
         for _, names in markers(f"[{text}]" if bare else text, self._known):
             self._cite(names)
@@ -368,9 +355,8 @@ def _kind(block: Any) -> Any:
 
 
 def _is_name(value: Any) -> bool:
-    """Return whether a value of a field may be a key or a quotation."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, str) or (is_number and value == int(value))
+    """Return whether a value of a field may be a key."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:
@@ -378,7 +364,7 @@ def _plain(value: Any) -> Any:
     if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
         return dump()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return dataclasses.asdict(value)
     return value
 
 
@@ -386,16 +372,8 @@ def _visible(text: str) -> str:
     """Replace reasoning, and code that is more than a marker."""
     if "<" in text:
         text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
-    if "`" not in text:
-        return text
     outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
-
-    def keep_markers(match: re.Match[str]) -> str:
-        inside = match[1].strip()
-        is_marker = inside[:1] in "[【" and inside[-1:] in "]】"
-        return f"{_CODE}{inside}{_CODE}" if is_marker else _CODE
-
-    return _INLINE_CODE.sub(keep_markers, outside)
+    return _INLINE_CODE.sub(rf"{_CODE}\1{_CODE}", outside)
 
 
 def _json(text: str) -> Any:

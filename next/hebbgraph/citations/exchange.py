@@ -12,16 +12,7 @@ from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall
 
-__all__ = [
-    "MISTAKES",
-    "Outcome",
-    "Reason",
-    "Reply",
-    "credited",
-    "reached",
-    "read_replies",
-    "with_lessons",
-]
+__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credited", "reached", "read_replies"]
 
 #: An answer whose citations were rewritten, as links, still has most of its words.
 _MOST_WORDS = 0.8
@@ -71,6 +62,13 @@ class Outcome:
     def code(self) -> str:
         """``"learned"``, or the reason in a word: ``"no_keys"``."""
         return "learned" if self.reason is None else self.reason.name.lower()
+
+    def with_lessons(self, lessons: Sequence[Lesson]) -> Outcome:
+        """Add what an index made of it: lessons, or a note why it learns nothing."""
+        taught = tuple(lesson for lesson in lessons if not lesson.note)
+        if lessons and not taught:
+            return replace(self, reason=Reason.NOTED, detail=lessons[0].note)
+        return replace(self, lessons=taught, reason=None if taught else self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +157,3 @@ def credited(
         seen = [id_ for id_ in shown if id_ in ranks[at] and owners.get(id_, at) == at]
         if own:
             yield recall, own, seen
-
-
-def with_lessons(outcome: Outcome, lessons: Sequence[Lesson]) -> Outcome:
-    """Add what an index made of it: lessons, or a note why it learns nothing."""
-    taught = tuple(lesson for lesson in lessons if not lesson.note)
-    if lessons and not taught:
-        return replace(outcome, reason=Reason.NOTED, detail=lessons[0].note)
-    return replace(outcome, lessons=taught, reason=None if taught else outcome.reason)

@@ -21,7 +21,6 @@ from hebbgraph.citations.exchange import (
     credited,
     reached,
     read_replies,
-    with_lessons,
 )
 from hebbgraph.citations.worker import WORKER, Lane, keep_on_sigterm
 from hebbgraph.errors import ParameterError
@@ -153,7 +152,7 @@ class Learner:
                 ]
                 for recall in own if answer_id is not None else ():
                     index.keep(recall, answer=answer_id)
-                outcomes.append(with_lessons(outcome, lessons))
+                outcomes.append(outcome.with_lessons(lessons))
             outcomes.sort(key=lambda outcome: not outcome.lessons)
             lessons = [lesson for outcome in outcomes for lesson in outcome.lessons]
             first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
@@ -197,17 +196,10 @@ class Learner:
         rating : float, in [-1, 1], not 0
         cited : iterable of str, optional
             Chunks to judge, in place of those that the answer cited.
-        actor : str, optional
-            By default the learner's, or whoever the answer was learned from.
+        actor, namespace : str, optional
+            By default the learner's; or else whoever the answer was learned from.
         trusted, reason : optional
             As for ``index.reinforce``.
-        namespace : str, optional
-            By default the learner's.
-
-        Raises
-        ------
-        ParameterError
-            For an argument out of range.
         """
         if not isinstance(rating, int | float) or not -1 <= rating <= 1 or not rating:
             raise ParameterError(f"rating is a number from -1 to 1, but not 0, got {rating!r:.80}")
@@ -319,4 +311,4 @@ def _judged(
         index.reinforce(recall, cited=chunks, actor=actor, **options)
         for recall, chunks, _ in credited(cited, (), recalls)
     ]
-    return with_lessons(Outcome(reason=Reason.NOTHING_CITED), lessons)
+    return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)

@@ -201,6 +201,7 @@ def test_long_texts_and_texts_within_others() -> None:
         ("【2†source】 **[1]** \\[3\\]", ["moss", "petrel", "bay"]),
         ("[2](#two) [[1]](https://x.y)", ["moss", "petrel"]),
         ("cited in code: `[2]`", ["moss"]),
+        ("`[1]` and `x[2]`, `y` 3, source `z` 3", ["petrel"]),
         ("Perhaps [1]?</think>\n\nIn the bay [3].<reasoning>or [2]", ["bay"]),
         ('{"text": "Moss [2]"}', ["moss"]),
         ('```json\n{"answer": "x", "citations": [2]}\n```', ["moss"]),
@@ -310,7 +311,7 @@ class Plain:
     [
         ({"citations": [1, 3]}, ["petrel", "bay"]),
         ({"Citations": "[1], [3]"}, ["petrel", "bay"]),
-        ({"citations": [2.0, True, None, 9, "9", [], {}]}, ["moss"]),
+        ({"citations": [2, True, None, 9, "9", [], {}]}, ["moss"]),
         ({"source_ids": ["evil", "moss"]}, []),
         ({"source_id": 2, "quote": "born in Tessel Bay"}, ["moss"]),
         ({"citations": [{"source_id": 1, "quote": "in the north, as [2] says"}]}, ["petrel"]),
