@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, is_in, unique
+from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 
 __all__ = [
@@ -108,7 +108,7 @@ def remove_postings(session: Session, terms: IntArray, rows: IntArray) -> None:
         gone = rows[part]
         for _, block, data, start, stop in _runs(session, terms[part], gone):
             held = np.frombuffer(data, RECORD)
-            kept = held[~is_in(held["row"], gone[start:stop])]
+            kept = held[~np.isin(held["row"], gone[start:stop])]
             if len(kept):
                 updated.append((kept.tobytes(), block))
             else:
@@ -135,7 +135,7 @@ def _runs(
     the first block of their term belong into block 0, which is none.
     """
     span = int(rows.max()), int(rows.min())
-    found = session.rows(_PLACES, unique(terms).tolist(), *span)
+    found = session.rows(_PLACES, np.unique(terms).tolist(), *span)
     owners, firsts, blocks = np.array([(-1, 0, 0), *found], np.int64).T
     at = (owners << 32 | firsts).searchsorted(terms.astype(np.int64) << 32 | rows, "right") - 1
     block = np.where(owners[at] == terms, blocks[at], 0)

@@ -1,0 +1,397 @@
+"""Reads which chunks an answer cites: by markers, in structured fields, or natively.
+
+Only keys of the prompt count, so no text can have itself cited by a name that it knows. Native
+citations come from the provider, which checked them: they may refer to the prompt's blocks by
+index or source, or quote a passage. A denial about the matter is a citation: "The law names no
+owls [1]"; one about the passages is none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hebbgraph.citations.passages import PassageLike, Shown, markers
+from hebbgraph.errors import ParameterError
+
+__all__ = ["DENIALS", "Denials", "Reading", "read_answer"]
+
+_LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
+#: A shorter quotation may occur by chance.
+_SHORTEST = 6
+
+# Names of fields, without ``_`` and ``-``, in lower case. In structured answers:
+_CITING = re.compile(
+    r"cited|citations?(ids?)?|(used)?sources?(ids?)?|documentids|evidence|keys|passages|references?"
+)
+_NAMING = ("sourceid", "source", "documentid", "citationid", "citation", "key", "id", "index",
+           "number", "passage", "reference")  # fmt: skip
+_QUOTING = frozenset(("quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"))
+_ANSWERING = frozenset(("answer", "response", "text", "content", "output", "result"))
+# In messages:
+_NATIVE = frozenset(("citations", "annotations"))
+_ARGUMENTS = frozenset(("args", "arguments", "input", "toolkwargs", "parsed"))
+_REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
+_IDS = frozenset(("source", "sourceid", "url", "id", "documentid", "documentids", "fileid"))
+_INDEXES = frozenset(("documentindex", "searchresultindex"))
+
+#: Around a model's reasoning; some prompts end with the opening tag.
+_THINK = "think|thinking|thought|reasoning|scratchpad"
+_THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
+#: Between backticks; markers are kept.
+_INLINE_CODE = re.compile(r"`(\s*[\[【][^`\n]{1,500})`|`[^`\n]{1,500}`")
+#: Stands for code; no marker contains it.
+_CODE = "\ue000"
+
+# -- denials ------------------------------------------------------------------------------
+
+#: Stands for a marker in the patterns.
+_M = "\ue001"
+_NOUN = (
+    r"(?:passages?|sources?|documents?|contexts?|texts?|excerpts?|references?|materials?|snippets?"
+    r"|chunks?|search results?|information (?:provided|given))"
+)
+_PASSAGES = (
+    r"(?:(?:none|neither|any|all) of )?(?:(?:the|these|those|this|my|your|provided|given|supplied"
+    rf"|available|above|retrieved|following) )+{_NOUN}(?: (?:provided|given|supplied|above))?"
+)
+#: Markers: "[1]", "sources [1] and [2]".
+_LABEL = rf"(?:(?:the )?{_NOUN} )?"
+_MARKED = rf"{_LABEL}{_M}(?:[\s,;&/]{{0,4}}(?:(?:and|or|nor|as well as) )?{_LABEL}{_M}){{0,20}}"
+#: Passages as the subject, and behind "in".
+_CLAUSE = r"(?:\A|[,;:(–—]|\b(?:and|but|while|because|since|that|though|although|however))\s*"
+_SUBJECT = rf"(?:\b{_PASSAGES}|{_CLAUSE}(?:\w+,? )?{_MARKED}[ ,:)]{{0,3}})"
+_OBJECT = rf"(?: {_PASSAGES}|[ :(]{{0,3}}{_MARKED})"
+_ADVERBS = (
+    r"(?:,? ?(?:also|only|just|still|actually|itself|alone|however|though|even|explicitly|directly"
+    r"|really|specifically|clearly|unfortunately),?)*"
+)
+_TELL = (
+    r"(?:say|state|mention|contain|address|specify|provide|discuss|explain|cover|answer|help|give"
+    r"|describe|list|name|include|refer|tell|indicate|show|reveal|clarify|note|identify|relate"
+    r"|useful|about|applicable|concern|touch|offer|have|make)"
+)
+_TOLD = (
+    r"(?:mentioned|stated|found|given|covered|addressed|specified|included|discussed|described"
+    r"|contained|said|named|answered|explained|present|available|provided)"
+)
+_OTHER = r"(?:something|other|another|a different|different|someone|somebody|unrelated)"
+#: What passages do that do not help.
+_FAIL = (
+    rf"{_ADVERBS} ?(?:(?:do(?:es)?|did|is|are|was|were|can|could|will|would|has|have)"
+    rf"(?: not|n't|n’t|not){_ADVERBS} {_TELL}"
+    r"|(?:says?|mentions?|contains?|gives?|provides?|offers?|makes?|has|have) (?:no\b|nothing)"
+    rf"|(?:is|are|was|were){_ADVERBS} (?:irrelevant|unrelated|silent|about {_OTHER})"
+    rf"|(?:deals?|concerns?|discuss(?:es)?|speaks?|talks?|covers?|refers?)"
+    rf"(?: with| to| of| about)? {_OTHER}|fails? to|lacks?\b|omits?\b)"
+)
+_NOT = r"(?: not|n't|n’t|not)"
+
+DENIALS: tuple[str, ...] = (
+    rf"{_SUBJECT}{_FAIL}",
+    rf"\b(?:none of|neither of|neither|unlike|contrary to){_OBJECT}",
+    rf"\bno (?:\w+ )?{_NOUN} (?:\w+ ){{0,2}}{_TELL}",
+    rf"\bnot (?:\w+ )?{_TOLD}(?: \w+){{0,2}} (?:in|by){_OBJECT}",
+    rf"\b(?:nothing|nowhere|no \w+)(?: \w+){{0,4}} in{_OBJECT}",
+    r"\bthere (?:is|are|was|were) (?:no|not enough|insufficient|nothing)\b(?: \w+)?"
+    r" (?:information|mention|evidence|indication|reference|details?|data|answer)",
+    r"\b(?:not enough|insufficient) (?:information|context|evidence|details?)",
+    rf"\bI (?:(?:do|did|could|ca){_NOT}|cannot|am not able to|am unable to)(?: \w+)?"
+    r" (?:know|answer|find|determine|tell|say|locate)",
+    r"\b(?:unable|not able|impossible|not possible) to (?:answer|determine|find|say|tell)",
+)
+"""Patterns of denials in English; the character U+E001 stands for a marker."""
+
+#: A marker behind a full stop belongs to the sentence before, unless a sentence goes on with it.
+_SENTENCE = re.compile(rf"(?<=[.!?。！？])\s+(?!(?:{_M}[\s,;]*)+(?:\Z|\n|[A-Z\"“]))|\n+")
+
+
+class Denials:
+    r"""Finds where an answer says that the passages do not help.
+
+    Where the first sentence opens with it, the whole answer denies. A later denial concerns the
+    markers behind it in the sentence, and one that names passages only these.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Regular expressions of your own, for other languages or for a fixed phrase of your prompt;
+        case is ignored.
+
+    Examples
+    --------
+    >>> denials = Denials([r"keine der quellen"])
+    >>> denials.find("Keine der Quellen nennt sie.", [])
+    (True, set())
+    >>> denials.find("Moss built it [1]. [2] does not say when.", [(14, 17), (19, 22)])
+    (False, {1})
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        if isinstance(patterns, str):
+            raise ParameterError(f"denials is a list of patterns, got {patterns!r:.80}")
+        try:
+            self._forms = [re.compile(form, re.IGNORECASE) for form in (*DENIALS, *patterns)]
+        except (re.error, TypeError) as error:
+            raise ParameterError(f"a denial is a regular expression: {error}") from error
+
+    def find(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[bool, set[int]]:
+        """Return whether a text denies all, and which of the markers at ``spans`` it denies."""
+        pieces = zip([0, *(end for _, end in spans)], [*(at for at, _ in spans), None], strict=True)
+        marked = _M.join(text[start:end].replace(_M, " ") for start, end in pieces)
+        first, denied = 0, set[int]()
+        for number, sentence in enumerate(filter(str.strip, _SENTENCE.split(marked))):
+            marks = [at for at, character in enumerate(sentence) if character == _M]
+            forms = self._forms if len(sentence) <= _LONGEST_SENTENCE else ()
+            for start, end in (m.span() for form in forms for m in form.finditer(sentence)):
+                if number == 0 and not any(at < end for at in marks):
+                    return True, set(range(len(spans)))
+                inside = any(start <= at < end for at in marks)
+                last = end if inside else len(sentence)
+                denied.update(first + n for n, at in enumerate(marks) if start <= at < last)
+            first += len(marks)
+        return False, denied
+
+
+# -- answers ------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer cites.
+
+    Attributes
+    ----------
+    cited : tuple of str
+        The ids of chunks, in the order of the answer.
+    unknown : tuple of str
+        What looks like a key and does not count: it is none, or also stands in a passage's text.
+    denied : bool
+        Whether the answer says that the passages, or those that it names, do not help.
+    """
+
+    cited: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    denied: bool = False
+
+
+def read_answer(
+    answer: Any,
+    shown: Shown,
+    passages: Iterable[PassageLike] = (),
+    *,
+    denials: Denials | None = None,
+) -> Reading:
+    r"""Read which of the shown chunks an answer cites.
+
+    Parameters
+    ----------
+    answer : str, dict, or object
+        Text; JSON; a message of LangChain, LlamaIndex or a provider, read by its shape; or a
+        structured answer: a dict, a pydantic model, a dataclass. In text, ``[1]``, ``[1, 2]``,
+        ``[1-3]``, ``[^1]``, ``[Source 1]``, ``Source 1`` and ``【1†source】``
+        count, outside of code and reasoning; in fields such as ``citations`` and ``source_id``,
+        keys; in native citations, a block's index or source, or a quotation.
+    shown : Shown
+    passages : iterable of Passage, Hit or Chunk
+        For quotations.
+    denials : Denials, optional
+        With patterns of your own.
+
+    Examples
+    --------
+    >>> from hebbgraph.citations import Passage, number_passages
+    >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
+    >>> shown = number_passages(passages).shown
+    >>> read_answer("Moss [1], born here [2][7].\n```\nx = y[2]\n```", shown)
+    Reading(cited=('a', 'b'), unknown=('7',), denied=False)
+    >>> read_answer({"answer": "Moss", "year": 1, "citations": [2]}, shown).cited
+    ('b',)
+    >>> native = {"type": "text", "text": "Moss", "citations": [{"cited_text": "Built by Ida"}]}
+    >>> read_answer({"role": "assistant", "content": [native]}, shown, passages).cited
+    ('a',)
+    >>> read_answer("The passages do not say who built it. [1][2]", shown).denied
+    True
+    """
+    reader = _Reader(shown, passages, denials or Denials())
+    if _is_message(answer):
+        reader.read_message(answer)
+    else:
+        reader.read_fields(answer)
+    cited = () if reader.denies_all else tuple(reader.cited)
+    return Reading(cited, tuple(reader.unknown), reader.denies_all or (reader.denies and not cited))
+
+
+def _is_message(value: Any) -> bool:
+    """Return whether a value has the shape of a message, or is a list of content blocks."""
+    if isinstance(value, list):
+        return bool(value) and all(_kind(part) for part in value)
+    has = value.__contains__ if isinstance(value, Mapping) else lambda name: hasattr(value, name)
+    return (has("content") or has("blocks")) and (has("role") or has("type"))
+
+
+class _Reader:
+    """Collects what an answer cites."""
+
+    def __init__(self, shown: Shown, passages: Iterable[PassageLike], denials: Denials) -> None:
+        self._shown = shown
+        self._known = {*shown.keys, *shown.ambiguous}
+        self._texts = [(p.id, _squashed(p.text)) for p in passages if p.id in shown.ids]
+        self._denials = denials
+        self.cited: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.denies = self.denies_all = False
+
+    def _cite(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name in self._shown.keys:
+                self.cited[self._shown.keys[name]] = None
+            else:
+                self.unknown[name] = None
+
+    def _read_text(self, text: str, *, opens: bool) -> None:
+        """Read markers in a text, or JSON; ``opens``: the answer begins with it."""
+        if (fields := _json(text[:_LONGEST_ANSWER])) is not None:
+            self.read_fields(fields)
+            return
+        text = _visible(text[:_LONGEST_ANSWER])
+        found = list(markers(text, self._known))
+        denies_all, denied = self._denials.find(text, [span for span, _ in found])
+        self.denies |= bool(denies_all or denied)
+        self.denies_all |= denies_all and opens
+        for number, (_, names) in enumerate(found):
+            self._cite(names if number not in denied else ())
+
+    # -- messages ---------------------------------------------------------------------
+
+    def read_message(self, value: Any, name: str = "") -> None:
+        """Read a message, or what a field of one holds."""
+        value = _plain(value)
+        if name in _ARGUMENTS:
+            self.read_fields(value)
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self.read_message(part, name)
+        elif name in _NATIVE or _kind(value) == "citation":
+            self._read_native(value)
+        elif isinstance(value, Mapping) and _kind(value) not in _REASONING:
+            for field, part in value.items():
+                self.read_message(part, _folded(field))
+        elif isinstance(value, str) and name in ("text", "content"):
+            self._read_text(value, opens=not self.cited)
+
+    def _read_native(self, citation: Any) -> None:
+        """Count the chunks of a native citation, unless its text and its index contradict."""
+        quoted, named, blocks = set[str](), dict[str, None](), self._shown.blocks
+        for name, value in _leaves(citation):
+            if name in ("citedtext", "quote"):
+                quoted.update(self._quoting(value))
+            elif name in _IDS and value in self._shown.ids:
+                named[value] = None
+            elif name in _INDEXES and isinstance(value, int) and 0 <= value < len(blocks):
+                named[blocks[value]] = None
+        if named:
+            self.cited.update((id_, None) for id_ in named if id_ and (not quoted or id_ in quoted))
+        elif len(quoted) == 1:
+            self.cited.update(dict.fromkeys(quoted))
+
+    def _quoting(self, quote: Any) -> list[str]:
+        """Return the shown chunks whose text holds a quotation, whatever its white space."""
+        wanted = _squashed(quote[:2_000]).strip(" .…\"'“”«»") if isinstance(quote, str) else ""
+        return [id_ for id_, text in self._texts if len(wanted) >= _SHORTEST and wanted in text]
+
+    # -- structured answers -----------------------------------------------------------
+
+    def read_fields(self, value: Any, *, cites: bool = False, opens: bool = True) -> None:
+        """Read nested values; ``cites``: they stand in a field for citations."""
+        value = _plain(value)
+        if isinstance(value, Mapping):
+            fields = {_folded(name): part for name, part in value.items()}
+            names = [fields[name] for name in _NAMING if _is_name(fields.get(name))]
+            is_quoting = any(map(_CITING.fullmatch, fields)) and not _QUOTING.isdisjoint(fields)
+            if names and (cites or is_quoting):  # {"source_id": 1, "quote": "..."}
+                self._read_name(names[0])
+                return
+            for name, part in fields.items():
+                cited = _CITING.fullmatch(name) is not None
+                self.read_fields(part, cites=cited, opens=name in _ANSWERING)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for part in value:
+                self.read_fields(part, cites=cites, opens=False)
+        elif cites and _is_name(value):
+            self._read_name(value)
+        elif isinstance(value, str):
+            self._read_text(value, opens=opens)
+
+    def _read_name(self, value: Any) -> None:
+        """Count the keys in a field for citations, with brackets or without."""
+        text = str(value).strip()[:_LONGEST_ANSWER]
+        bare = not text.startswith(("[", "【"))
+        for _, names in markers(f"[{text}]" if bare else text, self._known):
+            self._cite(names)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of a native citation with the names of their fields."""
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            inner = _folded(key)
+            is_quote = inner == "text" and name in ("citedcontent", "sourcecontent")
+            yield from _leaves(part, "citedtext" if is_quote else inner)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part, name)
+    else:
+        yield name, value
+
+
+def _kind(block: Any) -> Any:
+    return isinstance(block, Mapping) and (block.get("type") or block.get("block_type"))
+
+
+def _is_name(value: Any) -> bool:
+    """Return whether a value of a field may be a key."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _plain(value: Any) -> Any:
+    """Return pydantic models and dataclasses as dicts."""
+    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return dump()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value
+
+
+def _visible(text: str) -> str:
+    """Replace reasoning, and code that is more than a marker."""
+    if "<" in text:
+        text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
+    outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
+    return _INLINE_CODE.sub(rf"{_CODE}\1{_CODE}", outside)
+
+
+def _json(text: str) -> Any:
+    """Parse an answer that is a JSON object, perhaps in a code block; None if it is none."""
+    text = text.strip()
+    if text.startswith("```"):
+        text = text.strip("`").removeprefix("json").strip()
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _folded(name: object) -> str:
+    return str(name).replace("_", "").replace("-", "").lower()
+
+
+def _squashed(text: str) -> str:
+    return " ".join(text.split())
