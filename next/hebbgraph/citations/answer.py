@@ -80,17 +80,16 @@ _TOLD = (
     r"|contained|said|named|answered|explained|present|available|provided)"
 )
 _OTHER = r"(?:something|other|another|a different|different|someone|somebody|unrelated)"
+_NOT = r"(?: not|n't|n’t|not)"
 #: What passages do that do not help.
 _FAIL = (
     rf"{_ADVERBS} ?(?:(?:do(?:es)?|did|is|are|was|were|can|could|will|would|has|have)"
-    rf"(?: not|n't|n’t|not){_ADVERBS} {_TELL}"
+    rf"{_NOT}{_ADVERBS} {_TELL}"
     r"|(?:says?|mentions?|contains?|gives?|provides?|offers?|makes?|has|have) (?:no\b|nothing)"
     rf"|(?:is|are|was|were){_ADVERBS} (?:irrelevant|unrelated|silent|about {_OTHER})"
     rf"|(?:deals?|concerns?|discuss(?:es)?|speaks?|talks?|covers?|refers?)"
     rf"(?: with| to| of| about)? {_OTHER}|fails? to|lacks?\b|omits?\b)"
 )
-_NOT = r"(?: not|n't|n’t|not)"
-
 DENIALS: tuple[str, ...] = (
     rf"{_SUBJECT}{_FAIL}",
     rf"\b(?:none of|neither of|neither|unlike|contrary to){_OBJECT}",

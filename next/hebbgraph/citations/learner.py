@@ -244,8 +244,10 @@ class Learner:
                 finish(outcome or Outcome(reason=Reason.UNKNOWN_ANSWER))
 
         if self._closed or not WORKER.put(lane, job):
-            is_over = self._closed or WORKER.over
-            job() if is_over else finish(Outcome(reason=Reason.DROPPED))
+            if self._closed or WORKER.over:
+                job()
+            else:
+                finish(Outcome(reason=Reason.DROPPED))
         return future
 
     def _report(self, outcome: Outcome) -> None:
@@ -269,7 +271,7 @@ class Learner:
             return dict(self._counts)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all is learned so far; False after ``timeout`` seconds.
+        """Wait until nothing is left to learn; False after ``timeout`` seconds.
 
         It does not wait for other learners, nor for verdicts on answers of other processes.
         """

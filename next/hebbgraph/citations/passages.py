@@ -151,25 +151,15 @@ class NumberedPassages(NamedTuple):
 
 
 def markers(text: str, keys: Collection[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:
-    """Yield where a text has markers, with their names: keys, or numbers that are none.
-
-    "[see 1]" is no marker, and neither is "the range [0, 1]".
-
-    >>> list(markers("Moss [1, 2], see source 4. [see 1] the range [0, 1]", {"1", "2"}))
-    [((5, 11), ['1', '2']), ((17, 25), ['4'])]
-    """
+    """Yield where a text has markers, with their names: keys, or numbers that are none."""
     for match in islice(_MARKERS.finditer(text), _MOST):
         names = _names(match, keys)
-        if names and ("0" not in names or "0" in keys):
+        if names and ("0" not in names or "0" in keys):  # [0, 1] is an interval
             yield match.span(), names
 
 
 def key_numbers(text: str) -> set[str]:
-    """Return all numbers that could be read as keys in any part of a text, even in code.
-
-    >>> sorted(key_numbers("As shown in [2-4], `x[7]` has 10 sails. See document 9."))
-    ['2', '3', '4', '7', '9']
-    """
+    """Return all numbers that could be read as keys in any part of a text, even in code."""
     return {name for match in _OVERLAPPING.finditer(text) for name in _names(match, ())}
 
 
@@ -353,11 +343,7 @@ def _key_at_start(line: str, *, same_line: bool = False) -> str | None:
 
 
 def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str]]]:
-    r"""Return the text of a prompt, and source and text of its native blocks.
-
-    >>> read_prompt([("system", "Be brief."), {"role": "user", "content": "Who?"}])[0]
-    'system\n\nBe brief.\n\nWho?'
-    """
+    """Return the text of a prompt, and source and text of its native blocks."""
     texts, blocks = list[str](), list[tuple[str, str]]()
 
     def read(value: Any, into: list[str]) -> None:

@@ -249,6 +249,9 @@ CITING = [
     "The bridge is not open to cars [1]. It was closed in 1902 [2].",
     "Moss built it [1]. [2] confirms this.",
     "The yard is not in Dunmore [1] but in Gannet Point [2].",
+    "Moss was not born in Dunmore, says [1].",
+    "In the document, Moss does not mention owls [1].",
+    "The report [1] was written in 1902, and the yard did not mention it.",
 ]
 
 
