@@ -23,18 +23,7 @@ _NAMES = ("model_name", "model", "model_id", "model_name_or_path", "name")
 
 
 def embedder_name(embedder: Embedder) -> str:
-    """Return the name under which an embedder's vectors are stored.
-
-    It is the model's name if an attribute has one, else the name of the class. Vectors stored
-    under one name must be comparable.
-
-    Examples
-    --------
-    >>> class Small:
-    ...     model_name = "mini-384"
-    >>> embedder_name(Small())
-    'mini-384'
-    """
+    """Return the name under which an embedder's vectors are stored: its model's, or its class's."""
     for attribute in _NAMES:
         value = getattr(embedder, attribute, None)
         if isinstance(value, str) and value:
@@ -43,13 +32,7 @@ def embedder_name(embedder: Embedder) -> str:
 
 
 def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:
-    """Embed title and text of chunks to unit length, shape (n_chunks, dimension).
-
-    Raises
-    ------
-    EmbeddingError
-        If the embedder raises, or does not return one finite vector for each chunk.
-    """
+    """Embed title and text of chunks to unit length; raise EmbeddingError if that fails."""
     texts = ["\n".join(filter(None, (chunk.title, chunk.text))) for chunk in chunks]
     return _asked(embedder, lambda: embedder.embed_documents(texts), len(texts))
 

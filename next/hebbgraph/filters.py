@@ -65,14 +65,14 @@ class Rows:
     def __and__(self, other: Rows) -> Rows:
         if self.all_but and other.all_but:
             return Rows(np.union1d(self.rows, other.rows), True)
-        if other.all_but:
-            return Rows(np.setdiff1d(self.rows, other.rows))
-        if self.all_but:
-            return Rows(np.setdiff1d(other.rows, self.rows))
-        return Rows(np.intersect1d(self.rows, other.rows))
+        some, others = (other, self) if self.all_but else (self, other)
+        return Rows(some.rows[others(some.rows)])
 
     def __or__(self, other: Rows) -> Rows:
         return ~(~self & ~other)
+
+
+_ALL = Rows(np.empty(0, np.int64), all_but=True)
 
 
 def rows_passing(session: Session, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
@@ -99,7 +99,7 @@ class _Evaluation:
             raise FilterError(f"a filter is a dict, got {_brief(where)}")
         if depth > _DEEPEST:
             raise FilterError(f"filters nest at most {_DEEPEST} levels deep")
-        passing = Rows(np.empty(0, np.int64), True)
+        passing = _ALL
         for key, value in where.items():
             if not isinstance(key, str):
                 raise FilterError(f"a filter's keys are field names, got {_brief(key)}")
@@ -137,7 +137,7 @@ class _Evaluation:
                     f"unknown operator {_brief(wrong[0])} for {field!r}; known are {_OPERATORS}; "
                     f"a nested field is written {field + '.name'!r}"
                 )
-        passing = Rows(np.empty(0, np.int64), True)
+        passing = _ALL
         for name, operand in conditions.items():
             passing &= self._condition(field, name, self._plain(field, operand))
         return passing
@@ -160,7 +160,7 @@ class _Evaluation:
             return self._compared(field, name, operand)
         if name == "$all":
             items = _list(field, operand)
-            passing = self._equal(field, items) if items else Rows(np.empty(0, np.int64), True)
+            passing = self._equal(field, items) if items else _ALL
             for item in items:
                 if not len(passing.rows):
                     break  # a list of thousands costs no query each
@@ -179,11 +179,13 @@ class _Evaluation:
         """Return the rows of facts of a field, or of a column, for which a condition holds."""
         if field in _COLUMNS:
             text = condition.replace("string", _COLUMNS[field]).replace("number", "NULL")
-            found = self._session.rows(f"SELECT row FROM $chunk WHERE {text}", *operands)
-        else:
-            sql = f"SELECT row FROM $fact WHERE key = ANY(?) AND {condition}"
-            found = self._session.rows(sql, [field, f"{field}[]"], *operands)
-        return Rows(np.unique(np.array([row for (row,) in found], np.int64)))
+            return self._found(f"SELECT row FROM $chunk WHERE {text}", *operands)
+        sql = f"SELECT row FROM $fact WHERE key = ANY(?) AND {condition}"
+        return self._found(sql, [field, f"{field}[]"], *operands)
+
+    def _found(self, sql: str, *operands: Any) -> Rows:
+        rows = [row for (row,) in self._session.rows(sql, *operands)]
+        return Rows(np.unique(np.array(rows, np.int64)))
 
     def _equal(self, field: str, operands: list[Any]) -> Rows:
         texts = [item for item in operands if isinstance(item, str)]
@@ -198,10 +200,9 @@ class _Evaluation:
                 f"{field!r} is compared with a list or an object; elements are compared by $in, "
                 f"$any and $all, nested fields by {field + '.name'!r}"
             )
-        passing = Rows(np.empty(0, np.int64))
+        passing = ~_ALL
         if texts:
-            sizes = set(map(_is_long, texts))
-            passing |= self._texts(field, "= ANY(?)", texts, sizes)
+            passing |= self._texts(field, "= ANY(?)", texts, {len(text) > LONG for text in texts})
         if field in _COLUMNS:
             return passing | self._select(field, "string IS NULL") if None in operands else passing
         if numbers:
@@ -214,7 +215,7 @@ class _Evaluation:
 
     def _texts(self, field: str, condition: str, operand: Any, are_long: set[bool]) -> Rows:
         """Return the rows with a text of some sizes for which a condition holds."""
-        passing = Rows(np.empty(0, np.int64))
+        passing = ~_ALL
         for is_long in are_long:  # each size has an index
             size = f"length(string) {'>' if is_long else '<='} {LONG}"
             passing |= self._select(
@@ -247,9 +248,8 @@ class _Evaluation:
         holds += " AND number IS NULL"
         if name == "$text_match" or field in _COLUMNS:
             return self._select(field, holds, operand)
-        sql = f"SELECT row FROM $fact WHERE key = ? AND {holds}"
-        rows = [row for (row,) in self._session.rows(sql, field, operand)]
-        return Rows(np.unique(np.array(rows, np.int64))) | self._equal(f"{field}[]", [operand])
+        inside = self._found(f"SELECT row FROM $fact WHERE key = ? AND {holds}", field, operand)
+        return inside | self._equal(f"{field}[]", [operand])
 
     def _strings(self, field: str) -> list[tuple[int, str]]:
         """Return the row of each text of a field, and the text."""
@@ -265,31 +265,20 @@ class _Evaluation:
         found = self._select(field, "row IS NOT NULL")
         for start in (field, f"{field}[]"):  # objects, and those in lists
             sql = "SELECT row FROM $fact WHERE key >= ? AND key < ?"
-            nested = [row for (row,) in self._session.rows(sql, f"{start}.", f"{start}/")]
-            found |= Rows(np.unique(np.array(nested, np.int64)))
+            found |= self._found(sql, f"{start}.", f"{start}/")
         return found
 
     def _empty(self, field: str) -> Rows:
         condition = "(string IS NULL OR string = '') AND number IS NULL"
         if field in _COLUMNS:
             return self._select(field, condition)
-        rows = self._session.rows(f"SELECT row FROM $fact WHERE key = ? AND {condition}", field)
-        return ~self._existing(field) | Rows(np.unique(np.array([r for (r,) in rows], np.int64)))
+        blank = self._found(f"SELECT row FROM $fact WHERE key = ? AND {condition}", field)
+        return ~self._existing(field) | blank
 
     def exists(self, field: str) -> bool:
         """Return whether any chunk has a field."""
-        return bool(
-            self._session.rows(
-                "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1",
-                [field, f"{field}[]"],
-                f"{field}.",
-                f"{field}/",
-            )
-        )
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > LONG
+        sql = "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1"
+        return bool(self._session.rows(sql, [field, f"{field}[]"], f"{field}.", f"{field}/"))
 
 
 def _list(field: str, operand: Any) -> list[Any]:

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from hebbgraph import Chunk, HebbianIndex, Recall
-from hebbgraph.cli import commands
+from hebbgraph import Chunk, HebbianIndex, Recall, cli
 from hebbgraph.cli.files import split_file
 from hebbgraph.cli.printing import visible
 
@@ -52,7 +51,7 @@ def added(folder: Path) -> Path:
 
 
 def run(*arguments: str, code: int = 0, **options: Any) -> Result:
-    result = CliRunner().invoke(commands.app, arguments, **options)
+    result = CliRunner().invoke(cli.app, arguments, **options)
     assert result.exit_code == code, result.output
     return result
 
@@ -139,8 +138,8 @@ def test_an_interrupted_run_says_what_is_stored(
             raise KeyboardInterrupt
         return split_file(file)
 
-    monkeypatch.setattr(commands, "split_file", interrupted)
-    monkeypatch.setattr(commands, "_BATCH", 1)
+    monkeypatch.setattr(cli, "split_file", interrupted)
+    monkeypatch.setattr(cli, "_BATCH", 1)
     stderr = run("add", "notes", code=130).stderr
     assert stderr.splitlines()[-1] == (
         "interrupted: memory.hebb holds 1 chunk; run the command again to go on"
@@ -186,14 +185,6 @@ def test_texts_cannot_fool_the_terminal(folder: Path) -> None:
     program = run("recall", "ice", "--json").stdout
     assert not set(program) & set("\u202e\u2028\u2066")
     assert json.loads(program)["hits"][0]["text"] == hostile["text"]
-
-
-def test_tags_and_neighbors(added: Path) -> None:
-    assert run("tags", "tessel").stdout == "       2  tessel bay\n"
-    assert answer("tags", "tessel", "-n", "1")[0]["chunks"] == 2
-    names = [edge["tag"] for edge in answer("neighbors", "Tessel Bay")]
-    assert "ida moss" in names
-    assert "no chunk holds the tag" in run("neighbors", "nowhere", code=1).stderr
 
 
 # -- deleting -----------------------------------------------------------------------------
@@ -281,7 +272,7 @@ def test_only_adding_makes_an_index(folder: Path, arguments: list[str]) -> None:
 
 
 def _process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(commands.__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
     return subprocess.Popen(
         [sys.executable, "-m", "hebbgraph", *arguments],
         stdin=subprocess.PIPE,

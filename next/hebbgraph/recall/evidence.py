@@ -49,18 +49,7 @@ def direct_evidence(
     vectors: VectorSearch | None,
     allowed: Callable[[IntArray], BoolArray] | None,
 ) -> Evidence:
-    """Return the direct evidence of the chunks that take part.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    question : Question
-    share : float, in [0, 1]
-        The share of vectors.
-    vectors : VectorSearch, optional
-    allowed : callable, optional
-        Returns which of some rows take part.
-    """
+    """Return the direct evidence of the chunks that take part; vectors have some share of it."""
     rows, bm25 = question.search.best(CANDIDATES, allowed)
     n_chunks = snapshot.n_chunks
     best = float(bm25.max(initial=0.0))
@@ -123,14 +112,7 @@ def _with_vectors(
     def similarity(chunks: IntArray) -> FloatArray:
         return vectors.cosines(vector, chunks)
 
-    evidence = fuse(
-        rows,
-        bm25,
-        nearest,
-        cosines,
-        similarity=similarity,
-        share=share,
-    )
+    evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
     return evidence, nearness(float(cosines[0]), float(vector @ mean))
 
 
@@ -202,14 +184,6 @@ class LinkSentences:
 
     A reference has no position in its text. Its sentence is the one that holds the most words of
     the name of the place; the first one, if several do.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    words : RareWords
-        Of the question.
-    language : str
-        Language of the stemmer.
     """
 
     def __init__(self, snapshot: Snapshot, words: RareWords, language: str) -> None:
@@ -249,15 +223,6 @@ def _terms_of_name(key: str, language: str) -> frozenset[str]:
 
 
 def _sentence_with(name: frozenset[str], sentences: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return the first of the sentences that hold the most of these terms; none if all lack them.
-
-    >>> terms = [frozenset({"ice"}), frozenset({"salt", "road"})]
-    >>> sorted(_sentence_with(frozenset({"salt"}), terms))
-    ['road', 'salt']
-    """
-    best: frozenset[str] = frozenset()
-    most = 0
-    for terms in sentences:
-        if (n := len(name & terms)) > most:
-            best, most = terms, n
-    return best
+    """Return the first sentence that holds the most of these terms; none if all lack them."""
+    best = max(sentences, key=lambda terms: len(name & terms), default=frozenset[str]())
+    return best if name & best else frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +33,10 @@ _BARE = 0.1
 class Question:
     """A question, read.
 
-    Attributes
-    ----------
-    text : str
-    words : dict of str to float
-        The words to search for, with weights: 1, more if a word recurs in other sentences.
-    search : WordSearch
-        Finds chunks that hold them.
-    cues : list of Term
-        The tags that the question names.
-    trust : dict of int to float, in [0, 1]
-        How far each cue, by term id, is trusted to name what the question is about.
-    vector : ndarray of float32, optional
-        Its embedding, of unit length.
-    seeds : dict of row to score, optional
-        Results of the caller's own search, in place of vector search.
+    ``words`` are searched for by ``search``, with weights: 1, more if a word recurs in other
+    sentences. ``trust`` tells by term id how far each cue is trusted to name what the question is
+    about, in [0, 1]. ``vector`` is the embedding, of unit length; ``seeds``, scores by row, are
+    results of the caller's own search in place of vector search.
     """
 
     text: str
@@ -55,9 +44,9 @@ class Question:
     search: WordSearch
     cues: list[Term]
     trust: dict[int, float]
-    vector: NDArray[np.float32] | None = None
-    seeds: dict[int, float] | None = None
-    frequencies: dict[str, int] = field(default_factory=dict)
+    frequencies: dict[str, int]
+    vector: NDArray[np.float32] | None
+    seeds: dict[int, float] | None
 
     def terms(self, n_chunks: int) -> dict[str, float]:
         """Return the weight of each word, by the question and by its rarity."""
@@ -97,7 +86,7 @@ def read_question(
     for tag in tags:
         cues += _cues(snapshot, tokenize(tag))
     cues = list({cue.id: cue for cue in cues}.values())
-    return Question(text, words, search, cues, trust, vector, seeds, frequencies)
+    return Question(text, words, search, cues, trust, frequencies, vector, seeds)
 
 
 def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:

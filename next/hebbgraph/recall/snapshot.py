@@ -7,8 +7,8 @@ as the state is the same.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ __all__ = ["Caches", "Snapshot"]
 #: _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
 _CACHED_BYTES = 32 << 20
+_Key = TypeVar("_Key", int, str)
+_Value = TypeVar("_Value")
 _NO_ROWS = np.empty(0, np.int64)
 _NO_TAGS = np.empty(0, np.int32)
 _NO_ROLES = np.empty(0, np.uint8)
@@ -61,7 +63,7 @@ class _Cache:
     def __init__(self, changes: int) -> None:
         self.changes = changes
         self.size = 0
-        self.by_key: dict[tuple[int, str], Term | None] = {}
+        self.terms: dict[int, dict[str, Term | None]] = {kind: {} for kind in TermKind}
         self.info: dict[int, _Info] = {}
         self.keys: dict[int, str] = {}
         self.postings: dict[int, Postings] = {}
@@ -96,13 +98,6 @@ class Snapshot:
     chunks that propose a phrase among those that mention it. Incidental tags, tags of more than a
     quarter of a large corpus and stop tags count only for the chunks whose titles they are.
 
-    Parameters
-    ----------
-    session : Session
-    caches : Caches
-    stop_tags : collection of str
-        Keys of tags that connect nothing.
-
     References
     ----------
     .. [1] Mihalcea and Csomai (2007), Wikify! Linking documents to encyclopedic knowledge.
@@ -133,34 +128,45 @@ class Snapshot:
 
     def find(self, kind: TermKind, keys: Collection[str]) -> dict[str, Term]:
         """Return the terms of these keys that exist."""
-        cache = self._cache.by_key
-        missing = [key for key in keys if (kind, key) not in cache]
-        if missing:
-            found = find_terms(self.session, kind, missing)
-            for key in missing:
-                cache[kind, key] = found.get(key)
-            self._cache.size += 200 * len(missing)
-        terms = ((key, cache.get((kind, key))) for key in keys)
-        return {key: term for key, term in terms if term is not None}
+
+        def read(missing: list[str]) -> dict[str, Term | None]:
+            return dict.fromkeys(missing) | find_terms(self.session, kind, missing)
+
+        terms = self._known(self._cache.terms[kind], keys, read, 200)
+        return {key: term for key, term in terms.items() if term is not None}
 
     def longest(self, words: Collection[str]) -> dict[str, int]:
         """Return the length of the longest known phrase that begins with each word."""
-        cache = self._cache.longest
-        missing = [word for word in words if word not in cache]
-        if missing:
+
+        def read(missing: list[str]) -> dict[str, int]:
             sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
-            cache.update(dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing)))
-            self._cache.size += 100 * len(missing)
-        return {word: cache[word] for word in words if cache.get(word)}
+            return dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing))
+
+        lengths = self._known(self._cache.longest, words, read, 100)
+        return {word: length for word, length in lengths.items() if length}
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
-        cache, wanted = self._cache.keys, list(tags)
-        if missing := [tag for tag in wanted if tag not in cache]:
-            terms = terms_by_id(self.session, missing)
-            cache.update((id_, term.key) for id_, term in terms.items())
-            self._cache.size += 100 * len(missing)
-        return {tag: cache[tag] for tag in wanted}
+
+        def read(missing: list[int]) -> dict[int, str]:
+            return {id_: term.key for id_, term in terms_by_id(self.session, missing).items()}
+
+        return self._known(self._cache.keys, tags, read, 100)
+
+    def _known(
+        self,
+        cache: dict[_Key, _Value],
+        keys: Iterable[_Key],
+        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
+        size: int,
+    ) -> dict[_Key, _Value]:
+        """Return what a cache knows of keys; what it lacks is read, of some bytes each."""
+        wanted = list(keys)
+        if missing := [key for key in wanted if key not in cache]:
+            found = read(missing)
+            cache.update(found)
+            self._cache.size += size * len(found)
+        return {key: cache[key] for key in wanted}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -176,23 +182,24 @@ class Snapshot:
             self._cache.stop_tags = frozenset(term.id for term in found)
         return self._cache.stop_tags
 
-    def _info(self, tags: Iterable[int]) -> list[_Info]:
-        cache, listed = self._cache.info, list(tags)
-        if missing := [tag for tag in listed if tag not in cache]:
-            found = self._load_info(missing)
-            if not found.keys() >= set(missing):
-                raise DamagedIndexError("a chunk holds a tag that is not there; call rebuild()")
-            return [cache.get(tag) or found[tag] for tag in listed]
-        return [cache[tag] for tag in listed]
+    def _info(self, tags: IntArray) -> list[_Info]:
+        listed = tags.tolist()
+        try:
+            info = self._known(self._cache.info, listed, self._load_info, 250)
+        except KeyError as error:
+            raise DamagedIndexError(
+                "a chunk holds a tag that is not there; call rebuild()"
+            ) from error
+        return [info[tag] for tag in listed]
 
-    def _load_info(self, tags: Iterable[int]) -> dict[int, _Info]:
+    def _load_info(self, tags: list[int]) -> dict[int, _Info]:
         """Read what spreading asks of tags."""
         stop, common = self._stop_ids(), self._common
         rows = self.session.rows(
-            "SELECT id, kind, df, titles, given, support, key FROM $term WHERE id = ANY(?)",
-            list(tags),
+            "SELECT id, kind, df, titles, given, support, key FROM $term WHERE id = ANY(?)", tags
         )
-        found = {
+        self._cache.keys.update((row[0], row[6]) for row in rows)
+        return {
             id_: _Info(
                 df,
                 titles,
@@ -201,10 +208,6 @@ class Snapshot:
             )
             for id_, kind, df, titles, given, support, _ in rows
         }
-        self._cache.keys.update((row[0], row[6]) for row in rows)
-        self._cache.size += 250 * len(found)
-        self._cache.info.update(found)
-        return found
 
     # -- the graph, for formulas --------------------------------------------------------
 
@@ -222,20 +225,15 @@ class Snapshot:
         As :meth:`tags_of`, plus the number of chunks that mention each phrase, and whether the
         phrase is a tag.
         """
-        rows = self._rows(chunks.tolist())
-        if not rows:
+        listed = chunks.tolist()
+        if not listed:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
+        known = self._known(self._cache.rows, listed, self._load_rows, 600)
+        rows = [known[row] for row in listed]
         owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
         tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
         return owner, tags, is_title, df, is_tag
-
-    def _rows(self, chunks: list[int]) -> list[_Row]:
-        cache = self._cache.rows
-        if missing := [row for row in chunks if row not in cache]:
-            found = self._load_rows(missing)
-            return [cache.get(row) or found[row] for row in chunks]
-        return [cache[row] for row in chunks]
 
     def _load_rows(self, chunks: list[int]) -> dict[int, _Row]:
         """Read the forward lists of chunks, and what is known of their tags."""
@@ -243,7 +241,7 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = np.array(self._info(tags.tolist()), np.int64).reshape(-1, 4)
+        table = np.array(self._info(tags), np.int64).reshape(-1, 4)
         is_title = roles == int(Role.TITLE)
         ids, df = tags.astype(np.int64), table[:, 0].copy()
         is_tag = is_title | (table[:, 3] == 0)
@@ -252,21 +250,20 @@ class Snapshot:
             part = slice(stop, stop + len(held))
             found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
             stop = part.stop
-        self._cache.size += 34 * len(tags) + 600 * len(found)
-        self._cache.rows.update(found)
+        self._cache.size += 34 * len(tags)
         return found
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
         listed = tags.tolist()
+        if not listed:
+            return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         postings = self.postings(listed)
         lists = [postings.get(tag, EMPTY) for tag in listed]
-        if not lists:
-            return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
         chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
         is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
-        incidental = np.array([info.is_incidental for info in self._info(listed)], np.bool_)
+        incidental = np.array([info.is_incidental for info in self._info(tags)], np.bool_)
         if incidental.any():
             keep = is_title | ~incidental[owner]
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
@@ -274,12 +271,12 @@ class Snapshot:
 
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
-        info = self._info(tags.tolist())
-        return np.array([one.titles if one.is_incidental else one.df for one in info], np.int64)
+        counts = (info.titles if info.is_incidental else info.df for info in self._info(tags))
+        return np.fromiter(counts, np.int64)
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
-        return np.array([one.kind for one in self._info(tags.tolist())], np.int64)
+        return np.array([info.kind for info in self._info(tags)], np.int64)
 
     @property
     def has_links(self) -> bool:

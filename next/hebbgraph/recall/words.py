@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,24 +33,13 @@ DECIMALS = 9
 _MARGIN = 1e-6
 
 
-@dataclass
 class WordSearch:
-    """Finds the chunks that hold the words of a question.
+    """Finds the chunks that hold the words of a question, which have weights in it."""
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    weights : mapping of str to float
-        The words and their weights in the question.
-    """
-
-    snapshot: Snapshot
-    weights: Mapping[str, float]
-    terms: dict[str, Term] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.terms = self.snapshot.find(TermKind.WORD, list(self.weights))
-        self.terms_by_id = {term.id: term for term in self.terms.values()}
+    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float]) -> None:
+        self.snapshot = snapshot
+        self.weights = weights
+        self.terms = snapshot.find(TermKind.WORD, list(weights))
         self._read: dict[int, Postings] = {}
         self._partial: set[int] = set()
 
@@ -70,28 +58,16 @@ class WordSearch:
         """Return which chunks hold a word."""
         if word not in self.terms:
             return np.zeros(len(rows), np.bool_)
-        term = self.terms[word].id
-        whole = term in self._read and term not in self._partial
-        held = self._read[term] if whole else self._blocks(term, rows)
+        term = self.terms[word]
+        whole = term.id in self._read and term.id not in self._partial
+        held = self._read[term.id] if whole else self._blocks(term, rows)
         at = np.minimum(held.rows.searchsorted(rows), max(len(held.rows) - 1, 0))
         return held.rows[at] == rows if len(held.rows) else np.zeros(len(rows), np.bool_)
 
     def best(
         self, n: int, allowed: Callable[[IntArray], BoolArray] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the n best chunks and their BM25; of equal ones those with the smaller ids.
-
-        Parameters
-        ----------
-        n : int
-        allowed : callable, optional
-            Returns which of some rows take part.
-
-        Returns
-        -------
-        rows : ndarray of int64
-        scores : ndarray of float64, above 0
-        """
+        """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
         order = sorted(self.weights.keys() & self.terms.keys(), key=self._rarity)
         if not order:
             return np.empty(0, np.int64), np.empty(0)
@@ -105,15 +81,15 @@ class WordSearch:
         size = max(int(held.rows[-1]) + 1 for held in self._read.values())
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
-            term, weight = self.terms[word].id, weights[word]
+            term, weight = self.terms[word], weights[word]
             rest -= weight * (K1 + 1)
-            if term not in self._read:
+            if term.id not in self._read:
                 if seen.candidates is not None:
-                    self._read[term] = self._blocks(term, seen.candidates)
-                    self._partial.add(term)
+                    self._read[term.id] = self._blocks(term, seen.candidates)
+                    self._partial.add(term.id)
                 else:
-                    self._read |= self.snapshot.postings([term])
-            seen.add(self._read[term], weight)
+                    self._read |= self.snapshot.postings([term.id])
+            seen.add(self._read[term.id], weight)
             seen.settle(rest)
         rows, scores = seen.result()
         scores = scores.round(DECIMALS)
@@ -123,13 +99,13 @@ class WordSearch:
     def _rarity(self, word: str) -> tuple[int, str]:
         return self.terms[word].df, word
 
-    def _blocks(self, term: int, rows: IntArray) -> Postings:
+    def _blocks(self, term: Term, rows: IntArray) -> Postings:
         """Read only the blocks of a term in which some rows would be."""
-        if self.snapshot.is_cached(term) or self.terms_by_id[term].df <= _COMMON:
-            return self.snapshot.postings([term])[term]
+        if self.snapshot.is_cached(term.id) or term.df <= _COMMON:
+            return self.snapshot.postings([term.id])[term.id]
         session = self.snapshot.session
         places = session.rows(
-            "SELECT first, block FROM $posting WHERE term = ? ORDER BY first", term
+            "SELECT first, block FROM $posting WHERE term = ? ORDER BY first", term.id
         )
         firsts = np.array([first for first, _ in places])
         at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))

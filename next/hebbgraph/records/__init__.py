@@ -2,8 +2,18 @@
 
 from hebbgraph.records.base import Record, plain, storable, text_digest
 from hebbgraph.records.chunk import Chunk
-from hebbgraph.records.recall import Cue, Hit, PathStep, Recall
-from hebbgraph.records.reports import AddReport, DeleteReport, Evaluation, Lesson, Neighbor, Tag
+from hebbgraph.records.results import (
+    AddReport,
+    Cue,
+    DeleteReport,
+    Evaluation,
+    Hit,
+    Lesson,
+    Neighbor,
+    PathStep,
+    Recall,
+    Tag,
+)
 
 __all__ = [
     "AddReport",
