@@ -1,0 +1,208 @@
+"""Documents to chunks and back.
+
+``Document.metadata`` comes back as JSON represents it, and is never modified. Some of its fields
+have a meaning for the index:
+
+``title``
+    The chunk's title, which becomes a tag of every chunk that mentions it.
+``source``
+    The document that the chunk comes from, for ``delete(document_id=...)`` and ``refresh``.
+``tags``, ``addresses``, ``references``
+    Lists of str, as in :class:`hebbgraph.Chunk`. :class:`TagTransformer` and
+    :class:`HebbianTextSplitter` write them.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+from langchain_core.documents import Document
+
+from hebbgraph import Chunk, Hit
+from hebbgraph.errors import FilterError, InvalidChunkError, ParameterError
+from hebbgraph.limits import MAX_ID, MAX_TITLE
+from hebbgraph.recall.pipeline import Where
+
+__all__ = [
+    "Filter",
+    "as_documents",
+    "as_list",
+    "chunk_filter",
+    "chunks_of",
+    "title_of",
+    "to_chunk",
+    "to_document",
+]
+
+logger = logging.getLogger(__name__)
+
+Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
+"""A dict as in :mod:`hebbgraph.filters`, or a callable that takes a Document."""
+
+
+def to_chunk(document: Document, id: str | None = None) -> Chunk:
+    """Make a chunk of a document, without changing it.
+
+    Its id is the one given, the document's own, or else a digest of source, title and text: other
+    metadata may change without changing it.
+
+    Raises
+    ------
+    InvalidChunkError
+        If a value of the metadata, or a field of a subclass, cannot be kept; the message names it.
+
+    Examples
+    --------
+    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
+    'Petrel'
+    """
+    extra = sorted(type(document).model_fields.keys() - Document.model_fields.keys())
+    if extra:
+        raise InvalidChunkError(
+            f"a {type(document).__name__} has the field {extra[0]!r}, which no Document has and "
+            "which would be lost; put it into metadata"
+        )
+    metadata = document.metadata
+    _check_numbers(metadata, "metadata")
+    source = metadata.get("source")
+    is_id = isinstance(source, str) and 0 < len(source) <= MAX_ID and source.isprintable()
+    fields: dict[str, Any] = {
+        "text": document.page_content,
+        "title": title_of(metadata),
+        "metadata": metadata,
+        "document_id": source if is_id else None,
+    }
+    if id or document.id:
+        fields["id"] = id or document.id
+    for name in ("tags", "addresses", "references"):
+        if isinstance(value := metadata.get(name), list | tuple):
+            fields[name] = [item for item in value if isinstance(item, str) and item.strip()]
+    return Chunk.of(fields)
+
+
+def to_document(chunk: Chunk | Hit, *, id: str | None = None) -> Document:
+    """Make a document of a chunk or hit: a copy that the caller may change.
+
+    Title and document id of the chunk are added to the metadata if they are missing there.
+    """
+    metadata: dict[str, Any] = deepcopy(chunk.metadata)
+    if chunk.title:
+        metadata.setdefault("title", chunk.title)
+    if chunk.document_id:
+        metadata.setdefault("source", chunk.document_id)
+    return Document(id=id or chunk.id, page_content=chunk.text, metadata=metadata)
+
+
+def title_of(metadata: Mapping[str, Any]) -> str:
+    """Return the title among a document's metadata, or ``""``."""
+    title = metadata.get("title")
+    return title[:MAX_TITLE].strip() if isinstance(title, str) else ""
+
+
+def chunks_of(
+    documents: Iterable[Document], ids: Sequence[str | None] | None = None
+) -> list[Chunk]:
+    """Make chunks of documents, leaving out blank ones with a warning in the log.
+
+    Raises
+    ------
+    ParameterError
+        If there are not as many ids as documents, or something is no Document.
+    InvalidChunkError
+        With the position of a document that cannot be stored.
+    """
+    documents = as_list(documents, Document, "documents")
+    names = [None] * len(documents) if ids is None else list(ids)
+    if len(names) != len(documents):
+        raise ParameterError(
+            f"as many ids as documents are needed, got {len(names)} for {len(documents)}"
+        )
+    chunks, blank = list[Chunk](), list[int]()
+    for at, (document, id_) in enumerate(zip(documents, names, strict=True)):
+        if not document.page_content.strip() and not title_of(document.metadata):
+            blank.append(at)
+            continue
+        try:
+            chunks.append(to_chunk(document, id_))
+        except InvalidChunkError as error:
+            raise InvalidChunkError(f"documents[{at}]: {error}") from error
+    if blank:
+        logger.warning(
+            "%d of %d documents have no text and were left out; the first is documents[%d]",
+            len(blank),
+            len(documents),
+            blank[0],
+        )
+    return chunks
+
+
+def as_documents(
+    texts: Iterable[str], metadatas: Iterable[Mapping[str, Any] | None] | None = None
+) -> list[Document]:
+    """Make documents of texts and their metadata; raise ParameterError unless they fit."""
+    texts = as_list(texts, str, "texts")
+    fields = [None] * len(texts) if metadatas is None else list(metadatas)
+    if len(fields) != len(texts):
+        raise ParameterError(
+            f"as many metadatas as texts are needed, got {len(fields)} for {len(texts)}"
+        )
+    pairs = zip(texts, fields, strict=True)
+    return [Document(text, metadata=dict(metadata or {})) for text, metadata in pairs]
+
+
+def as_list(values: Iterable[Any], kind: type, name: str) -> list[Any]:
+    """Return values of one kind as a list; raise ParameterError for other things."""
+    if isinstance(values, str | bytes | Mapping | Document) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"{name} is a list of {kind.__name__}, got one {type(values).__name__}; put it in a "
+            "list"
+        )
+    items = list(values)
+    for at, item in enumerate(items):
+        if not isinstance(item, kind):
+            hint = {str: "; texts go to from_texts or add_texts"}.get(type(item), "")
+            raise ParameterError(
+                f"{name} is a list of {kind.__name__}, got {type(item).__name__} in {name}[{at}]"
+                f"{hint}"
+            )
+    return items
+
+
+def chunk_filter(where: Filter) -> Where:
+    """Turn a filter for documents into one for chunks."""
+    if where is None or isinstance(where, Mapping) or not callable(where):
+        return where  # the core checks it
+    accepts = where
+
+    def passes(chunk: Chunk) -> bool:
+        try:
+            passed = accepts(to_document(chunk))
+        except KeyError as error:
+            raise FilterError(
+                f"the filter finds no {error.args[0]!r:.80} in document {chunk.id!r}; write "
+                f"document.metadata.get({error.args[0]!r:.80})"
+            ) from error
+        if passed is None:
+            raise FilterError(f"the filter returned None for document {chunk.id!r}; return a bool")
+        return bool(passed)
+
+    return passes
+
+
+def _check_numbers(value: object, path: str) -> None:
+    """Raise InvalidChunkError for a number that JSON cannot hold, naming the field."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            _check_numbers(part, f"{path}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for at, part in enumerate(value):
+            _check_numbers(part, f"{path}[{at}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidChunkError(
+            f"{path} is {value!r}, which no filter finds and JSON cannot hold; use None, or leave "
+            "it out"
+        )

@@ -1,0 +1,102 @@
+"""What a LangChain request says beside its question; :mod:`hebbgraph.access` has the precedence.
+
+The *context* of a request is that of LangGraph's run; its *configuration* is ``configurable``.
+Tracing ``metadata`` are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+from hebbgraph import Recall
+from hebbgraph.access import Fields, Namespaces, fields_of
+
+__all__ = [
+    "PREFIX",
+    "SPECS",
+    "Recalled",
+    "RequestRetriever",
+    "announce",
+    "configured",
+    "current_fields",
+]
+
+#: Before the names that retrievers read from ``configurable``: others use "k" and "filter", too.
+PREFIX = "hebbgraph_"
+_RUNTIME = "__pregel_runtime"  # where LangGraph keeps the run's context
+_TYPES: dict[str, tuple[Any, str]] = {
+    "k": (int | None, "The number of documents to return."),
+    "filter": (dict[str, Any] | None, "Narrows the retriever's own filter."),
+    "score_threshold": (float | None, "The least score of a document, from 0 to 1."),
+}
+SPECS = [
+    ConfigurableFieldSpec(
+        id=f"{PREFIX}{name}", name=name, description=text, annotation=kind, default=None
+    )
+    for name, (kind, text) in _TYPES.items()
+]
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A recall that learners hear of, with what the request said."""
+
+    recall: Recall
+    namespaces: Namespaces
+    fields: Fields = field(default_factory=dict)
+
+
+def current_fields(config: RunnableConfig | None = None) -> dict[str, Any]:
+    """Return what the request says: the context of its run before its ``configurable``."""
+    outer, inner = (ensure_config(part).get("configurable") or {} for part in (None, config))
+    runtime = outer.get(_RUNTIME) or inner.get(_RUNTIME)
+    return fields_of(getattr(runtime, "context", None), inner)
+
+
+def configured(fields: Fields) -> dict[str, Any]:
+    """Return the search options that a request sets, by their names without the prefix."""
+    named = {name: fields.get(f"{PREFIX}{name}") for name in _TYPES}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+class RequestRetriever(BaseRetriever):
+    """Base of retrievers to whose calls a request belongs, as ``_fields``."""
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a request's ``configurable`` may set."""
+        return SPECS
+
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents for a question; the class says what else it takes."""
+        return super().invoke(input, config, _fields=current_fields(config), **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Async twin of :meth:`invoke`; it never blocks the event loop."""
+        return await super().ainvoke(input, config, _fields=current_fields(config), **kwargs)
+
+
+def announce(recalled: Recalled, manager: Any = None) -> None:
+    """Tell the learners that listen to a run of a recall; left out, to the current run."""
+    manager = manager or ensure_config().get("callbacks")
+    run = getattr(manager, "run_id", None)
+    parent = getattr(manager, "parent_run_id", None)
+    for hear in _listeners(manager):
+        hear(recalled, run_id=run or UUID(recalled.recall.id), parent_run_id=parent)
+
+
+def _listeners(manager: Any) -> Iterator[Any]:
+    handlers = manager if isinstance(manager, list) else getattr(manager, "handlers", ())
+    return filter(None, (getattr(handler, "on_hebbian_recall", None) for handler in handlers))
