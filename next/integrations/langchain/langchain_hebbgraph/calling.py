@@ -1,116 +1,130 @@
-"""One call of a HebbianRetriever, from its arguments and its request to documents."""
+"""One question to an index, from its arguments and its request to a recall."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-from warnings import warn
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
 
-from hebbgraph import Hit, Recall
-from hebbgraph.access import Fields
+from hebbgraph import HebbianIndex, Recall, Settings, Tagger
+from hebbgraph.access import Fields, Namespaces, narrowed
 from hebbgraph.errors import FilterError, ParameterError
-from langchain_hebbgraph.asking import Ask, check_names
-from langchain_hebbgraph.documents import Filter, to_chunk, to_document
-from langchain_hebbgraph.over_store import MARGIN, verified
-from langchain_hebbgraph.request import Recalled, announce, configured, current_fields
+from hebbgraph.limits import MAX_K
+from hebbgraph.text.query import usable_question
+from langchain_hebbgraph.documents import Filter, chunk_filter
+from langchain_hebbgraph.request import Recalled, announce, configured
 
 if TYPE_CHECKING:
     from langchain_hebbgraph.retriever import HebbianRetriever
 
-__all__ = ["AT_CALL", "Call"]
+__all__ = ["DEFAULT_K", "OpenOptions", "Question", "check_names", "is_empty"]
 
+#: LangChain's own.
+DEFAULT_K = 4
 #: What a call may set.
-AT_CALL = ("k", "filter", "score_threshold", "strategy", "score_key", "path_key")
+AT_CALL = ("k", "filter", "score_threshold", "strategy", "score_key")
+_HINTS = {
+    **dict.fromkeys(("top_k", "n_results", "similarity_top_k"), "write k=3, for example"),
+    **dict.fromkeys(("embeddings", "embedder", "embedding_function"), "write embedding="),
+    **dict.fromkeys(("location", "persist_directory"), "write path="),
+}
 
 
-class Call:
-    """One call: what it asks, and how its hits become documents.
+class OpenOptions(TypedDict, total=False):
+    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
 
-    Parameters
-    ----------
-    retriever : HebbianRetriever
-    query : str
-    manager : CallbackManagerForRetrieverRun or its async twin
-    options : dict
-        Of the call; ``_fields`` is what its request says.
-    """
+    namespace: str
+    tagger: Tagger | None
+    settings: Settings | None
+    cache_dir: str | Path | None
+    read_only: bool
+
+
+class Question:
+    """A question with all that restricts it: by the application, its request, and the call."""
 
     def __init__(
-        self, retriever: HebbianRetriever, query: str, manager: Any, options: dict[str, Any]
+        self,
+        retriever: HebbianRetriever,
+        text: str,
+        fields: Fields,
+        options: Mapping[str, Any],
+        run: Any = None,
     ) -> None:
-        fields = options.pop("_fields", None)
-        self.fields: Fields = current_fields() if fields is None else fields
-        self._retriever = retriever
-        self._manager = manager
-        options.pop("verbose", None)  # LangChain's own
-        nested = options.pop("search_kwargs", None) or {}
-        for where, given in (("invoke", options), ("search_kwargs", nested)):
-            check_names(given, AT_CALL, where)
-        parts = [configured(self.fields), nested, options]
+        _check_text(text)
+        nested = options.get("search_kwargs") or {}
+        direct = {name: value for name, value in options.items() if name != "search_kwargs"}
+        check_names({**nested, **direct}, AT_CALL, "a search")
+        parts = [configured(fields), nested, direct]
         chosen = {name: getattr(retriever, name) for name in AT_CALL}
         for part in parts:
             chosen |= {name: value for name, value in part.items() if value is not None}
-        self._score_key, self._path_key = chosen.pop("score_key"), chosen.pop("path_key")
-        del chosen["filter"]
-        filters = [retriever.filter, self._rule(), *(part.get("filter") for part in parts)]
-        self.ask = Ask(
-            question=query,
-            filters=filters,
-            steps=retriever.steps,
-            recall_id=str(manager.run_id),
-            **chosen,
-        )
-        beneath = retriever.beneath
-        #: The store that is asked whether hits are still there.
-        self.stored = beneath if beneath is not None and beneath.is_readable else None
-
-    def recall(self, found: list[tuple[Document, float]] | None) -> Recall:
-        """Ask the index of the request's namespace."""
-        namespaces, beneath = self._retriever.namespaces, self._retriever.beneath
-        assert namespaces is not None
-        name = self._namespace()
-        with namespaces.opened(name) as index:
-            if index is None:
-                warn(f"there is no namespace {name!r}, so nothing can be found", stacklevel=2)
-                return Recall(id=self.ask.recall_id or "", namespace=name, question="")
-            seeds = None if beneath is None or found is None else beneath.seeds(index, found)
-            return self.ask.recall(index, seeds=seeds, margin=MARGIN if self.stored else 0)
-
-    def finish(self, recall: Recall, originals: Mapping[str, Document] | None) -> list[Document]:
-        """Tell learners of a recall, and return its documents."""
-        pairs: list[tuple[Hit, Document | None]] = [(hit, None) for hit in recall]
-        if originals is not None and self.stored is not None:
-            pairs = verified(recall, originals, is_filtered=self.ask.is_filtered)[: self.ask.k]
-            hits = (hit.model_copy(update={"rank": rank}) for rank, (hit, _) in enumerate(pairs, 1))
-            recall = recall.model_copy(update={"hits": tuple(hits)})
-        if self._retriever.namespaces is not None:
-            announce(Recalled(recall, self._retriever.namespaces, self.fields), self._manager)
-        return [self._document(hit, original) for hit, original in pairs]
-
-    def _document(self, hit: Hit, original: Document | None) -> Document:
-        document = to_document(hit if original is None else to_chunk(original, hit.id))
-        if self._score_key is not None:
-            document.metadata[self._score_key] = hit.score
-        if self._path_key is not None:
-            document.metadata[self._path_key] = hit.path_text
-        return document
-
-    def _rule(self) -> Filter:
-        """Return the filter that ``filter_by`` makes of the request."""
-        if (rule := self._retriever.filter_by) is None:
-            return None
-        made = _applied(rule, self.fields, "filter_by")
-        if made is None:
+        self.text = text
+        self.k = chosen["k"]
+        self.score_key: str | None = chosen["score_key"]
+        self._options = {"strategy": chosen["strategy"], "min_score": chosen["score_threshold"]}
+        rule = retriever.filter_by
+        made = None if rule is None else _applied(rule, fields, "filter_by")
+        if rule is not None and made is None:
             raise FilterError("filter_by returned None; return a filter, {} lets everything pass")
-        return made  # type: ignore[no-any-return]
+        filters: list[Filter] = [retriever.filter, made, *(part.get("filter") for part in parts)]
+        self.filters = [chunk_filter(where) for where in filters if where]
+        self._retriever = retriever
+        self._fields = fields
+        self._run = run
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look for."""
+        return not usable_question(self.text)[0].strip()
+
+    def recall(
+        self,
+        seeds: Callable[[HebbianIndex], Iterable[tuple[str, float]]] | None = None,
+        *,
+        vector: Sequence[float] | None = None,
+        margin: int = 0,
+    ) -> Recall:
+        """Ask the index of the request's namespace for k hits, and a margin for losses."""
+        name = self._namespace()
+        k = min(self.k + margin, MAX_K) if margin else self.k
+        where, cuts = narrowed(self.filters, k)
+        with self._namespaces.opened(name) as index:
+            if index is None:
+                _warn(f"there is no namespace {name!r}")
+                return Recall(id="", namespace=name, question="")
+            recall = index.recall(
+                self.text,
+                k,
+                where=where,
+                seeds=None if seeds is None else seeds(index),
+                vector=vector,
+                steps=(*cuts, *self._retriever.steps),
+                recall_id=None if self._run is None else str(self._run.run_id),
+                **self._options,
+            )
+            if not recall and is_empty(index):
+                _warn(f"{index!r} is empty")
+        return recall
+
+    def announce(self, recall: Recall) -> None:
+        """Tell learners of what is returned."""
+        if recall.hits:
+            announce(Recalled(recall, self._namespaces, self._fields), self._run)
+
+    @property
+    def _namespaces(self) -> Namespaces:
+        assert self._retriever.namespaces is not None
+        return self._retriever.namespaces
 
     def _namespace(self) -> str:
         if (rule := self._retriever.namespace_by) is None:
             return self._retriever.index.namespace
-        name = _applied(rule, self.fields, "namespace_by")
-        if not isinstance(name, str) or not name.strip():
+        name = _applied(rule, self._fields, "namespace_by")
+        if not isinstance(name, str):
             raise ParameterError(f"namespace_by returned {name!r:.80}; return a namespace's name")
         return name
 
@@ -123,3 +137,35 @@ def _applied(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
             f"{name} finds no {error.args[0]!r:.80} in the request; set it in the run's context or "
             "in configurable"
         ) from error
+
+
+def _check_text(text: Any) -> None:
+    if isinstance(text, str):
+        return
+    hint = ""
+    if isinstance(text, Mapping):
+        hint = f"; take the question from it: itemgetter({next(iter(text), '')!r:.80}) | retriever"
+    elif isinstance(text, BaseMessage):
+        hint = "; pass its text, message.text"
+    raise ParameterError(f"a query is a str, got {type(text).__name__}{hint}")
+
+
+def is_empty(index: HebbianIndex) -> bool:
+    """Return whether an index has no chunk."""
+    # Hits are filled up to k, and seeds keep the embedder from being asked.
+    return not index.recall("?", 1, seeds=())
+
+
+def _warn(message: str) -> None:
+    warnings.warn(
+        f"{message}, so nothing can be found; add documents first, or check path and namespace",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Raise ParameterError for an argument that nobody would read."""
+    for name in sorted(set(given) - set(known)):
+        hint = _HINTS.get(name, f"known are {', '.join(sorted(known))}")
+        raise ParameterError(f"{where} takes no {name!r}; {hint}")

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from langchain_core.documents import Document
 
 from hebbgraph import Chunk, Hit
-from hebbgraph.errors import FilterError, InvalidChunkError, ParameterError
+from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_ID, MAX_TITLE
 from hebbgraph.recall.pipeline import Where
 
@@ -45,18 +45,11 @@ Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 
 
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
-    """Make a chunk of a document, without changing it.
+    """Make a chunk of a document, without changing it; what cannot be kept is an error by name.
 
     Its id is the one given, the document's own, or else a digest of source, title and text: other
     metadata may change without changing it.
 
-    Raises
-    ------
-    InvalidChunkError
-        If a value of the metadata, or a field of a subclass, cannot be kept; the message names it.
-
-    Examples
-    --------
     >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
     'Petrel'
     """
@@ -84,17 +77,14 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
     return Chunk.of(fields)
 
 
-def to_document(chunk: Chunk | Hit, *, id: str | None = None) -> Document:
-    """Make a document of a chunk or hit: a copy that the caller may change.
-
-    Title and document id of the chunk are added to the metadata if they are missing there.
-    """
+def to_document(chunk: Chunk | Hit) -> Document:
+    """Make a document of a chunk or hit, with title and source among its metadata."""
     metadata: dict[str, Any] = deepcopy(chunk.metadata)
     if chunk.title:
         metadata.setdefault("title", chunk.title)
     if chunk.document_id:
         metadata.setdefault("source", chunk.document_id)
-    return Document(id=id or chunk.id, page_content=chunk.text, metadata=metadata)
+    return Document(id=chunk.id, page_content=chunk.text, metadata=metadata)
 
 
 def title_of(metadata: Mapping[str, Any]) -> str:
@@ -106,21 +96,9 @@ def title_of(metadata: Mapping[str, Any]) -> str:
 def chunks_of(
     documents: Iterable[Document], ids: Sequence[str | None] | None = None
 ) -> list[Chunk]:
-    """Make chunks of documents, leaving out blank ones with a warning in the log.
-
-    Raises
-    ------
-    ParameterError
-        If there are not as many ids as documents, or something is no Document.
-    InvalidChunkError
-        With the position of a document that cannot be stored.
-    """
+    """Make chunks of documents, leaving out blank ones with a warning in the log."""
     documents = as_list(documents, Document, "documents")
-    names = [None] * len(documents) if ids is None else list(ids)
-    if len(names) != len(documents):
-        raise ParameterError(
-            f"as many ids as documents are needed, got {len(names)} for {len(documents)}"
-        )
+    names = _as_many(documents, "documents", ids, "ids")
     chunks, blank = list[Chunk](), list[int]()
     for at, (document, id_) in enumerate(zip(documents, names, strict=True)):
         if not document.page_content.strip() and not title_of(document.metadata):
@@ -145,30 +123,31 @@ def as_documents(
 ) -> list[Document]:
     """Make documents of texts and their metadata; raise ParameterError unless they fit."""
     texts = as_list(texts, str, "texts")
-    fields = [None] * len(texts) if metadatas is None else list(metadatas)
-    if len(fields) != len(texts):
-        raise ParameterError(
-            f"as many metadatas as texts are needed, got {len(fields)} for {len(texts)}"
-        )
-    pairs = zip(texts, fields, strict=True)
+    pairs = zip(texts, _as_many(texts, "texts", metadatas, "metadatas"), strict=True)
     return [Document(text, metadata=dict(metadata or {})) for text, metadata in pairs]
+
+
+def _as_many(
+    items: Sequence[object], what: str, others: Iterable[Any] | None, name: str
+) -> list[Any]:
+    listed = [None] * len(items) if others is None else list(others)
+    if len(listed) != len(items):
+        raise ParameterError(
+            f"as many {name} as {what} are needed, got {len(listed)} for {len(items)}"
+        )
+    return listed
 
 
 def as_list(values: Iterable[Any], kind: type, name: str) -> list[Any]:
     """Return values of one kind as a list; raise ParameterError for other things."""
-    if isinstance(values, str | bytes | Mapping | Document) or not isinstance(values, Iterable):
+    single = isinstance(values, str | bytes | Mapping | Document)
+    items: list[Any] = [values] if single or not isinstance(values, Iterable) else list(values)
+    wrong = items if single else [item for item in items if not isinstance(item, kind)]
+    if wrong:
+        hint = "; texts go to from_texts or add_texts" if isinstance(wrong[0], str) else ""
         raise ParameterError(
-            f"{name} is a list of {kind.__name__}, got one {type(values).__name__}; put it in a "
-            "list"
+            f"{name} is a list of {kind.__name__}, got {type(wrong[0]).__name__}{hint}"
         )
-    items = list(values)
-    for at, item in enumerate(items):
-        if not isinstance(item, kind):
-            hint = {str: "; texts go to from_texts or add_texts"}.get(type(item), "")
-            raise ParameterError(
-                f"{name} is a list of {kind.__name__}, got {type(item).__name__} in {name}[{at}]"
-                f"{hint}"
-            )
     return items
 
 
@@ -177,20 +156,7 @@ def chunk_filter(where: Filter) -> Where:
     if where is None or isinstance(where, Mapping) or not callable(where):
         return where  # the core checks it
     accepts = where
-
-    def passes(chunk: Chunk) -> bool:
-        try:
-            passed = accepts(to_document(chunk))
-        except KeyError as error:
-            raise FilterError(
-                f"the filter finds no {error.args[0]!r:.80} in document {chunk.id!r}; write "
-                f"document.metadata.get({error.args[0]!r:.80})"
-            ) from error
-        if passed is None:
-            raise FilterError(f"the filter returned None for document {chunk.id!r}; return a bool")
-        return bool(passed)
-
-    return passes
+    return lambda chunk: bool(accepts(to_document(chunk)))
 
 
 def _check_numbers(value: object, path: str) -> None:

@@ -12,83 +12,58 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from hebbgraph import AddReport, Chunk, HebbianIndex, Hit
+from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
 from hebbgraph.errors import InvalidChunkError, ParameterError
+from langchain_hebbgraph.calling import Question
 from langchain_hebbgraph.documents import chunks_of, to_chunk
 
-__all__ = ["MARGIN", "StoreBeneath", "verified"]
+__all__ = ["MARGIN", "Found", "StoreBeneath", "renewed"]
 
 logger = logging.getLogger(__name__)
 
 #: Hits beyond k, in place of those whose original is gone.
 MARGIN = 10
 _PAGE = 500
-#: Documents that searches found and the index lacks; more are not noted.
-_MOST_MISSING = 10_000
+
+Found = list[tuple[Document, float]]
 
 
 @dataclass(frozen=True)
 class StoreBeneath:
-    """A vector store beneath an index of copies of its texts.
+    """A vector store, beneath an index of copies of its texts.
 
-    Parameters
-    ----------
-    store : VectorStore
-    k : int
-        How many seeds to ask it for.
-    kwargs : mapping
-        Passed to its search, such as its own form of a filter.
+    It is asked for ``k`` seeds; ``kwargs`` go to its search.
     """
 
     store: VectorStore
     k: int = 50
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    missing: dict[str, Document] = field(default_factory=dict, repr=False)
 
-    # -- searching --------------------------------------------------------------------
+    def search(self, query: str) -> Found:
+        """Return what the store finds, best first."""
+        options, kind = {"k": self.k, **self.kwargs}, type(self.store)
+        if kind.similarity_search_with_score is not VectorStore.similarity_search_with_score:
+            return self.store.similarity_search_with_score(query, **options)
+        return [(document, math.nan) for document in self.store.similarity_search(query, **options)]
 
-    def search(self, query: str) -> list[tuple[Document, float]]:
-        """Return what the store finds, best first; higher scores are better."""
-        if self._scores:
-            found = self.store.similarity_search_with_score(query, k=self.k, **self.kwargs)
-        else:
-            documents = self.store.similarity_search(query, k=self.k, **self.kwargs)
-            found = [(document, math.nan) for document in documents]
-        return _rising(found)
-
-    async def asearch(self, query: str) -> list[tuple[Document, float]]:
-        """Async twin of :meth:`search`."""
-        if self._scores:
-            found = await self.store.asimilarity_search_with_score(query, k=self.k, **self.kwargs)
-        else:
-            documents = await self.store.asimilarity_search(query, k=self.k, **self.kwargs)
-            found = [(document, math.nan) for document in documents]
-        return _rising(found)
-
-    @property
-    def _scores(self) -> bool:
-        kind = type(self.store)
-        return kind.similarity_search_with_score is not VectorStore.similarity_search_with_score
-
-    def seeds(
-        self, index: HebbianIndex, found: Iterable[tuple[Document, float]]
-    ) -> list[tuple[str, float]]:
-        """Return seeds for a recall, and note documents that the index lacks."""
-        documents = {_id_of(document): (document, score) for document, score in found}
-        known = set(index.ids({"$id": {"$in": list(documents)}})) if documents else set()
-        new = [id_ for id_ in documents if id_ not in known and id_ not in self.missing]
-        for id_ in new[: _MOST_MISSING - len(self.missing)]:
-            self.missing[id_] = documents[id_][0]
+    def seeds(self, index: HebbianIndex, found: Found) -> list[tuple[str, float]]:
+        """Return seeds for a recall, of which higher scores are better."""
+        ids = [_id_of(document) for document, _ in found]
+        scores = [float(score) for _, score in found]
+        new = sorted(set(ids).difference(index.ids({"$id": {"$in": ids}}))) if ids else []
         if new:
             logger.warning(
                 "%d documents of the vector store are not in the index, and cannot be returned "
-                "before refresh(); the first is %r",
+                "before refresh(); one is %r",
                 len(new),
                 new[0],
             )
-        return [(id_, score) for id_, (_, score) in documents.items()]
-
-    # -- reading ----------------------------------------------------------------------
+        if not scores or not all(map(math.isfinite, scores)) or scores[0] == scores[-1]:
+            # Similarities fall about evenly with the logarithm of the rank.
+            scores = [-math.log(rank) for rank in range(1, len(found) + 1)]
+        elif scores[0] < scores[-1]:  # distances, which grow from the best on
+            scores = [-score for score in scores]
+        return list(zip(ids, scores, strict=True))
 
     @property
     def is_readable(self) -> bool:
@@ -99,11 +74,7 @@ class StoreBeneath:
         """Return the documents of these ids that the store holds now."""
         wanted = list(ids)
         pages = (wanted[at : at + _PAGE] for at in range(0, len(wanted), _PAGE))
-        return _by_id(document for page in pages for document in self.store.get_by_ids(page))
-
-    async def aread(self, ids: Iterable[str]) -> dict[str, Document]:
-        """Async twin of :meth:`read`, in one call."""
-        return _by_id(await self.store.aget_by_ids(list(ids)))
+        return {d.id: d for page in pages for d in self.store.get_by_ids(page) if d.id}
 
     def listed(self) -> list[str] | None:
         """Return the ids of all documents; None if this kind of store cannot list them."""
@@ -117,106 +88,75 @@ class StoreBeneath:
             return list(store.get(include=[])["ids"])
         return None
 
-    def current(
-        self, documents: Iterable[Document] | None, index: HebbianIndex
-    ) -> dict[str, Chunk]:
-        """Return chunks of what the store holds now; of given documents, if it cannot tell.
-
-        Raises
-        ------
-        ParameterError
-            If it cannot be read, or has none of what it held before.
-        """
-        if documents is not None:
-            given = {_id_of(document): document for document in documents}
-            found = self.read(given) if self.is_readable else given
-            if lacking := [id_ for id_ in given if id_ not in found]:
+    def chunks(self, documents: Iterable[Document]) -> list[Chunk]:
+        """Return chunks of these documents as the store holds them now."""
+        found = {_id_of(document): document for document in documents}
+        if self.is_readable:
+            held = self.read(found)
+            if lacking := [id_ for id_ in found if id_ not in held]:
                 raise ParameterError(
                     f"{self._kind} has no document {lacking[0]!r}; pass documents with the ids "
                     "that its add_documents returned"
                 )
-        elif (listed := self.listed()) is not None:
-            found = self.read(listed)
-        elif self.is_readable:
-            known = [*index.ids(), *self.missing]
-            found = self.read(known)
-            if known and not found:
-                raise ParameterError(
-                    f"{self._kind} has none of {len(known)} documents any more; if that is right, "
-                    "delete them: index.delete(index.ids())"
-                )
+            found = held
+        return chunks_of(found.values(), list(found))
+
+    def refresh(self, index: HebbianIndex, documents: Iterable[Document] | None) -> AddReport:
+        """Update an index to what the store holds now."""
+        if documents is not None:
+            chunks = self.chunks(documents)
         else:
-            raise ParameterError(
-                f"{self._kind} can neither list its documents nor be asked by id; hand over those "
-                "that it holds now: refresh(documents)"
-            )
-        chunks = chunks_of(found.values(), list(found))
-        self.missing.clear()
-        return {chunk.id: chunk for chunk in chunks}
+            ids = self.listed()
+            known = ids if ids is not None else index.ids() if self.is_readable else []
+            held = self.read(known)
+            if ids is None and not held:
+                raise ParameterError(
+                    f"{self._kind} cannot list its documents, and holds none that the index knows; "
+                    "hand over those that it holds now: refresh(documents)"
+                )
+            chunks = chunks_of(held.values(), list(held))
+        report = index.add(chunks)
+        gone = sorted(set(index.ids()) - {chunk.id for chunk in chunks})
+        deleted = index.delete(gone).deleted if gone else 0
+        return report.model_copy(update={"deleted": deleted})
 
     @property
     def _kind(self) -> str:
         return type(self.store).__name__
 
-    def refresh(self, index: HebbianIndex, documents: Iterable[Document] | None) -> AddReport:
-        """Update the index to what the store holds now."""
-        chunks = self.current(documents, index)
-        report = index.add(chunks.values())
-        gone = [id_ for id_ in index.ids() if id_ not in chunks]
-        deleted = index.delete(gone).deleted if gone else 0
-        return report.model_copy(update={"deleted": deleted})
 
+def renewed(recall: Recall, held: Mapping[str, Document], question: Question) -> Recall:
+    """Return a recall's hits as the store holds them: what is gone is left out.
 
-def verified(
-    hits: Iterable[Hit], originals: Mapping[str, Document], *, is_filtered: bool
-) -> list[tuple[Hit, Document | None]]:
-    """Return hits whose original is there, each with the original if it has changed.
-
-    Where a filter is in force, a hit with other metadata is dropped: it may not pass any more.
+    Where a filter is in force, so are hits whose metadata changed: they may not pass any more.
     """
-    kept = list[tuple[Hit, Document | None]]()
+    hits = list[Hit]()
     n_stale = 0
-    for hit in hits:
-        original = originals.get(hit.id)
-        if original is None or (now := _chunk_or_none(original)) is None:
-            n_stale += 1
-            continue
-        same_fields = (now.metadata, now.document_id) == (hit.metadata, hit.document_id)
-        if same_fields and (now.title, now.text) == (hit.title, hit.text):
-            kept.append((hit, None))
-            continue
-        n_stale += 1
-        if same_fields or not is_filtered:
-            kept.append((hit, original))
+    for hit in recall:
+        now = _now(hit, held.get(hit.id))
+        n_stale += now is not hit
+        if now is not None and not (question.filters and now.metadata != hit.metadata):
+            hits.append(now.model_copy(update={"rank": len(hits) + 1}))
     if n_stale:
         logger.warning(
             "%d hits are gone or changed in the vector store; refresh() updates the index", n_stale
         )
-    return kept
+    return recall.model_copy(update={"hits": tuple(hits[: question.k])})
+
+
+def _now(hit: Hit, document: Document | None) -> Hit | None:
+    """Return a hit as it is now: the same one if nothing has changed, None if it is gone."""
+    if document is None:
+        return None
+    try:
+        chunk = to_chunk(document, hit.id)
+    except InvalidChunkError:
+        return None
+    names = ("title", "text", "metadata", "document_id")
+    changed = {n: getattr(chunk, n) for n in names if getattr(chunk, n) != getattr(hit, n)}
+    return hit.model_copy(update=changed) if changed else hit
 
 
 def _id_of(document: Document) -> str:
     """Return a document's id, or the one that its chunk gets without one."""
     return document.id or to_chunk(document).id
-
-
-def _chunk_or_none(document: Document) -> Chunk | None:
-    try:
-        return to_chunk(document)
-    except InvalidChunkError:
-        return None
-
-
-def _by_id(documents: Iterable[Document]) -> dict[str, Document]:
-    return {document.id: document for document in documents if document.id}
-
-
-def _rising(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
-    """Return scores of which higher is better; those that grow from the best on are distances."""
-    scores = [float(score) for _, score in found]
-    if not scores or not all(map(math.isfinite, scores)) or scores[0] == scores[-1]:
-        # Similarities fall about evenly with the logarithm of the rank.
-        scores = [-math.log(rank) for rank in range(1, len(found) + 1)]
-    elif scores[0] < scores[-1]:
-        scores = [-score for score in scores]
-    return [(document, score) for (document, _), score in zip(found, scores, strict=True)]

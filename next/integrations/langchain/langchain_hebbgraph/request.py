@@ -6,10 +6,8 @@ Tracing ``metadata`` are never read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -88,15 +86,11 @@ class RequestRetriever(BaseRetriever):
         return await super().ainvoke(input, config, _fields=current_fields(config), **kwargs)
 
 
-def announce(recalled: Recalled, manager: Any = None) -> None:
+def announce(recalled: Recalled, run: Any = None) -> None:
     """Tell the learners that listen to a run of a recall; left out, to the current run."""
-    manager = manager or ensure_config().get("callbacks")
-    run = getattr(manager, "run_id", None)
-    parent = getattr(manager, "parent_run_id", None)
-    for hear in _listeners(manager):
-        hear(recalled, run_id=run or UUID(recalled.recall.id), parent_run_id=parent)
-
-
-def _listeners(manager: Any) -> Iterator[Any]:
-    handlers = manager if isinstance(manager, list) else getattr(manager, "handlers", ())
-    return filter(None, (getattr(handler, "on_hebbian_recall", None) for handler in handlers))
+    run = run or ensure_config().get("callbacks")
+    handlers = run if isinstance(run, list) else getattr(run, "handlers", ())
+    run_id, parent = (getattr(run, name, None) for name in ("run_id", "parent_run_id"))
+    for handler in handlers:
+        if hear := getattr(handler, "on_hebbian_recall", None):
+            hear(recalled, run_id=run_id, parent_run_id=parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -20,19 +20,25 @@ from hebbgraph import AddReport, DeleteReport, Embedder, HebbianIndex, Strategy
 from hebbgraph.access import Fields, Namespaces
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.strategies import RankStep
-from langchain_hebbgraph.asking import DEFAULT_K, OpenOptions, check_names, is_empty
-from langchain_hebbgraph.calling import AT_CALL, Call
+from langchain_hebbgraph.calling import (
+    AT_CALL,
+    DEFAULT_K,
+    OpenOptions,
+    Question,
+    check_names,
+    is_empty,
+)
 from langchain_hebbgraph.documents import Filter, as_documents, chunks_of, to_document
-from langchain_hebbgraph.over_store import StoreBeneath
-from langchain_hebbgraph.request import RequestRetriever
+from langchain_hebbgraph.over_store import MARGIN, StoreBeneath, renewed
+from langchain_hebbgraph.request import RequestRetriever, current_fields
 
 __all__ = ["HebbianRetriever"]
 
 _OPENING = frozenset(OpenOptions.__annotations__)
 
 
-class RetrieverOptions(TypedDict, total=False):
-    """The fields of a :class:`HebbianRetriever`, beside its index."""
+class Options(OpenOptions, total=False):
+    """The fields of a :class:`HebbianRetriever`, and what opens its index."""
 
     k: int
     filter: Filter
@@ -42,7 +48,6 @@ class RetrieverOptions(TypedDict, total=False):
     strategy: str | Strategy
     steps: Sequence[RankStep]
     score_key: str | None
-    path_key: str | None
     vectorstore: VectorStore | None
     seed_k: int
     seed_kwargs: Mapping[str, Any]
@@ -50,10 +55,6 @@ class RetrieverOptions(TypedDict, total=False):
     name: str | None
     tags: list[str] | None
     metadata: dict[str, Any] | None
-
-
-class Options(RetrieverOptions, OpenOptions, total=False):
-    """The fields of a retriever, and what opens its index."""
 
 
 class HebbianRetriever(RequestRetriever):
@@ -80,8 +81,8 @@ class HebbianRetriever(RequestRetriever):
     score_threshold : float, in [0, 1], optional
     strategy, steps
         As for :meth:`hebbgraph.HebbianIndex.recall`.
-    score_key, path_key : str, optional
-        Metadata fields in which score and path of a document are returned; none by default.
+    score_key : str, optional
+        The metadata field in which scores are returned; none by default.
     vectorstore : VectorStore, optional
         Your store, searched for seeds in place of the index's own vectors. Texts are copied;
         :meth:`refresh` follows what was edited, deleted or added there. Where documents can be
@@ -103,9 +104,9 @@ class HebbianRetriever(RequestRetriever):
 
     Notes
     -----
-    ``invoke`` takes ``k``, ``filter``, ``score_threshold``, ``strategy``, ``score_key``,
-    ``path_key`` and ``search_kwargs``; ``configurable`` takes ``hebbgraph_k``,
-    ``hebbgraph_filter`` and ``hebbgraph_score_threshold``. All filters apply together.
+    ``invoke`` takes ``k``, ``filter``, ``score_threshold``, ``strategy``, ``score_key`` and
+    ``search_kwargs``; ``configurable`` takes ``hebbgraph_k``, ``hebbgraph_filter`` and
+    ``hebbgraph_score_threshold``. All filters apply together.
 
     Examples
     --------
@@ -124,13 +125,11 @@ class HebbianRetriever(RequestRetriever):
     strategy: SkipValidation[Any] = "spreading"
     steps: SkipValidation[Any] = ()
     score_key: str | None = None
-    path_key: str | None = None
     vectorstore: SkipValidation[VectorStore | None] = Field(None, exclude=True, repr=False)
     seed_k: int = 50
     seed_kwargs: SkipValidation[Any] = Field(default_factory=dict)
     #: Shared by the copies that ``configurable_fields`` makes.
     namespaces: SkipValidation[Namespaces | None] = Field(None, exclude=True, repr=False)
-    beneath: SkipValidation[StoreBeneath | None] = Field(None, exclude=True, repr=False)
     _is_owner: bool = PrivateAttr(default=False)
 
     def __init__(
@@ -160,37 +159,37 @@ class HebbianRetriever(RequestRetriever):
         if index is None:
             index = HebbianIndex.open(path or "", embedder=embedding, **opening)
         try:
-            self._initialize(index, fields)
-            self._is_owner = is_owner
-            if is_owner:
-                self._copy_texts()
-        except BaseException:
+            super().__init__(index=index, **fields)
+            self._finish(is_owner)
+        except BaseException as error:
             if is_owner:
                 index.close()
-            raise
-
-    def _initialize(self, index: HebbianIndex, fields: dict[str, Any]) -> None:
-        try:
-            super().__init__(index=index, **fields)
-        except ValidationError as error:
+            if not isinstance(error, ValidationError):
+                raise
             first = error.errors(include_url=False)[0]
             name = ".".join(map(str, first["loc"]))
             raise ParameterError(f"{name}: {first['msg']}, got {first['input']!r:.80}") from error
-        if self.vectorstore is not None and self.namespace_by is not None:
+
+    def _finish(self, is_owner: bool) -> None:
+        """Fill a new index with the texts of the store beneath it, if that can list them."""
+        self._is_owner = is_owner
+        self.namespaces = self.namespaces or Namespaces(self.index)
+        if (beneath := self.beneath) is None:
+            return
+        if self.namespace_by is not None:
             raise ParameterError(
                 "one vector store beneath many namespaces would mix tenants; make a retriever for "
                 "each namespace"
             )
-        self.namespaces = self.namespaces or Namespaces(index)
-        if self.beneath is None and self.vectorstore is not None:
-            self.beneath = StoreBeneath(self.vectorstore, self.seed_k, self.seed_kwargs)
+        if is_owner and not self.index.read_only and is_empty(self.index) and beneath.listed():
+            beneath.refresh(self.index, None)
 
-    def _copy_texts(self) -> None:
-        """Fill a new index with the texts of the store beneath it, if that can list them."""
-        if self.beneath is None or self.index.read_only or not is_empty(self.index):
-            return
-        if self.beneath.listed():
-            self.beneath.refresh(self.index, None)
+    @property
+    def beneath(self) -> StoreBeneath | None:
+        """The vector store that is searched for seeds."""
+        if self.vectorstore is None:
+            return None
+        return StoreBeneath(self.vectorstore, self.seed_k, self.seed_kwargs)
 
     @classmethod
     def from_documents(
@@ -210,11 +209,10 @@ class HebbianRetriever(RequestRetriever):
         """
         retriever = cls(path=path, embedding=embedding, **options)
         try:
-            if retriever.beneath is None:
-                retriever.index.add(chunks_of(documents, ids))
-            else:
-                given = _with_ids(documents, ids)
-                retriever.index.add(retriever.beneath.current(given, retriever.index).values())
+            chunks = chunks_of(documents, ids)
+            if (beneath := retriever.beneath) is not None:
+                chunks = beneath.chunks(map(to_document, chunks))
+            retriever.index.add(chunks)
         except BaseException:
             retriever.close()
             raise
@@ -240,44 +238,46 @@ class HebbianRetriever(RequestRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        call = Call(self, query, run_manager, options)
-        if call.ask.is_empty:
+        fields = options.pop("_fields", None)
+        options.pop("verbose", None)  # LangChain's own
+        fields = current_fields() if fields is None else fields
+        question = Question(self, query, fields, options, run_manager)
+        if question.is_empty:
             return []
-        found = self.beneath.search(query) if self.beneath else None
-        recall = call.recall(found)
-        originals = call.stored.read(hit.id for hit in recall) if call.stored else None
-        return call.finish(recall, originals)
+        if (beneath := self.beneath) is None:
+            recall = question.recall()
+        else:
+            seeds = partial(beneath.seeds, found=beneath.search(query))
+            recall = question.recall(seeds, margin=MARGIN if beneath.is_readable else 0)
+            if beneath.is_readable:
+                recall = renewed(recall, beneath.read(hit.id for hit in recall), question)
+        question.announce(recall)
+        documents = [to_document(hit) for hit in recall]
+        if question.score_key is not None:
+            for document, hit in zip(documents, recall, strict=True):
+                document.metadata[question.score_key] = hit.score
+        return documents
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        call = Call(self, query, run_manager, options)
-        if call.ask.is_empty:
-            return []
-        found = await self.beneath.asearch(query) if self.beneath else None
-        recall = await run_in_executor(None, call.recall, found)
-        originals = await call.stored.aread(hit.id for hit in recall) if call.stored else None
-        return call.finish(recall, originals)
+        ask = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **options)
+        return await run_in_executor(None, ask, query)
 
     # -- writing ----------------------------------------------------------------------
 
     def add_documents(
         self, documents: Iterable[Document], *, ids: Sequence[str | None] | None = None
     ) -> list[str]:
-        """Add documents, also to the vector store beneath; the same id replaces.
+        """Add documents, also to the vector store beneath, and return the ids of those stored.
 
-        Returns
-        -------
-        list of str
-            The ids of those that are stored; blank documents are left out.
+        The same id replaces; blank documents are left out.
         """
-        documents = list(documents)
         chunks = chunks_of(documents, ids)
-        if self.vectorstore is not None and self.beneath is not None:
+        if (beneath := self.beneath) is not None and chunks:
             named = [to_document(chunk) for chunk in chunks]
-            stored = self.vectorstore.add_documents(named, ids=[chunk.id for chunk in chunks])
-            kept = _with_ids(named, stored or None)
-            chunks = list(self.beneath.current(kept, self.index).values())
+            beneath.store.add_documents(named, ids=[chunk.id for chunk in chunks])
+            chunks = beneath.chunks(named)
         self.index.add(chunks)
         return [chunk.id for chunk in chunks]
 
@@ -292,41 +292,23 @@ class HebbianRetriever(RequestRetriever):
             doomed = [ids] if isinstance(ids, str) else list(ids or ())
             if document_id is not None:
                 sources = [document_id] if isinstance(document_id, str) else list(document_id)
-                inside = set(self.index.ids({"$document_id": {"$in": sources}}))
-                doomed = [id_ for id_ in doomed if id_ in inside] if doomed else sorted(inside)
+                inside = self.index.ids({"$document_id": {"$in": sources}})
+                doomed = inside if ids is None else [id_ for id_ in doomed if id_ in set(inside)]
             if doomed:
                 self.vectorstore.delete(doomed)
         return self.index.delete(ids, document_id=document_id)
 
     def refresh(self, documents: Iterable[Document] | None = None) -> AddReport:
-        """Update the index to what documents are now.
+        """Update the index to the documents that their sources have now.
 
-        Parameters
-        ----------
-        documents : iterable of Document, optional
-            All that their sources have now. Over a vector store: all that it holds, needed only if
-            it cannot list them.
-
-        Raises
-        ------
-        ParameterError
-            If documents are needed, or one names no source.
+        Over a vector store, to all that it holds; documents are needed only if it cannot list
+        them.
         """
-        if self.beneath is not None:
-            return self.beneath.refresh(self.index, documents)
+        if (beneath := self.beneath) is not None:
+            return beneath.refresh(self.index, documents)
         if documents is None:
             raise ParameterError("refresh takes documents; only over a vector store it needs none")
         return self.index.refresh(chunks_of(documents))
-
-    async def aadd_documents(
-        self, documents: Iterable[Document], *, ids: Sequence[str | None] | None = None
-    ) -> list[str]:
-        """Async twin of :meth:`add_documents`."""
-        return await run_in_executor(None, partial(self.add_documents, documents, ids=ids))
-
-    async def arefresh(self, documents: Iterable[Document] | None = None) -> AddReport:
-        """Async twin of :meth:`refresh`."""
-        return await run_in_executor(None, self.refresh, documents)
 
     def close(self) -> None:
         """Close the index, unless it was opened elsewhere."""
@@ -340,12 +322,3 @@ class HebbianRetriever(RequestRetriever):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:
-    """Return documents as a vector store knows them: under its ids."""
-    documents = list(documents)
-    if ids is None:
-        return documents
-    pairs = zip(documents, ids, strict=True)
-    return [document.model_copy(update={"id": id_ or document.id}) for document, id_ in pairs]
