@@ -1,0 +1,45 @@
+"""From an answer to what it teaches: the chunks it cites, and the recalls that get the credit.
+
+It is the same for every framework; messages and prompts are read by their shape::
+
+    numbered = number_passages(recall)          # numbered.text goes into the prompt
+    shown = shown_in(prompt, recall)            # or read back from any prompt
+    reading = read_answer(answer, shown)        # chunk ids
+    learner.learn([recall], [Reply(answer, prompt)], answer_id="run-1")
+    learner.verdict("run-1", +1)                # later, in any process
+
+No passage is trusted: a marker counts only if it is the key before a chunk's text in the prompt,
+and occurs in no passage's text.
+"""
+
+from hebbgraph.citations.answer import Reading, read_answer
+from hebbgraph.citations.denials import Denials
+from hebbgraph.citations.exchange import Outcome, Reason, Reply
+from hebbgraph.citations.learner import Learner, TeachableIndex
+from hebbgraph.citations.passages import (
+    CITATION_INSTRUCTION,
+    NumberedPassages,
+    Passage,
+    PassageLike,
+    Shown,
+    number_passages,
+    shown_in,
+)
+
+__all__ = [
+    "CITATION_INSTRUCTION",
+    "Denials",
+    "Learner",
+    "NumberedPassages",
+    "Outcome",
+    "Passage",
+    "PassageLike",
+    "Reading",
+    "Reason",
+    "Reply",
+    "Shown",
+    "TeachableIndex",
+    "number_passages",
+    "read_answer",
+    "shown_in",
+]

@@ -1,0 +1,169 @@
+"""An answer with its recalls: what it cites, and which recall gets the credit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from hebbgraph.citations.answer import Reading, read_answer
+from hebbgraph.citations.denials import Denials
+from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
+from hebbgraph.records import Lesson, Recall
+
+__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credited", "reached", "read_replies"]
+
+#: An answer whose citations were rewritten, as links, still has most of its words.
+_MOST_WORDS = 0.8
+
+
+class Reason(StrEnum):
+    """Why an answer or a verdict teaches nothing."""
+
+    NO_RECALL = "no recall belongs to it"
+    NO_ANSWER = "no model answered"
+    OTHER_INDEX = "its recall is of another namespace than the index"
+    NOTHING_SHOWN = "no recalled chunk stands in the prompt"
+    NO_KEYS = "no chunk has a key in the prompt; write them with number_passages"
+    AMBIGUOUS_KEY = "its key also stands in a chunk's text; number_passages avoids that"
+    NOT_A_KEY = "what it cites is no key of the prompt"
+    NOTHING_CITED = "it cites nothing"
+    DENIED = "it says that the passages do not help"
+    NOTED = "the index learns nothing from it"
+    UNKNOWN_ANSWER = "no answer of this id is kept"
+    REFUSED = "it could not be read or stored"
+    DROPPED = "too many answers wait to be learned"
+
+
+#: Nothing is ever learned that way: the first of each is logged as a warning.
+MISTAKES = frozenset({
+    Reason.OTHER_INDEX, Reason.NOTHING_SHOWN, Reason.NO_KEYS, Reason.AMBIGUOUS_KEY, Reason.REFUSED,
+    Reason.DROPPED,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of an answer or a verdict.
+
+    Attributes
+    ----------
+    lessons : tuple of Lesson
+        One for each recall that was credited.
+    reason : Reason, optional
+        Why there are none; ``detail`` is the index's own word on it.
+    cited, shown : tuple of str
+        Chunks that the answer cites, and those that its prompt shows.
+    answer_id : str, optional
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    reason: Reason | None = None
+    detail: str = ""
+    cited: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    answer_id: str | None = None
+
+    @property
+    def code(self) -> str:
+        """``"learned"``, or the reason in a word: ``"no_keys"``."""
+        return "learned" if self.reason is None else self.reason.name.lower()
+
+    def with_lessons(self, lessons: Iterable[Lesson]) -> Outcome:
+        """Add what an index made of it: lessons, or a note why it learns nothing."""
+        taught = tuple(lesson for lesson in lessons if not lesson.note)
+        notes = [lesson.note for lesson in lessons if lesson.note]
+        if notes and not taught:
+            return replace(self, reason=Reason.NOTED, detail=notes[0])
+        return replace(self, lessons=taught, reason=None if taught else self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One call of a model: what it answered, and what it was given.
+
+    Attributes
+    ----------
+    answer : str, message or object
+        As for :func:`~hebbgraph.citations.read_answer`.
+    prompt : str or messages
+    passages : sequence of Passage
+        Other texts under which chunks may stand in the prompt: parts, parents, with metadata.
+    shown : Shown, optional
+        If the prompt cannot tell.
+    """
+
+    answer: Any
+    prompt: Any = ""
+    passages: Sequence[PassageLike] = ()
+    shown: Shown | None = None
+
+
+def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
+    """Return the replies that reached the user: drafts, gradings and failed tries did not."""
+    text = read_prompt(output)[0]
+    words = _words(text)
+    if not words or not replies:
+        return list(replies[-1:])
+    found = []
+    for reply in replies:
+        said = _words(read_prompt(reply.answer)[0])
+        is_said = len(said & words) >= _MOST_WORDS * len(said) > 0
+        if is_said or words <= said:  # or a parser took the output out of the reply
+            found.append(reply)
+    # The application may have replaced the answer: its own text is read by the last keys.
+    return found or [replace(replies[-1], answer=text)]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def read_replies(replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials) -> Outcome:
+    """Read what replies cite of the chunks of recalls."""
+    hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
+    cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NO_ANSWER
+    for reply in replies:
+        candidates = [*hits.values(), *reply.passages]
+        seen = reply.shown or shown_in(reply.prompt, candidates)
+        reading = read_answer(reply.answer, seen, candidates, denials=denials)
+        cited.update(dict.fromkeys(reading.cited))
+        shown.update(dict.fromkeys(seen.ids))
+        reason = _why_nothing(reading, seen)
+    return Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
+
+
+def _why_nothing(reading: Reading, shown: Shown) -> Reason:
+    if reading.denied:
+        return Reason.DENIED
+    if not shown.ids:
+        return Reason.NOTHING_SHOWN
+    if any(name in shown.ambiguous for name in reading.unknown):
+        return Reason.AMBIGUOUS_KEY
+    if not (shown.keys or shown.blocks):
+        return Reason.NO_KEYS
+    return Reason.NOT_A_KEY if reading.unknown else Reason.NOTHING_CITED
+
+
+def credited(
+    cited: Iterable[str], shown: Iterable[str], recalls: Sequence[Recall]
+) -> Iterator[tuple[Recall, list[str], list[str]]]:
+    """Yield the recalls with the chunks that each is credited with, and those that it showed.
+
+    The best rank tells which question a chunk answers. Of equal ranks the latest recall counts: an
+    agent searches again because it was not satisfied. Chunks that no recall found are the last
+    one's.
+    """
+    ranks = [{hit.id: hit.rank for hit in recall.hits} for recall in recalls]
+    owners: dict[str, int] = {}
+    for id_ in dict.fromkeys(cited):
+        finders = [(found[id_], -at) for at, found in enumerate(ranks) if id_ in found]
+        owners[id_] = -min(finders)[1] if finders else len(recalls) - 1
+    for at, recall in enumerate(recalls):
+        own = [id_ for id_, owner in owners.items() if owner == at]
+        # What another recall is credited with was used, so it was not passed over.
+        seen = [id_ for id_ in shown if id_ in ranks[at] and owners.get(id_, at) == at]
+        if own:
+            yield recall, own, seen
