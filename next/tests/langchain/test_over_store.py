@@ -89,7 +89,7 @@ def test_a_store_that_was_filled_anew_is_seen_at_refresh(
     store.delete(["pay", "menu"])
     store.add_documents([Document(PAY, id="p-2"), Document("The galley.", id="m-2")])
     assert over.invoke("salary table") == []
-    assert "are not in the index, and cannot be returned before refresh()" in caplog.text
+    assert "are not in the index before refresh()" in caplog.text
     report = over.refresh()
     assert (report.added, report.deleted) == (2, 2)
     assert over.invoke("salary table")[0].id == "p-2"

@@ -94,7 +94,7 @@ def test_it_shares_an_index_with_others(ships: list[Document]) -> None:
         (lambda s: s.as_retriever(k=3), "takes no 'k'"),
         (lambda s: s.as_retriever(search_type="mmr"), "mmr"),
         (lambda s: s.as_retriever(search_kwargs={"kk": 3}).invoke("x"), "takes no 'kk'"),
-        (lambda s: s.add_texts(["a", "b"], ids=["1"]), "as many ids as documents"),
+        (lambda s: s.add_texts(["a", "b"], ids=["1"]), "got . ids for . documents; pass as many"),
         (lambda s: s.add_texts("a"), "texts is a list of str"),
         (lambda s: HebbianVectorStore(s.embeddings, index=s.index), "an open index takes no path"),
         (lambda s: HebbianVectorStore(speed=1), "takes no 'speed'"),

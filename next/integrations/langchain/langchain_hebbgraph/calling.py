@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from langchain_core.messages import BaseMessage
-
 from hebbgraph import HebbianIndex, Recall, Settings, Tagger
 from hebbgraph.access import Fields, Namespaces, narrowed
 from hebbgraph.errors import FilterError, ParameterError
@@ -54,7 +52,11 @@ class Question:
         options: Mapping[str, Any],
         run: Any = None,
     ) -> None:
-        _check_text(text)
+        if not isinstance(text, str):
+            raise ParameterError(
+                f"a query is a str, got {type(text).__name__}; take the text out of it: "
+                "itemgetter('question') | retriever, or message.text"
+            )
         nested = options.get("search_kwargs") or {}
         direct = {name: value for name, value in options.items() if name != "search_kwargs"}
         check_names({**nested, **direct}, AT_CALL, "a search")
@@ -67,14 +69,12 @@ class Question:
         self.score_key: str | None = chosen["score_key"]
         self._options = {"strategy": chosen["strategy"], "min_score": chosen["score_threshold"]}
         rule = retriever.filter_by
-        made = None if rule is None else _applied(rule, fields, "filter_by")
-        if rule is not None and made is None:
+        made = {} if rule is None else _applied(rule, fields, "filter_by")
+        if made is None:
             raise FilterError("filter_by returned None; return a filter, {} lets everything pass")
         filters: list[Filter] = [retriever.filter, made, *(part.get("filter") for part in parts)]
-        self.filters = [chunk_filter(where) for where in filters if where]
-        self._retriever = retriever
-        self._fields = fields
-        self._run = run
+        self.filters = [chunk_filter(where) for where in filters if where not in (None, {})]
+        self._retriever, self._fields, self._run = retriever, fields, run
 
     @property
     def is_empty(self) -> bool:
@@ -139,17 +139,6 @@ def _applied(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
         ) from error
 
 
-def _check_text(text: Any) -> None:
-    if isinstance(text, str):
-        return
-    hint = ""
-    if isinstance(text, Mapping):
-        hint = f"; take the question from it: itemgetter({next(iter(text), '')!r:.80}) | retriever"
-    elif isinstance(text, BaseMessage):
-        hint = "; pass its text, message.text"
-    raise ParameterError(f"a query is a str, got {type(text).__name__}{hint}")
-
-
 def is_empty(index: HebbianIndex) -> bool:
     """Return whether an index has no chunk."""
     # Hits are filled up to k, and seeds keep the embedder from being asked.
@@ -157,11 +146,8 @@ def is_empty(index: HebbianIndex) -> bool:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(
-        f"{message}, so nothing can be found; add documents first, or check path and namespace",
-        UserWarning,
-        stacklevel=3,
-    )
+    hint = "add documents first, or check path and namespace"
+    warnings.warn(f"{message}, so nothing can be found; {hint}", UserWarning, stacklevel=3)
 
 
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:

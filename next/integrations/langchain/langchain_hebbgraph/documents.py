@@ -8,8 +8,7 @@ have a meaning for the index:
 ``source``
     The document that the chunk comes from, for ``delete(document_id=...)`` and ``refresh``.
 ``tags``, ``addresses``, ``references``
-    Lists of str, as in :class:`hebbgraph.Chunk`. :class:`TagTransformer` and
-    :class:`HebbianTextSplitter` write them.
+    Lists of str, as in :class:`hebbgraph.Chunk`; the transformers write them.
 """
 
 from __future__ import annotations
@@ -29,6 +28,8 @@ from hebbgraph.recall.pipeline import Where
 
 __all__ = [
     "Filter",
+    "Ids",
+    "Metadatas",
     "as_documents",
     "as_list",
     "chunk_filter",
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 """A dict as in :mod:`hebbgraph.filters`, or a callable that takes a Document."""
+Ids: TypeAlias = Sequence[str | None] | None
+Metadatas: TypeAlias = Iterable[Mapping[str, Any] | None] | None
 
 
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
@@ -69,8 +72,8 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
         "metadata": metadata,
         "document_id": source if is_id else None,
     }
-    if id or document.id:
-        fields["id"] = id or document.id
+    if name := id or document.id:
+        fields["id"] = name
     for name in ("tags", "addresses", "references"):
         if isinstance(value := metadata.get(name), list | tuple):
             fields[name] = [item for item in value if isinstance(item, str) and item.strip()]
@@ -93,9 +96,7 @@ def title_of(metadata: Mapping[str, Any]) -> str:
     return title[:MAX_TITLE].strip() if isinstance(title, str) else ""
 
 
-def chunks_of(
-    documents: Iterable[Document], ids: Sequence[str | None] | None = None
-) -> list[Chunk]:
+def chunks_of(documents: Iterable[Document], ids: Ids = None) -> list[Chunk]:
     """Make chunks of documents, leaving out blank ones with a warning in the log."""
     documents = as_list(documents, Document, "documents")
     names = _as_many(documents, "documents", ids, "ids")
@@ -109,32 +110,22 @@ def chunks_of(
         except InvalidChunkError as error:
             raise InvalidChunkError(f"documents[{at}]: {error}") from error
     if blank:
-        logger.warning(
-            "%d of %d documents have no text and were left out; the first is documents[%d]",
-            len(blank),
-            len(documents),
-            blank[0],
-        )
+        text = "%d of %d documents have no text and were left out; the first is documents[%d]"
+        logger.warning(text, len(blank), len(documents), blank[0])
     return chunks
 
 
-def as_documents(
-    texts: Iterable[str], metadatas: Iterable[Mapping[str, Any] | None] | None = None
-) -> list[Document]:
+def as_documents(texts: Iterable[str], metadatas: Metadatas = None) -> list[Document]:
     """Make documents of texts and their metadata; raise ParameterError unless they fit."""
     texts = as_list(texts, str, "texts")
     pairs = zip(texts, _as_many(texts, "texts", metadatas, "metadatas"), strict=True)
     return [Document(text, metadata=dict(metadata or {})) for text, metadata in pairs]
 
 
-def _as_many(
-    items: Sequence[object], what: str, others: Iterable[Any] | None, name: str
-) -> list[Any]:
+def _as_many(items: list[Any], what: str, others: Iterable[Any] | None, name: str) -> list[Any]:
     listed = [None] * len(items) if others is None else list(others)
     if len(listed) != len(items):
-        raise ParameterError(
-            f"as many {name} as {what} are needed, got {len(listed)} for {len(items)}"
-        )
+        raise ParameterError(f"got {len(listed)} {name} for {len(items)} {what}; pass as many")
     return listed
 
 

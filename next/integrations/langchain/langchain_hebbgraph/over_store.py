@@ -32,16 +32,15 @@ Found = list[tuple[Document, float]]
 class StoreBeneath:
     """A vector store, beneath an index of copies of its texts.
 
-    It is asked for ``k`` seeds; ``kwargs`` go to its search.
+    It is asked for 50 seeds; ``kwargs`` go to its search.
     """
 
     store: VectorStore
-    k: int = 50
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def search(self, query: str) -> Found:
         """Return what the store finds, best first."""
-        options, kind = {"k": self.k, **self.kwargs}, type(self.store)
+        options, kind = {"k": 50, **self.kwargs}, type(self.store)
         if kind.similarity_search_with_score is not VectorStore.similarity_search_with_score:
             return self.store.similarity_search_with_score(query, **options)
         return [(document, math.nan) for document in self.store.similarity_search(query, **options)]
@@ -52,12 +51,8 @@ class StoreBeneath:
         scores = [float(score) for _, score in found]
         new = sorted(set(ids).difference(index.ids({"$id": {"$in": ids}}))) if ids else []
         if new:
-            logger.warning(
-                "%d documents of the vector store are not in the index, and cannot be returned "
-                "before refresh(); one is %r",
-                len(new),
-                new[0],
-            )
+            text = "%d documents of the vector store are not in the index before refresh(), as %r"
+            logger.warning(text, len(new), new[0])
         if not scores or not all(map(math.isfinite, scores)) or scores[0] == scores[-1]:
             # Similarities fall about evenly with the logarithm of the rank.
             scores = [-math.log(rank) for rank in range(1, len(found) + 1)]
@@ -94,10 +89,8 @@ class StoreBeneath:
         if self.is_readable:
             held = self.read(found)
             if lacking := [id_ for id_ in found if id_ not in held]:
-                raise ParameterError(
-                    f"{self._kind} has no document {lacking[0]!r}; pass documents with the ids "
-                    "that its add_documents returned"
-                )
+                name = type(self.store).__name__
+                raise ParameterError(f"{name} has no document {lacking[0]!r}; pass its own ids")
             found = held
         return chunks_of(found.values(), list(found))
 
@@ -106,23 +99,18 @@ class StoreBeneath:
         if documents is not None:
             chunks = self.chunks(documents)
         else:
-            ids = self.listed()
-            known = ids if ids is not None else index.ids() if self.is_readable else []
-            held = self.read(known)
-            if ids is None and not held:
+            listed = self.listed()
+            held = self.read(listed or (index.ids() if self.is_readable else []))
+            if listed is None and not held:
                 raise ParameterError(
-                    f"{self._kind} cannot list its documents, and holds none that the index knows; "
-                    "hand over those that it holds now: refresh(documents)"
+                    f"{type(self.store).__name__} cannot list its documents, and holds none that "
+                    "the index knows; hand over those that it holds now: refresh(documents)"
                 )
             chunks = chunks_of(held.values(), list(held))
         report = index.add(chunks)
         gone = sorted(set(index.ids()) - {chunk.id for chunk in chunks})
         deleted = index.delete(gone).deleted if gone else 0
         return report.model_copy(update={"deleted": deleted})
-
-    @property
-    def _kind(self) -> str:
-        return type(self.store).__name__
 
 
 def renewed(recall: Recall, held: Mapping[str, Document], question: Question) -> Recall:
@@ -138,9 +126,8 @@ def renewed(recall: Recall, held: Mapping[str, Document], question: Question) ->
         if now is not None and not (question.filters and now.metadata != hit.metadata):
             hits.append(now.model_copy(update={"rank": len(hits) + 1}))
     if n_stale:
-        logger.warning(
-            "%d hits are gone or changed in the vector store; refresh() updates the index", n_stale
-        )
+        text = "%d hits are gone or changed in the vector store; refresh() updates the index"
+        logger.warning(text, n_stale)
     return recall.model_copy(update={"hits": tuple(hits[: question.k])})
 
 

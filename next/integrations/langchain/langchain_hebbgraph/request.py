@@ -7,40 +7,24 @@ Tracing ``metadata`` are never read.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import ensure_config, run_in_executor
 
 from hebbgraph import Recall
 from hebbgraph.access import Fields, Namespaces, fields_of
 
-__all__ = [
-    "PREFIX",
-    "SPECS",
-    "Recalled",
-    "RequestRetriever",
-    "announce",
-    "configured",
-    "current_fields",
-]
+__all__ = ["Recalled", "RequestRetriever", "announce", "configured", "current_fields"]
 
 #: Before the names that retrievers read from ``configurable``: others use "k" and "filter", too.
 PREFIX = "hebbgraph_"
 _RUNTIME = "__pregel_runtime"  # where LangGraph keeps the run's context
-_TYPES: dict[str, tuple[Any, str]] = {
-    "k": (int | None, "The number of documents to return."),
-    "filter": (dict[str, Any] | None, "Narrows the retriever's own filter."),
-    "score_threshold": (float | None, "The least score of a document, from 0 to 1."),
-}
-SPECS = [
-    ConfigurableFieldSpec(
-        id=f"{PREFIX}{name}", name=name, description=text, annotation=kind, default=None
-    )
-    for name, (kind, text) in _TYPES.items()
-]
+_TYPES = {"k": int, "filter": dict[str, Any], "score_threshold": float}
 
 
 @dataclass(frozen=True)
@@ -71,7 +55,8 @@ class RequestRetriever(BaseRetriever):
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """What a request's ``configurable`` may set."""
-        return SPECS
+        names = ((f"{PREFIX}{name}", kind) for name, kind in _TYPES.items())
+        return [ConfigurableFieldSpec(id=name, annotation=kind | None) for name, kind in names]
 
     def invoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
@@ -84,6 +69,12 @@ class RequestRetriever(BaseRetriever):
     ) -> list[Document]:
         """Async twin of :meth:`invoke`; it never blocks the event loop."""
         return await super().ainvoke(input, config, _fields=current_fields(config), **kwargs)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        ask = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **options)
+        return await run_in_executor(None, ask, query)
 
 
 def announce(recalled: Recalled, run: Any = None) -> None:

@@ -7,12 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from pydantic import Field, PrivateAttr, SkipValidation, ValidationError
 
@@ -28,7 +24,14 @@ from langchain_hebbgraph.calling import (
     check_names,
     is_empty,
 )
-from langchain_hebbgraph.documents import Filter, as_documents, chunks_of, to_document
+from langchain_hebbgraph.documents import (
+    Filter,
+    Ids,
+    Metadatas,
+    as_documents,
+    chunks_of,
+    to_document,
+)
 from langchain_hebbgraph.over_store import MARGIN, StoreBeneath, renewed
 from langchain_hebbgraph.request import RequestRetriever, current_fields
 
@@ -49,7 +52,6 @@ class Options(OpenOptions, total=False):
     steps: Sequence[RankStep]
     score_key: str | None
     vectorstore: VectorStore | None
-    seed_k: int
     seed_kwargs: Mapping[str, Any]
     search_kwargs: Mapping[str, Any]
     name: str | None
@@ -78,29 +80,21 @@ class HebbianRetriever(RequestRetriever):
         ``lambda request: {"owner": request["user_id"]}``. ``{}`` lets everything pass.
     namespace_by : callable, optional
         Chooses the namespace by what a request says; without it, requests have no say in it.
-    score_threshold : float, in [0, 1], optional
-    strategy, steps
-        As for :meth:`hebbgraph.HebbianIndex.recall`.
+    score_threshold, strategy, steps
+        As for :meth:`hebbgraph.HebbianIndex.recall`, where the first is ``min_score``.
     score_key : str, optional
         The metadata field in which scores are returned; none by default.
     vectorstore : VectorStore, optional
         Your store, searched for seeds in place of the index's own vectors. Texts are copied;
         :meth:`refresh` follows what was edited, deleted or added there. Where documents can be
         read by their ids, what is gone never comes back, and what has changed comes back new.
-    seed_k : int
-        How many seeds to ask that store for.
     seed_kwargs : mapping
-        Passed to its search, such as its own form of a filter.
+        Passed to its search: how many seeds (``k``, 50 by default), its own form of a filter.
     search_kwargs : mapping
         ``k``, ``filter``, … as for a vector store's ``as_retriever``.
     **options
         ``namespace``, ``tagger``, ``settings``, ``cache_dir``, ``read_only``: as for
         :meth:`hebbgraph.HebbianIndex.open`.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown argument, or one out of range.
 
     Notes
     -----
@@ -126,7 +120,6 @@ class HebbianRetriever(RequestRetriever):
     steps: SkipValidation[Any] = ()
     score_key: str | None = None
     vectorstore: SkipValidation[VectorStore | None] = Field(None, exclude=True, repr=False)
-    seed_k: int = 50
     seed_kwargs: SkipValidation[Any] = Field(default_factory=dict)
     #: Shared by the copies that ``configurable_fields`` makes.
     namespaces: SkipValidation[Namespaces | None] = Field(None, exclude=True, repr=False)
@@ -147,10 +140,7 @@ class HebbianRetriever(RequestRetriever):
         fields = {**nested, **fields}
         opening = {name: fields.pop(name) for name in _OPENING & fields.keys()}
         if index is None and path is None:
-            raise ParameterError(
-                "a retriever takes index= or path=; from_documents and from_texts make one of "
-                "documents"
-            )
+            raise ParameterError("a retriever takes index= or path=, or write from_documents(...)")
         if index is not None and (path is not None or embedding is not None or opening):
             raise ParameterError("an open index takes no path, embedding or options of opening")
         if fields.get("vectorstore") is not None and embedding is not None:
@@ -178,8 +168,7 @@ class HebbianRetriever(RequestRetriever):
             return
         if self.namespace_by is not None:
             raise ParameterError(
-                "one vector store beneath many namespaces would mix tenants; make a retriever for "
-                "each namespace"
+                "one vector store would mix tenants; make a retriever for each namespace"
             )
         if is_owner and not self.index.read_only and is_empty(self.index) and beneath.listed():
             beneath.refresh(self.index, None)
@@ -189,7 +178,7 @@ class HebbianRetriever(RequestRetriever):
         """The vector store that is searched for seeds."""
         if self.vectorstore is None:
             return None
-        return StoreBeneath(self.vectorstore, self.seed_k, self.seed_kwargs)
+        return StoreBeneath(self.vectorstore, self.seed_kwargs)
 
     @classmethod
     def from_documents(
@@ -197,7 +186,7 @@ class HebbianRetriever(RequestRetriever):
         documents: Iterable[Document],
         embedding: Embedder | None = None,
         *,
-        ids: Sequence[str | None] | None = None,
+        ids: Ids = None,
         path: str | Path = ":memory:",
         **options: Unpack[Options],
     ) -> Self:
@@ -222,10 +211,10 @@ class HebbianRetriever(RequestRetriever):
     def from_texts(
         cls,
         texts: Iterable[str],
-        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
+        metadatas: Metadatas = None,
         embedding: Embedder | None = None,
         *,
-        ids: Sequence[str | None] | None = None,
+        ids: Ids = None,
         path: str | Path = ":memory:",
         **options: Unpack[Options],
     ) -> Self:
@@ -258,21 +247,10 @@ class HebbianRetriever(RequestRetriever):
                 document.metadata[question.score_key] = hit.score
         return documents
 
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
-    ) -> list[Document]:
-        ask = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **options)
-        return await run_in_executor(None, ask, query)
-
     # -- writing ----------------------------------------------------------------------
 
-    def add_documents(
-        self, documents: Iterable[Document], *, ids: Sequence[str | None] | None = None
-    ) -> list[str]:
-        """Add documents, also to the vector store beneath, and return the ids of those stored.
-
-        The same id replaces; blank documents are left out.
-        """
+    def add_documents(self, documents: Iterable[Document], *, ids: Ids = None) -> list[str]:
+        """Add documents, also to the store beneath; return the ids, without those of blank ones."""
         chunks = chunks_of(documents, ids)
         if (beneath := self.beneath) is not None and chunks:
             named = [to_document(chunk) for chunk in chunks]
@@ -282,27 +260,20 @@ class HebbianRetriever(RequestRetriever):
         return [chunk.id for chunk in chunks]
 
     def delete(
-        self,
-        ids: str | Sequence[str] | None = None,
-        *,
-        document_id: str | Sequence[str] | None = None,
+        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
     ) -> DeleteReport:
         """Delete by id or source, also in the vector store beneath; without either, an error."""
         if self.vectorstore is not None:
-            doomed = [ids] if isinstance(ids, str) else list(ids or ())
-            if document_id is not None:
-                sources = [document_id] if isinstance(document_id, str) else list(document_id)
-                inside = self.index.ids({"$document_id": {"$in": sources}})
-                doomed = inside if ids is None else [id_ for id_ in doomed if id_ in set(inside)]
-            if doomed:
+            where = None if document_id is None else {"$document_id": document_id}
+            named = set(self.index.ids(where))
+            if doomed := sorted(named if ids is None else named.intersection(ids)):
                 self.vectorstore.delete(doomed)
         return self.index.delete(ids, document_id=document_id)
 
     def refresh(self, documents: Iterable[Document] | None = None) -> AddReport:
-        """Update the index to the documents that their sources have now.
+        """Update the index to what its documents' sources have now.
 
-        Over a vector store, to all that it holds; documents are needed only if it cannot list
-        them.
+        Above a vector store, to all that it holds, which are needed if it cannot list them.
         """
         if (beneath := self.beneath) is not None:
             return beneath.refresh(self.index, documents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
@@ -14,7 +14,13 @@ from hebbgraph import Chunk
 from hebbgraph.limits import MAX_ID
 from hebbgraph.splitter import Splitter
 from hebbgraph.tagger import LLMTagger
-from langchain_hebbgraph.documents import as_documents, as_list, chunks_of, title_of
+from langchain_hebbgraph.documents import (
+    Metadatas,
+    as_documents,
+    as_list,
+    title_of,
+    to_chunk,
+)
 
 __all__ = ["HebbianTextSplitter", "TagTransformer"]
 
@@ -57,9 +63,7 @@ class HebbianTextSplitter(BaseDocumentTransformer):
         documents = as_list(documents, Document, "documents")
         return [piece for document in documents for piece in self._split(document)]
 
-    def create_documents(
-        self, texts: Iterable[str], metadatas: Iterable[Mapping[str, Any] | None] | None = None
-    ) -> list[Document]:
+    def create_documents(self, texts: Iterable[str], metadatas: Metadatas = None) -> list[Document]:
         """Split texts; each piece has its text's metadata."""
         return self.split_documents(as_documents(texts, metadatas))
 
@@ -95,23 +99,17 @@ class HebbianTextSplitter(BaseDocumentTransformer):
 class TagTransformer(BaseDocumentTransformer):
     """Write tags that a chat model finds into the metadata of documents (copies of them).
 
-    An index finds tags by itself; a model's are better. ``TagTransformer(model).tagger`` does the
-    same while an index is built: ``HebbianRetriever.from_documents(..., tagger=...)``.
+    ``TagTransformer(model).tagger`` does the same while an index is built:
+    ``HebbianRetriever.from_documents(..., tagger=...)``.
 
     Parameters
     ----------
     model : Runnable
         A chat model, or whatever takes a prompt and returns a message or str.
-    tags, domain, vocabulary
-        As for :class:`hebbgraph.tagger.LLMTagger`: how many, what all texts are about, and the
-        only tags there are.
     tags_key : str
         The metadata field; the index reads ``"tags"``.
-
-    Raises
-    ------
-    TaggingError
-        On use, if the model's answers lack tags of a document.
+    **options
+        ``tags``, ``domain``, ``vocabulary``: as for :class:`hebbgraph.tagger.LLMTagger`.
 
     Examples
     --------
@@ -124,19 +122,13 @@ class TagTransformer(BaseDocumentTransformer):
     """
 
     def __init__(
-        self,
-        model: Runnable[LanguageModelInput, Any],
-        *,
-        tags: int = 10,
-        domain: str | None = None,
-        vocabulary: Iterable[str] | None = None,
-        tags_key: str = "tags",
+        self, model: Runnable[LanguageModelInput, Any], *, tags_key: str = "tags", **options: Any
     ) -> None:
         def complete(prompt: str) -> str:
             answer = model.invoke(prompt)
             return str(answer.text) if isinstance(answer, BaseMessage) else str(answer)
 
-        self.tagger = LLMTagger(complete, tags=tags, domain=domain, vocabulary=vocabulary)
+        self.tagger = LLMTagger(complete, **options)
         self.tags_key = tags_key
 
     def transform_documents(
@@ -144,20 +136,16 @@ class TagTransformer(BaseDocumentTransformer):
     ) -> Sequence[Document]:
         """Return copies with tags in their metadata, after those that they already have."""
         documents = as_list(documents, Document, "documents")
-        return [
-            tagged
-            for at in range(0, len(documents), _BATCH)
-            for tagged in self._tagged(documents[at : at + _BATCH])
-        ]
+        found: dict[int, list[str]] = {}
+        visible = [at for at, document in enumerate(documents) if document.page_content.strip()]
+        for start in range(0, len(visible), _BATCH):
+            batch = visible[start : start + _BATCH]
+            tags = self.tagger([to_chunk(documents[at]) for at in batch])
+            found.update(zip(batch, tags, strict=True))
+        return [self._tagged(document, found.get(at, [])) for at, document in enumerate(documents)]
 
-    def _tagged(self, documents: list[Document]) -> list[Document]:
-        visible = [document for document in documents if document.page_content.strip()]
-        found = iter(self.tagger(chunks_of(visible)) if visible else ())
-        tagged = []
-        for document in documents:
-            new = next(found) if document.page_content.strip() else []
-            value = document.metadata.get(self.tags_key)
-            tags = list(dict.fromkeys([*(value if isinstance(value, list) else []), *new]))
-            metadata = {**document.metadata, self.tags_key: tags}
-            tagged.append(document.model_copy(update={"metadata": metadata}))
-        return tagged
+    def _tagged(self, document: Document, tags: list[str]) -> Document:
+        before = document.metadata.get(self.tags_key)
+        kept = before if isinstance(before, list) else []
+        metadata = {**document.metadata, self.tags_key: list(dict.fromkeys([*kept, *tags]))}
+        return document.model_copy(update={"metadata": metadata})

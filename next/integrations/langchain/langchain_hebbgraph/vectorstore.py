@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack, get_args
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import SkipValidation
 
@@ -21,16 +16,20 @@ from hebbgraph import HebbianIndex
 from hebbgraph.access import Fields
 from hebbgraph.errors import ParameterError
 from langchain_hebbgraph.calling import DEFAULT_K, OpenOptions, Question, check_names
-from langchain_hebbgraph.documents import Filter, as_documents, chunks_of, to_document
+from langchain_hebbgraph.documents import (
+    Filter,
+    Ids,
+    Metadatas,
+    as_documents,
+    chunks_of,
+    to_document,
+)
 from langchain_hebbgraph.request import RequestRetriever
 from langchain_hebbgraph.retriever import HebbianRetriever
 
 __all__ = ["HebbianVectorStore"]
 
 SearchType: TypeAlias = Literal["similarity", "similarity_score_threshold"]
-
-#: The query of a search by vector alone; it has no words.
-_NO_WORDS = "*"
 
 
 class HebbianVectorStore(VectorStore):
@@ -40,13 +39,10 @@ class HebbianVectorStore(VectorStore):
     ----------
     embedding : Embeddings, optional
         Without one, search is by words and links.
-    path : str or Path
-        A directory, ``":memory:"``, or the URL of a PostgreSQL database.
+    path, **options
+        As for :meth:`hebbgraph.HebbianIndex.open`.
     index : HebbianIndex, optional
-        An open one, in place of ``path`` and ``embedding``.
-    **options
-        ``namespace``, ``tagger``, ``settings``, ``cache_dir``, ``read_only``: as for
-        :meth:`hebbgraph.HebbianIndex.open`.
+        An open one, in place of all these.
 
     Examples
     --------
@@ -72,9 +68,6 @@ class HebbianVectorStore(VectorStore):
         self.index = index or HebbianIndex.open(path, embedder=embedding, **options)
         self._retriever = HebbianRetriever(self.index)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.index!r})"
-
     @property
     def embeddings(self) -> Embeddings | None:
         """The embedding of queries and documents, if any."""
@@ -89,16 +82,11 @@ class HebbianVectorStore(VectorStore):
     # -- writing ----------------------------------------------------------------------
 
     def add_documents(
-        self,
-        documents: Iterable[Document],
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
+        self, documents: Iterable[Document], *, ids: Ids = None, **kwargs: Any
     ) -> list[str]:
-        """Add documents, which are not modified, and return the ids of those stored.
+        """Add documents; return the ids, without those of blank ones. The same id replaces.
 
-        The same id replaces; blank documents are left out. A document without an id has one made
-        of its source, title and text, so adding the same documents again changes nothing.
+        An id is made of source, title and text where there is none, so adding twice adds once.
         """
         check_names(kwargs, ("batch_size",), "add_documents")  # ``index()`` passes it
         chunks = chunks_of(documents, ids)
@@ -106,12 +94,7 @@ class HebbianVectorStore(VectorStore):
         return [chunk.id for chunk in chunks]
 
     def add_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
+        self, texts: Iterable[str], metadatas: Metadatas = None, *, ids: Ids = None, **kwargs: Any
     ) -> list[str]:
         """Add texts with their metadata; see :meth:`add_documents`."""
         return self.add_documents(as_documents(texts, metadatas), ids=ids, **kwargs)
@@ -133,9 +116,9 @@ class HebbianVectorStore(VectorStore):
         cls,
         texts: Iterable[str],
         embedding: Embeddings | None = None,
-        metadatas: list[dict[str, Any]] | None = None,
+        metadatas: Metadatas = None,
         *,
-        ids: Sequence[str | None] | None = None,
+        ids: Ids = None,
         **kwargs: Any,
     ) -> Self:
         """Make a store and add texts; further arguments are those of the constructor."""
@@ -143,12 +126,7 @@ class HebbianVectorStore(VectorStore):
 
     @classmethod
     def from_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Embeddings | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
+        cls, documents: Iterable[Document], embedding: Any = None, *, ids: Ids = None, **kwargs: Any
     ) -> Self:
         """Make a store and add documents; further arguments are those of the constructor."""
         store = cls(embedding, **kwargs)
@@ -165,8 +143,7 @@ class HebbianVectorStore(VectorStore):
         self, query: str, k: int = DEFAULT_K, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the k most active documents; :class:`HebbianRetriever` explains ``filter``."""
-        found = self._search(query, {"k": k, "filter": filter, **kwargs})
-        return [document for document, _ in found]
+        return [d for d, _ in self.similarity_search_with_score(query, k, filter, **kwargs)]
 
     def similarity_search_with_score(
         self, query: str, k: int = DEFAULT_K, filter: Filter = None, **kwargs: Any
@@ -180,11 +157,10 @@ class HebbianVectorStore(VectorStore):
         """Return the documents that are most active for an embedded query."""
         if self.index.embedder is None:
             raise ParameterError(
-                "a search by vector needs vectors, and the store has no embedding; make it with "
-                "HebbianVectorStore(embedding), or search by text"
+                "the store has no embedding to compare with; write HebbianVectorStore(embedding)"
             )
-        found = self._search(_NO_WORDS, {"k": k, "filter": filter, **kwargs}, embedding)
-        return [document for document, _ in found]
+        words = "*"  # none
+        return [d for d, _ in self._search(words, {"k": k, "filter": filter, **kwargs}, embedding)]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: score
@@ -232,9 +208,3 @@ class HebbianVectorStoreRetriever(RequestRetriever, VectorStoreRetriever):
         index = self.vectorstore.index  # type: ignore[attr-defined]
         inner = HebbianRetriever(index, search_kwargs=self.search_kwargs, filter_by=self.filter_by)
         return inner._get_relevant_documents(query, run_manager=run_manager, **kwargs)
-
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
-    ) -> list[Document]:
-        ask = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **kwargs)
-        return await run_in_executor(None, ask, query)
