@@ -47,14 +47,6 @@ def test_metadata_of_a_request_has_no_say(guarded: Any) -> None:
         guarded.invoke("Who keeps what?", {"metadata": {"user_id": "ben"}})
 
 
-async def test_async_calls_obey_as_well(guarded: Any) -> None:
-    config: RunnableConfig = {
-        "configurable": {"user_id": "ann"},
-        "metadata": {"user_id": "ben"},
-    }
-    assert owners(await guarded.ainvoke("Who keeps what?", config)) == ["ann"]
-
-
 def test_each_question_of_a_batch_has_its_own_request(guarded: Any) -> None:
     configs: list[RunnableConfig] = [
         {"configurable": {"user_id": name}} for name in ("ann", "ben", "ann")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
-from langchain_hebbgraph import HebbianRetriever, HebbianTextSplitter, HebbianVectorStore
+from langchain_hebbgraph import HebbianRetriever, HebbianVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from hebbgraph.errors import InvalidChunkError
@@ -59,16 +59,6 @@ def test_lessons_follow_passages_whose_text_is_the_same(add_start_index: bool) -
         after = retriever.index.recall("Who made vessel number 7?", k=5)[target.id]
         assert after.score > target.score
         assert after.metadata["last_modified"] == "June"
-
-
-def test_our_splitter_keeps_the_ids_of_other_sections() -> None:
-    text = "# Boats\n\n## Petrel\n\nBuilt by Moss.\n\n## Heron\n\nSold to Vale."
-    splitter = HebbianTextSplitter(chunk_tokens=(1, 100))
-    before, after = (
-        {piece.id for piece in splitter.split_documents([Document(t, metadata={"source": "b.md"})])}
-        for t in (text, text.replace("Built by Moss.", "Built by Ida Moss."))
-    )
-    assert len(before & after) == 2
 
 
 def test_metadata_come_back() -> None:

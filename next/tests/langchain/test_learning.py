@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from keeping import KeepingIndex
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListLLM, GenericFakeChatModel
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnablePassthrough
@@ -81,16 +81,6 @@ async def test_async_streams_and_batches_teach(
     learner.flush()
     assert learner.counts == {"learned": 6}
     assert cited(retriever.index.lessons()) == [["petrel"]] * 6
-
-
-def test_a_model_of_texts_teaches_too(
-    retriever: HebbianRetriever, learner: CitationLearner
-) -> None:
-    chain_of(retriever, FakeListLLM(responses=["Moss [1]."])).invoke(
-        QUESTION, {"callbacks": [learner]}
-    )
-    learner.flush()
-    assert learner.counts == {"learned": 1}
 
 
 def test_the_stores_retriever_teaches(ships: list[Document]) -> None:
@@ -171,19 +161,6 @@ def test_another_index_is_left_to_its_own_learner(ships: list[Document]) -> None
         first.flush()
         second.flush()
         assert [len(r.index.lessons()) for r in (one, two)] == [0, 1]
-
-
-def test_tenants_learn_apart(tmp_path: Path, ships: list[Document]) -> None:
-    for name in ("ann", "ben"):
-        HebbianRetriever.from_documents(ships, path=tmp_path / "m", namespace=name).close()
-    by_tenant: Any = lambda request: request["tenant"]  # noqa: E731
-    with HebbianRetriever(path=tmp_path / "m", namespace_by=by_tenant) as retriever:
-        with CitationLearner(retriever) as learner:
-            config: RunnableConfig = {"callbacks": [learner], "configurable": {"tenant": "ben"}}
-            chain_of(retriever, citing("built by")).invoke(QUESTION, config)
-        for name, n in (("ann", 0), ("ben", 1)):
-            with retriever.index.in_namespace(name) as index:
-                assert len(index.lessons()) == n
 
 
 # -- native and structured citations ------------------------------------------------

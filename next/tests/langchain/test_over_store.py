@@ -172,6 +172,27 @@ def test_distances_and_similarities_give_the_same_seeds(store: InMemoryVectorSto
     assert found[0] == found[1]
 
 
+def test_real_stores_name_documents_in_their_ways() -> None:
+    model = DeterministicFakeEmbedding(size=16)
+    unnamed = [Document(d.page_content, metadata=d.metadata) for d in DOCUMENTS]
+    qdrant = pytest.importorskip("langchain_qdrant").QdrantVectorStore
+    options: Any = {"location": ":memory:", "collection_name": "ships"}
+    store = qdrant.from_documents(unnamed, model, **options)
+    found = store.similarity_search("x", k=9)  # its ids are in metadata only
+    with HebbianRetriever.from_documents(found, vectorstore=store) as over:
+        assert len(over.invoke("salary", filter={"owner": "ann"})) == 2
+        (one,) = over.add_documents([Document("The log.")])
+        assert over.add_documents([Document("The log.")]) == [one]
+        assert len(store.similarity_search("x", k=9)) == 3
+        store.delete([one])
+        assert over.refresh().deleted == 1
+    faiss = pytest.importorskip("langchain_community.vectorstores").FAISS
+    pytest.importorskip("faiss")
+    listed = faiss.from_documents(unnamed, model)
+    with HebbianRetriever(path=":memory:", vectorstore=listed, k=1) as over:
+        assert over.invoke("salary table")[0].page_content == PAY
+
+
 def test_nothing_is_embedded_by_a_second_model(store: InMemoryVectorStore) -> None:
     with pytest.raises(ParameterError, match="nothing is embedded; leave embedding= out"):
         HebbianRetriever(path=":memory:", vectorstore=store, embedding=store.embeddings)

@@ -32,10 +32,6 @@ def test_the_quickstart_run_twice_has_the_same_passages(
         assert {lesson.actor for lesson in index.lessons()} == {"ann"}
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
-
-
 def test_few_names_are_at_the_top() -> None:
     names = langchain_hebbgraph.__all__
     assert len(names) <= 11

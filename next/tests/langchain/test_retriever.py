@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import ConfigurableField, RunnableParallel
 from langchain_hebbgraph import HebbianRetriever
 
-from hebbgraph import HebbianIndex, Settings
+from hebbgraph import HebbianIndex
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 
 QUESTION = "Where was the builder of the Petrel born?"
@@ -62,11 +61,6 @@ def test_filters_and_thresholds(retriever: HebbianRetriever) -> None:
     (best, *_) = retriever.invoke(QUESTION, score_key="score")
     assert 0.2 < best.metadata["score"] <= 1
     assert "score" not in retriever.invoke(QUESTION)[0].metadata
-
-
-def test_what_it_returns_may_be_changed(retriever: HebbianRetriever) -> None:
-    retriever.invoke("bread")[0].metadata["title"] = "changed"
-    assert retriever.invoke("bread")[0].metadata["title"] == "Bread"
 
 
 async def test_async_calls_leave_the_loop_free(retriever: HebbianRetriever) -> None:
@@ -176,16 +170,3 @@ def test_misuse_of_calls_is_named(
 ) -> None:
     with pytest.raises(HebbgraphError, match=message):
         retriever.invoke(question, **options)
-
-
-def test_an_open_index_takes_no_options_of_opening() -> None:
-    with (
-        HebbianIndex.open(":memory:") as index,
-        pytest.raises(ParameterError, match="an open index takes no path"),
-    ):
-        HebbianRetriever(index, settings=Settings())
-
-
-def test_its_configuration_can_be_printed_and_copied(retriever: HebbianRetriever) -> None:
-    assert "Document" not in repr(retriever)
-    assert copy.copy(retriever).invoke("Bread", k=1)[0].id == "bread"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from langchain_core.vectorstores import VectorStoreRetriever
 from langchain_hebbgraph import HebbianVectorStore
 
 from hebbgraph import HebbianIndex
-from hebbgraph.errors import HebbgraphError, ParameterError
+from hebbgraph.errors import ParameterError
 
 MODEL = DeterministicFakeEmbedding(size=8)
 
@@ -103,12 +102,3 @@ def test_it_shares_an_index_with_others(ships: list[Document]) -> None:
 def test_misuse_is_named(store: HebbianVectorStore, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(store)
-
-
-def test_it_stays_on_disk(tmp_path: Path, ships: list[Document]) -> None:
-    for _ in range(2):
-        store = HebbianVectorStore.from_documents(ships, MODEL, path=tmp_path / "m")
-        assert len(store.get_by_ids(["bread", "unknown", "moss"])) == 2
-        store.close()
-    with pytest.raises(HebbgraphError, match="closed"):
-        store.similarity_search("x")

@@ -53,10 +53,8 @@ class Question:
         run: Any = None,
     ) -> None:
         if not isinstance(text, str):
-            raise ParameterError(
-                f"a query is a str, got {type(text).__name__}; take the text out of it: "
-                "itemgetter('question') | retriever, or message.text"
-            )
+            hint = "take the text out of it: itemgetter('question') | retriever, or message.text"
+            raise ParameterError(f"a query is a str, got {type(text).__name__}; {hint}")
         nested = options.get("search_kwargs") or {}
         direct = {name: value for name, value in options.items() if name != "search_kwargs"}
         check_names({**nested, **direct}, AT_CALL, "a search")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
+from uuid import UUID
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
@@ -15,7 +16,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
 from hebbgraph.errors import InvalidChunkError, ParameterError
 from langchain_hebbgraph.calling import Question
-from langchain_hebbgraph.documents import chunks_of, to_chunk
+from langchain_hebbgraph.documents import chunks_of, to_chunk, to_document
 
 __all__ = ["MARGIN", "Found", "StoreBeneath", "renewed"]
 
@@ -69,7 +70,7 @@ class StoreBeneath:
         """Return the documents of these ids that the store holds now."""
         wanted = list(ids)
         pages = (wanted[at : at + _PAGE] for at in range(0, len(wanted), _PAGE))
-        return {d.id: d for page in pages for d in self.store.get_by_ids(page) if d.id}
+        return {_id_of(d): d for page in pages for d in self.store.get_by_ids(page)}
 
     def listed(self) -> list[str] | None:
         """Return the ids of all documents; None if this kind of store cannot list them."""
@@ -93,6 +94,15 @@ class StoreBeneath:
                 raise ParameterError(f"{name} has no document {lacking[0]!r}; pass its own ids")
             found = held
         return chunks_of(found.values(), list(found))
+
+    def add(self, chunks: Iterable[Chunk]) -> list[Chunk]:
+        """Add chunks as documents; ids made of their texts become UUIDs, as some stores need."""
+        named = [to_document(chunk) for chunk in chunks]
+        for document in named:
+            if to_chunk(document.model_copy(update={"id": None})).id == document.id:
+                document.id = str(UUID(document.id))
+        self.store.add_documents(named, ids=[document.id for document in named])
+        return self.chunks(named)
 
     def refresh(self, index: HebbianIndex, documents: Iterable[Document] | None) -> AddReport:
         """Update an index to what the store holds now."""
@@ -145,5 +155,6 @@ def _now(hit: Hit, document: Document | None) -> Hit | None:
 
 
 def _id_of(document: Document) -> str:
-    """Return a document's id, or the one that its chunk gets without one."""
-    return document.id or to_chunk(document).id
+    """Return a document's id: its own, Qdrant's, or the one that its chunk gets without one."""
+    named = document.id or document.metadata.get("_id")
+    return named if isinstance(named, str) else to_chunk(document).id

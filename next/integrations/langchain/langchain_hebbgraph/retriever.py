@@ -75,11 +75,9 @@ class HebbianRetriever(RequestRetriever):
     filter : dict or callable, optional
         ``{"year": {"$gte": 1871}}``: documents that it excludes have no part in the search. A
         callable from a Document to bool cuts results.
-    filter_by : callable, optional
-        Makes a filter of what a request says, as a rule of access:
+    filter_by, namespace_by : callable, optional
+        Make a filter or a namespace of what a request says, as rules of access:
         ``lambda request: {"owner": request["user_id"]}``. ``{}`` lets everything pass.
-    namespace_by : callable, optional
-        Chooses the namespace by what a request says; without it, requests have no say in it.
     score_threshold, strategy, steps
         As for :meth:`hebbgraph.HebbianIndex.recall`, where the first is ``min_score``.
     score_key : str, optional
@@ -167,9 +165,7 @@ class HebbianRetriever(RequestRetriever):
         if (beneath := self.beneath) is None:
             return
         if self.namespace_by is not None:
-            raise ParameterError(
-                "one vector store would mix tenants; make a retriever for each namespace"
-            )
+            raise ParameterError("one store would mix tenants; make a retriever for each of them")
         if is_owner and not self.index.read_only and is_empty(self.index) and beneath.listed():
             beneath.refresh(self.index, None)
 
@@ -198,10 +194,11 @@ class HebbianRetriever(RequestRetriever):
         """
         retriever = cls(path=path, embedding=embedding, **options)
         try:
-            chunks = chunks_of(documents, ids)
-            if (beneath := retriever.beneath) is not None:
-                chunks = beneath.chunks(map(to_document, chunks))
-            retriever.index.add(chunks)
+            if (beneath := retriever.beneath) is None:
+                retriever.index.add(chunks_of(documents, ids))
+            else:
+                given = documents if ids is None else map(to_document, chunks_of(documents, ids))
+                retriever.index.add(beneath.chunks(given))
         except BaseException:
             retriever.close()
             raise
@@ -253,9 +250,7 @@ class HebbianRetriever(RequestRetriever):
         """Add documents, also to the store beneath; return the ids, without those of blank ones."""
         chunks = chunks_of(documents, ids)
         if (beneath := self.beneath) is not None and chunks:
-            named = [to_document(chunk) for chunk in chunks]
-            beneath.store.add_documents(named, ids=[chunk.id for chunk in chunks])
-            chunks = beneath.chunks(named)
+            chunks = beneath.add(chunks)
         self.index.add(chunks)
         return [chunk.id for chunk in chunks]
 

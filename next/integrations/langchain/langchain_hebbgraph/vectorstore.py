@@ -24,7 +24,7 @@ from langchain_hebbgraph.documents import (
     chunks_of,
     to_document,
 )
-from langchain_hebbgraph.request import RequestRetriever
+from langchain_hebbgraph.request import RequestRetriever, current_fields
 from langchain_hebbgraph.retriever import HebbianRetriever
 
 __all__ = ["HebbianVectorStore"]
@@ -156,9 +156,7 @@ class HebbianVectorStore(VectorStore):
     ) -> list[Document]:
         """Return the documents that are most active for an embedded query."""
         if self.index.embedder is None:
-            raise ParameterError(
-                "the store has no embedding to compare with; write HebbianVectorStore(embedding)"
-            )
+            raise ParameterError("the store has no embedding; write HebbianVectorStore(embedding)")
         words = "*"  # none
         return [d for d, _ in self._search(words, {"k": k, "filter": filter, **kwargs}, embedding)]
 
@@ -168,7 +166,7 @@ class HebbianVectorStore(VectorStore):
     def _search(
         self, query: str, options: dict[str, Any], vector: list[float] | None = None
     ) -> list[tuple[Document, float]]:
-        question = Question(self._retriever, query, {}, options)
+        question = Question(self._retriever, query, current_fields(), options)
         if question.is_empty:
             return []
         recall = question.recall(vector=vector)
