@@ -1,0 +1,276 @@
+"""CitationLearner: a callback handler that teaches an index what answers cite."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Self
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.access import Actor, Fields, Namespaces, actor_of
+from hebbgraph.citations import Learner, Outcome, Reply
+from hebbgraph.errors import NotFoundError, ParameterError
+from langchain_hebbgraph.request import Recalled
+
+__all__ = ["CitationLearner"]
+
+#: Runs that are followed at once, and answers and conversations that are known.
+_MOST = 10_000
+#: The user did not wait for the rest of the answer.
+_ABANDONED = (GeneratorExit, asyncio.CancelledError)
+
+
+@dataclass(slots=True)
+class _Trace:
+    """What happened below an outermost run: references, read once all has ended."""
+
+    root: UUID
+    thread: Any
+    names: list[str]
+    recalls: list[Recalled] = field(default_factory=list)
+    replies: dict[UUID, list[Reply]] = field(default_factory=dict)
+    runs: list[UUID] = field(default_factory=list)
+    output: Any = None
+    n_open: int = 0
+    is_over: bool = False
+
+
+class CitationLearner(Learner, BaseCallbackHandler):
+    """Teaches an index which chunks answers cite, in the background.
+
+    Put it into ``config["callbacks"]`` of the outermost call; attached to the retriever alone, it
+    would never see an answer. What was shown, and under which keys, is read from the prompt.
+    ``counts``, ``flush`` and ``close`` are those of :class:`hebbgraph.citations.Learner`.
+
+    Parameters
+    ----------
+    source : HebbianRetriever, HebbianVectorStore, its retriever, or HebbianIndex
+        Whose index learns. Recalls of another index are left to a learner of its own.
+    actor : str or callable, optional
+        In whose name answers are learned: bound by the application, or a function of what the
+        request says. By default the request's ``user_id`` (:mod:`hebbgraph.access`).
+    **options
+        ``trusted``, ``denials``, ``on_outcome``, ``patience``, ``on_sigterm``: as for
+        :class:`hebbgraph.citations.Learner`.
+
+    Examples
+    --------
+    >>> from langchain_hebbgraph import HebbianRetriever
+    >>> with HebbianRetriever.from_texts(["Owls hunt voles."]) as retriever:
+    ...     with CitationLearner(retriever) as learner:
+    ...         # chain.invoke(question, {"callbacks": [learner]})
+    ...         learner.counts
+    {}
+    """
+
+    raise_error = False
+    run_inline = True  # collecting references is faster than switching threads
+
+    def __init__(self, source: Any, *, actor: Actor = None, **options: Any) -> None:
+        owner = source if hasattr(source, "index") else getattr(source, "vectorstore", source)
+        index = getattr(owner, "index", owner)
+        if not isinstance(index, HebbianIndex):
+            raise ParameterError(
+                f"a learner takes a retriever, a store or an index, got {type(source).__name__}"
+            )
+        self._own = index
+        shared = getattr(source, "namespaces", None)
+        self._namespaces = shared if isinstance(shared, Namespaces) else Namespaces(index)
+        self._actor = actor
+        self._tracing = threading.RLock()
+        self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
+        self._trace_of: dict[UUID, _Trace] = {}
+        self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
+        #: All names of answers that are being learned, by the first of them.
+        self._names: OrderedDict[str, list[str]] = OrderedDict()
+        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # copies of a configuration share it
+
+    def learn(  # type: ignore[override]
+        self,
+        answer: Any,
+        recalls: Recall | Iterable[Recall],
+        *,
+        prompt: str | Sequence[Any] = "",
+        request: Fields | None = None,
+        names: Sequence[str] = (),
+        **options: Any,
+    ) -> Future[Outcome]:
+        """Learn from one answer, in any form, without listening to a run.
+
+        ``recalls`` are those made for it; keys are read from the ``prompt``. ``request`` is what
+        the request says, for its actor, and ``names`` are ids for :meth:`verdict`. Options are
+        ``actor``, ``trusted`` and ``output``, as for the core's learner.
+        """
+        listed = [recalls] if isinstance(recalls, Recall) else recalls
+        return self._teach(listed, [Reply(answer, prompt)], request or {}, list(names), options)
+
+    def verdict(  # type: ignore[override]
+        self, answer: str | UUID | BaseMessage, rating: float, **options: Any
+    ) -> Future[Outcome]:
+        """Judge an answer, in any process, at once or later: 1 is a thumb up, -1 a thumb down.
+
+        ``answer`` is its message, the message's id, or the ``run_id`` of the outermost call, of
+        the model's or of the retriever's; options are as for the core's learner.
+        """
+        name = answer.id if isinstance(answer, BaseMessage) else answer
+        return super().verdict(str(name or ""), rating, **options)
+
+    def _teach(
+        self,
+        recalls: Iterable[Recall],
+        replies: Sequence[Reply],
+        request: Fields,
+        names: list[str],
+        options: dict[str, Any],
+    ) -> Future[Outcome]:
+        options.setdefault("actor", actor_of(self._actor, request))
+        if names and hasattr(self._own, "keep"):
+            options["answer_id"] = names[0]
+            _put(self._names, names[0], names)
+        return super().learn(recalls, replies, **options)
+
+    # -- listening --------------------------------------------------------------------
+
+    def on_hebbian_recall(
+        self, recalled: Recalled, *, run_id: UUID | None, parent_run_id: UUID | None
+    ) -> None:
+        """Note a recall of the index, as our retrievers report it."""
+        index = recalled.namespaces.index
+        is_same = index is self._own or index._path == self._own._path != ":memory:"
+        runs = [run for run in (run_id, parent_run_id) if run in self._trace_of]
+        if runs and is_same:
+            trace = self._trace_of[runs[0]]
+            trace.recalls.append(recalled)
+            trace.thread = recalled.fields.get("thread_id", trace.thread)
+
+    def on_chain_start(self, *args: Any, **run: Any) -> None:
+        """Follow a run."""
+        self._start(run)
+
+    on_tool_start = on_retriever_start = on_chain_start
+
+    def on_llm_start(self, *args: Any, **run: Any) -> None:
+        """Follow a model's call, and its prompts: lists of messages, or texts."""
+        with self._tracing:
+            trace = self._start(run)
+            trace.n_open += 1
+            trace.replies[run["run_id"]] = [Reply(None, prompt) for prompt in args[1]]
+
+    on_chat_model_start = on_llm_start
+
+    def on_llm_end(self, response: LLMResult | None, *, run_id: UUID, **run: Any) -> None:
+        """Note what a model answered."""
+        with self._tracing:
+            trace = self._trace_of.get(run_id)
+            asked = trace.replies.pop(run_id, None) if trace is not None else None
+            if trace is not None and asked is not None:
+                trace.n_open -= 1
+                trace.names.append(str(run_id))
+                first = [given[0] for given in response.generations if given] if response else []
+                said = [getattr(generation, "message", generation.text) for generation in first]
+                pairs = zip(asked, said, strict=False)
+                trace.replies[run_id] = [Reply(answer, reply.prompt) for reply, answer in pairs]
+                trace.names += [id_ for answer in said if (id_ := getattr(answer, "id", None))]
+        self._end(run_id, None)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **run: Any) -> None:
+        """Drop a call that failed; of an abandoned stream, keep the text so far."""
+        response = run.get("response") if isinstance(error, _ABANDONED) else None
+        self.on_llm_end(response, run_id=run_id)
+
+    def on_chain_end(self, *args: Any, **run: Any) -> None:
+        """Note the end of a run."""
+        self._end(run["run_id"], args[0])
+
+    on_tool_end = on_retriever_end = on_chain_end
+
+    def on_chain_error(self, error: BaseException, **run: Any) -> None:
+        """Note a failure: if the outermost run fails, its answer teaches nothing."""
+        self._end(run["run_id"], None, has_failed=not isinstance(error, _ABANDONED))
+
+    on_tool_error = on_retriever_error = on_chain_error
+
+    def _start(self, run: Mapping[str, Any]) -> _Trace:
+        run_id, parent = run["run_id"], run.get("parent_run_id")
+        with self._tracing:
+            trace = self._trace_of.get(parent) if parent is not None else None
+            if trace is None:
+                thread = (run.get("metadata") or {}).get("thread_id")
+                trace = _Trace(run_id, thread, [str(run_id)])
+                if (dropped := _put(self._traces, run_id, trace)) is not None:
+                    self._drop(dropped)
+            trace.runs.append(run_id)
+            self._trace_of[run_id] = trace
+            return trace
+
+    def _end(self, run_id: UUID, output: Any, *, has_failed: bool = False) -> None:
+        with self._tracing:
+            if (trace := self._trace_of.get(run_id)) is None:
+                return
+            if run_id == trace.root:
+                trace.is_over, trace.output = True, output
+            if has_failed and run_id == trace.root:
+                self._drop(trace)
+            elif trace.is_over and trace.n_open <= 0:  # an abandoned stream's model ends last
+                self._drop(trace)
+                self._read(trace)
+
+    def _drop(self, trace: _Trace) -> None:
+        self._traces.pop(trace.root, None)
+        for run_id in trace.runs:
+            self._trace_of.pop(run_id, None)
+
+    def _read(self, trace: _Trace) -> None:
+        replies = [reply for replies in trace.replies.values() for reply in replies]
+        recalls = [recalled.recall for recalled in trace.recalls]
+        if trace.thread is not None:  # a later turn may cite what this one found
+            known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
+            known.extend(recalls)
+            recalls = recalls or list(known)
+            _put(self._earlier, str(trace.thread), known)
+        if replies and recalls:
+            request = trace.recalls[0].fields if trace.recalls else {}
+            messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
+            output = messages[-1] if isinstance(messages, list) and messages else trace.output
+            self._teach(recalls, replies, request, trace.names, {"output": output})
+
+
+class _Teachable:
+    """A namespace of the learner's index, which is open while it is used."""
+
+    def __init__(self, learner: CitationLearner, namespace: str) -> None:
+        self.namespace = namespace
+        self._learner = learner
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            with self._learner._namespaces.opened(self.namespace) as index:
+                if index is None:
+                    raise NotFoundError(f"there is no namespace {self.namespace!r}")
+                return getattr(index, verb)(*args, **options)
+
+        return call
+
+    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
+        """Keep a recall under all names of its answer."""
+        for name in self._learner._names.get(answer or "", [answer]):
+            self.__getattr__("keep")(recall, answer=name)
+
+
+def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+    """Put a value last; return the oldest one, and forget it, if there are too many."""
+    known[key] = value
+    known.move_to_end(key)
+    return known.popitem(last=False)[1] if len(known) > _MOST else None
