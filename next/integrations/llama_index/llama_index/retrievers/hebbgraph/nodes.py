@@ -1,0 +1,224 @@
+"""Nodes to chunks, and back without loss.
+
+``node.metadata`` is the chunk's, so filters see it. What else a node has (relationships, excluded
+keys, values that JSON cannot hold) is kept in one field of the chunk, ``NODE_KEY``. Of the
+metadata, ``title`` is the chunk's title, and the lists ``tags``, ``addresses`` and ``references``
+are those of :class:`hebbgraph.Chunk`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from datetime import date, datetime, time
+from typing import Any
+
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from hebbgraph import Chunk, Hit
+from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.limits import MAX_TITLE
+from hebbgraph.records import plain
+
+__all__ = ["NODE_KEY", "hide", "lasting_id", "listed", "node_id_of", "to_chunk", "to_node"]
+
+NODE_KEY = "_llama_index"
+"""Metadata field of a chunk for what else its node has."""
+
+_KINDS: Mapping[str, type[BaseNode]] = {
+    kind.class_name(): kind for kind in (TextNode, Node, ImageNode, IndexNode, Document)
+}
+#: Fields of a node that its chunk has too, or that are derived.
+_KNOWN = {"id_", "embedding", "metadata", "text", "text_resource", "class_name", "obj"}
+#: Metadata that tell documents apart whose ids are random.
+_PLACES = ("file_path", "url", "source", "file_name")
+#: What ``str(uuid.uuid4())`` makes, as the framework does where nobody gives an id.
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_TYPES = {kind.__name__: kind for kind in (datetime, date, time, tuple, set, frozenset)}
+_TYPE, _VALUE = "$type", "value"
+
+
+def listed(nodes: Sequence[Any], name: str = "nodes") -> list[Any]:
+    """Return nodes as a list; raise ParameterError for other things."""
+    if isinstance(nodes, str | bytes | Mapping | BaseNode) or not isinstance(nodes, Iterable):
+        raise ParameterError(f"{name} is a list of nodes, got {type(nodes).__name__}")
+    items = list(nodes)
+    if wrong := [item for item in items if not isinstance(item, BaseNode)]:
+        raise ParameterError(f"{name} is a list of nodes, got {type(wrong[0]).__name__} in it")
+    return items
+
+
+def text_of(node: BaseNode) -> str:
+    """Return a node's text without its metadata."""
+    return node.get_content(metadata_mode=MetadataMode.NONE)
+
+
+def hide(node: BaseNode, *names: str) -> None:
+    """Exclude metadata from what models read; lists of fields may be shared by nodes."""
+    for field in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
+        setattr(node, field, list(dict.fromkeys([*getattr(node, field), *names])))
+
+
+def lasting_id(document: BaseNode) -> str:
+    """Return a document's id, or if that is random, what tells it apart in every run."""
+    if not _RANDOM.fullmatch(document.node_id):
+        return document.node_id
+    return _place(document.metadata) or document.hash
+
+
+def chunk_id(node: BaseNode, seen: Counter[tuple[str, str]]) -> str:
+    """Return a node's id, or if that is random, a digest of document, text and repetition."""
+    if not _RANDOM.fullmatch(node.node_id):
+        return node.node_id
+    source = node.source_node
+    if source is None:
+        origin = lasting_id(node)
+    elif _RANDOM.fullmatch(source.node_id):
+        origin = _place(node.metadata) or source.hash or ""
+    else:
+        origin = source.node_id
+    key = origin, text_of(node)
+    seen[key] += 1
+    content = "\x1f".join((*key, str(seen[key])))
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _place(metadata: Mapping[str, Any]) -> str:
+    places = (metadata.get(name) for name in _PLACES)
+    return next((place for place in places if isinstance(place, str) and place), "")
+
+
+def node_id_of(chunk: Chunk | Hit) -> str:
+    """Return the id that LlamaIndex knows a chunk by."""
+    record = chunk.metadata.get(NODE_KEY)
+    return str(record["id"]) if isinstance(record, dict) and "id" in record else chunk.id
+
+
+def to_chunk(node: BaseNode, seen: Counter[tuple[str, str]] | None = None) -> Chunk:
+    """Make a chunk of a node, which is not changed; what cannot be kept is an error by name.
+
+    ``seen`` counts the texts so far, for nodes with random ids.
+
+    >>> to_chunk(TextNode(id_="p", text="By Ida Moss.", metadata={"title": "Petrel"})).title
+    'Petrel'
+    """
+    own: Any = type(node)
+    kind = next((base for base in own.__mro__ if base in _KINDS.values()), TextNode)
+    if lost := sorted(own.model_fields.keys() - kind.model_fields.keys()):
+        raise InvalidChunkError(
+            f"a {own.__name__} has the field {lost[0]!r}, which no {kind.__name__} has and "
+            "which would be lost; put it into metadata"
+        )
+    id_ = chunk_id(node, Counter() if seen is None else seen)
+    typed = _typed(node.metadata, "metadata")
+    record = {"node": json.dumps(_rest_of(node, kind), ensure_ascii=False)}
+    if id_ != node.node_id:
+        record["id"] = node.node_id
+    if NODE_KEY in typed or typed != node.metadata:
+        record["metadata"] = json.dumps(typed, ensure_ascii=False)
+    title = node.metadata.get("title")
+    fields: dict[str, Any] = {
+        "id": id_,
+        "text": text_of(node),
+        "title": title[:MAX_TITLE].strip() if isinstance(title, str) else "",
+        "metadata": {**node.metadata, NODE_KEY: record},
+        "document_id": node.ref_doc_id or node.node_id,
+    }
+    for name in ("tags", "addresses", "references"):
+        if isinstance(value := node.metadata.get(name), list | tuple):
+            fields[name] = [item for item in value if isinstance(item, str) and item.strip()]
+    return Chunk.of(fields)
+
+
+def _rest_of(node: BaseNode, kind: type[BaseNode]) -> dict[str, Any]:
+    """Return the fields that a chunk lacks, without defaults."""
+    bare = node.model_copy(update={"obj": None}) if isinstance(node, IndexNode) else node
+    fields = bare.model_dump(mode="json", exclude=_KNOWN, exclude_defaults=True)
+    fields = {name: value for name, value in fields.items() if name not in _KNOWN}
+    if resource := getattr(node, "text_resource", None):
+        fields["text_resource"] = resource.model_dump(mode="json", exclude_none=True)
+    return {"class_name": kind.class_name(), **fields}
+
+
+def _typed(value: Any, path: str) -> Any:
+    """Return a value as JSON that names types which JSON lacks.
+
+    A node must come back with the hash that it had, or fusion takes it for another one.
+    """
+    name = type(value).__name__
+    if type(value) is _TYPES.get(name) and hasattr(value, "isoformat"):
+        return {_TYPE: name, _VALUE: value.isoformat()}
+    if type(value) in (list, *_TYPES.values()):
+        parts = [_typed(part, f"{path}[{at}]") for at, part in enumerate(value)]
+        return parts if name == "list" else {_TYPE: name, _VALUE: parts}
+    if isinstance(value, Mapping):
+        typed = {key: _typed(part, f"{path}[{key!r}]") for key, part in value.items()}
+        if _TYPE in value or not all(isinstance(key, str) for key in value):
+            return {_TYPE: "dict", _VALUE: [[key, part] for key, part in typed.items()]}
+        return typed
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidChunkError(f"{path} is {value!r}, which JSON cannot hold; use None")
+    try:
+        return plain(value)
+    except ValueError as error:
+        raise InvalidChunkError(f"{path}: {error}") from error
+
+
+def to_node(chunk: Chunk | Hit) -> BaseNode:
+    """Make a node of a chunk or hit: equal to the one that was stored, and a copy.
+
+    A chunk that came from elsewhere becomes a TextNode with the chunk's title in its metadata.
+    """
+    metadata: dict[str, Any] = deepcopy(chunk.metadata)
+    record = metadata.pop(NODE_KEY, None)
+    if not isinstance(record, dict) or "node" not in record:
+        if chunk.title:
+            metadata.setdefault("title", chunk.title)
+        node = TextNode(id_=chunk.id, text=chunk.text, metadata=metadata)
+        if chunk.document_id:
+            source = RelatedNodeInfo(node_id=chunk.document_id)
+            node.relationships[NodeRelationship.SOURCE] = source
+        return node
+    fields = json.loads(record["node"])
+    kind = _KINDS.get(fields.pop("class_name", ""), TextNode)
+    if "metadata" in record:
+        metadata = _untyped(json.loads(record["metadata"]))
+    if issubclass(kind, Node):
+        fields["text_resource"] = {**fields.get("text_resource", {}), "text": chunk.text}
+    else:
+        fields["text"] = chunk.text
+    return kind.model_validate({**fields, "id_": node_id_of(chunk), "metadata": metadata})
+
+
+def _untyped(value: Any) -> Any:
+    """Undo :func:`_typed`.
+
+    >>> _untyped(_typed({"day": date(2024, 5, 1), "sizes": (1, {2})}, ""))
+    {'day': datetime.date(2024, 5, 1), 'sizes': (1, {2})}
+    """
+    if isinstance(value, list):
+        return list(map(_untyped, value))
+    if not isinstance(value, dict):
+        return value
+    if (name := value.get(_TYPE)) == "dict":
+        return {key: _untyped(part) for key, part in value[_VALUE]}
+    if name in _TYPES:
+        made: Any = _TYPES[name]
+        parts = value[_VALUE]
+        return made.fromisoformat(parts) if isinstance(parts, str) else made(_untyped(parts))
+    return {key: _untyped(part) for key, part in value.items()}

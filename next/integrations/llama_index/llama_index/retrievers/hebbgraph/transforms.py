@@ -1,0 +1,144 @@
+"""Steps of an ingestion: the core's splitter, and its tagger over an LLM."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.async_utils import run_jobs
+from llama_index.core.extractors import BaseExtractor
+from llama_index.core.llms import LLM
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
+from llama_index.core.utils import get_tqdm_iterable
+from pydantic import Field, SerializeAsAny
+
+from hebbgraph import Chunk
+from hebbgraph.splitter import Splitter
+from hebbgraph.tagger import LLMTagger
+from llama_index.retrievers.hebbgraph.nodes import hide, lasting_id, text_of
+
+__all__ = ["HebbianNodeParser", "TagExtractor"]
+
+#: Texts that one prompt quotes.
+_BATCH = 8
+
+
+class HebbianNodeParser(NodeParser):
+    r"""Split Markdown and plain text at headings, into nodes with stable ids.
+
+    An edit of one section leaves the ids of others as they are. ``file_path``, ``url`` or
+    ``source`` in a document's metadata is its address: nodes are found at its anchors, and relative
+    links start from it.
+
+    Parameters
+    ----------
+    chunk_tokens : (int, int)
+        Least and most tokens of a node; see :class:`hebbgraph.splitter.Splitter`.
+
+    Examples
+    --------
+    >>> from llama_index.core import Document
+    >>> parser = HebbianNodeParser(chunk_tokens=(1, 16))
+    >>> text = "# Brain\n\nIt learns.\n\n## Sleep\n\nIt rests."
+    >>> for node in parser.get_nodes_from_documents([Document(text=text)]):
+    ...     node.metadata["title"], node.get_content()[-9:]
+    ('Brain', 't learns.')
+    ('Brain: Sleep', 'It rests.')
+    """
+
+    chunk_tokens: tuple[int, int] = Field(default=(200, 1200), description="Least and most tokens.")
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        splitter, parsed = Splitter(chunk_tokens=self.chunk_tokens), list[BaseNode]()
+        for document in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
+            given, title = document.metadata, document.metadata.get("title")
+            places = (given.get(name) for name in ("file_path", "url", "source"))
+            chunks = splitter.split(
+                text_of(document),
+                title=title if isinstance(title, str) else "",
+                document_id=lasting_id(document),
+                address=next((p for p in places if isinstance(p, str) and p.strip()), None),
+            )
+            parsed += [_node(chunk, document, self.include_metadata) for chunk in chunks]
+        return parsed
+
+
+def _node(chunk: Chunk, document: BaseNode, include_metadata: bool) -> BaseNode:
+    place: dict[str, Any] = chunk.metadata
+    own = {"title": chunk.title, "headings": place["headings"]}
+    own |= {name: [*getattr(chunk, name)] for name in ("addresses", "references")}
+    source = document.source_node or document.as_related_node_info()
+    node = TextNode(
+        id_=chunk.id,
+        text=chunk.text,
+        metadata={**(document.metadata if include_metadata else {})},
+        start_char_idx=place["start"],
+        end_char_idx=place["end"],
+        excluded_embed_metadata_keys=document.excluded_embed_metadata_keys,
+        excluded_llm_metadata_keys=document.excluded_llm_metadata_keys,
+        relationships={NodeRelationship.SOURCE: source},
+    )
+    node.metadata.update({name: value for name, value in own.items() if value})
+    hide(node, "headings", "addresses", "references")
+    return node
+
+
+class TagExtractor(BaseExtractor):
+    """Write tags that an LLM finds into ``metadata["tags"]``, hidden from what models read.
+
+    ``TagExtractor(llm=llm).tagger`` does the same while an index is built: ``tagger=`` of all
+    classes here.
+
+    Parameters
+    ----------
+    llm : LLM
+    tags, domain, vocabulary
+        As for :class:`hebbgraph.tagger.LLMTagger`.
+
+    Examples
+    --------
+    >>> from llama_index.core.llms import MockLLM
+    >>> class Model(MockLLM):
+    ...     def complete(self, prompt, **kwargs):
+    ...         answer = '{"texts": [{"number": 1, "tags": ["Ida Moss"]}]}'
+    ...         return super().complete(prompt).model_copy(update={"text": answer})
+    >>> TagExtractor(llm=Model())([TextNode(text="Ida Moss built the Petrel.")])[0].metadata
+    {'tags': ['Ida Moss']}
+    """
+
+    llm: SerializeAsAny[LLM] = Field(description="Asked for tags.")
+    tags: int = Field(default=10, description="Tags of a node.")
+    domain: str | None = Field(default=None, description="What all texts are about.")
+    vocabulary: list[str] | None = Field(default=None, description="The only tags there are.")
+    disable_template_rewrite: bool = Field(default=True, description="Keep node templates.")
+    show_progress: bool = Field(default=False, description="Whether to show progress.")
+
+    @property
+    def tagger(self) -> LLMTagger:
+        """The tagger, for ``tagger=``."""
+        options: Any = {name: getattr(self, name) for name in ("tags", "domain", "vocabulary")}
+        return LLMTagger(lambda prompt: self.llm.complete(prompt).text, **options)
+
+    async def aextract(self, nodes: Sequence[BaseNode]) -> list[dict[str, Any]]:
+        """Return the tags of each node, after those that it already has."""
+        texts = {at: text for at, node in enumerate(nodes) if (text := text_of(node)).strip()}
+        chunks = [Chunk(text=text) for text in texts.values()]
+        batches = [chunks[start : start + _BATCH] for start in range(0, len(chunks), _BATCH)]
+        jobs = [asyncio.to_thread(self.tagger, batch) for batch in batches]
+        done = await run_jobs(jobs, show_progress=self.show_progress, workers=self.num_workers)
+        new = dict(zip(texts, (tags for batch in done for tags in batch), strict=True))
+        old = [node.metadata.get("tags") for node in nodes]
+        kept = [[*tags] if isinstance(tags, list | tuple) else [] for tags in old]
+        both = [list(dict.fromkeys([*tags, *new.get(at, [])])) for at, tags in enumerate(kept)]
+        return [{"tags": tags} if tags else {} for tags in both]
+
+    async def aprocess_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
+        """Write tags into the metadata of nodes."""
+        tagged = await super().aprocess_nodes(*args, **kwargs)
+        for node in tagged:
+            hide(node, "tags")
+        return tagged
