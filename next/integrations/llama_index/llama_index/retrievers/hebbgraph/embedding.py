@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -35,8 +34,8 @@ class NodeEmbedder:
         self._local = threading.local()
 
     @contextmanager
-    def knowing(self, vectors: Mapping[str, Any]) -> Iterator[None]:
-        """Use these embeddings of texts, within the block and this thread."""
+    def knowing(self, vectors: Mapping[str, list[list[float]]]) -> Iterator[None]:
+        """Use these embeddings of texts, of equal ones in order, in the block and this thread."""
         self._local.vectors = vectors
         try:
             yield
@@ -45,8 +44,7 @@ class NodeEmbedder:
 
     def embed_documents(self, texts: list[str], /) -> list[list[float]]:
         """Embed passages; those that are known are not embedded again."""
-        known = getattr(self._local, "vectors", {})
-        unknown = [text for text in texts if text not in known]
-        made = self.embed_model.get_text_embedding_batch(unknown) if unknown else []
-        vectors = {**known, **dict(zip(unknown, made, strict=True))}
-        return [vectors[text] for text in texts]
+        known: Mapping[str, list[list[float]]] = getattr(self._local, "vectors", {})
+        unknown = [text for text in texts if not known.get(text)]
+        made = iter(self.embed_model.get_text_embedding_batch(unknown) if unknown else ())
+        return [known[text].pop(0) if known.get(text) else next(made) for text in texts]

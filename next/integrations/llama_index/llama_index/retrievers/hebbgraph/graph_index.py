@@ -23,17 +23,12 @@ from llama_index.core.storage.storage_context import StorageContext
 
 from hebbgraph import HebbianIndex
 from llama_index.retrievers.hebbgraph.citing import CITATION_TEMPLATE, QA_TEMPLATES, citing
-from llama_index.retrievers.hebbgraph.nodes import listed, node_id_of, to_node
+from llama_index.retrievers.hebbgraph.nodes import listed, node_id_of, text_of, to_node
+from llama_index.retrievers.hebbgraph.opening import OPENING, Closing, OpenOptions, check_names
 from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever, RetrieverOptions
-from llama_index.retrievers.hebbgraph.store import HebbianVectorStore, OpenOptions
+from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.writing import (
-    Closing,
-    check_names,
-    in_order,
-    in_thread,
-    write_nodes,
-)
+from llama_index.retrievers.hebbgraph.writing import in_order, in_thread, write_nodes
 
 __all__ = ["HebbianGraphIndex"]
 
@@ -114,7 +109,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         The same documents again change nothing; :meth:`refresh_ref_docs` replaces those that have
         changed. ``kwargs`` are those of the class.
         """
-        known = {*signature(cls.__init__).parameters, *OpenOptions.__annotations__}
+        known = {*signature(cls.__init__).parameters, *OPENING}
         check_names(kwargs, known - {"self", "options", "nodes"}, "from_documents")
         index = cls(**kwargs)
         with index.closed_on_error():
@@ -141,7 +136,8 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
 
     def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
         """Replace a document by what it is now, in one transaction."""
-        if nodes := self._split(listed([document], "documents")):
+        nodes = self._split(listed([document], "documents"))
+        if any(text_of(node).strip() for node in nodes):
             write_nodes(self.index, nodes, replace=True)
         else:
             self.delete_ref_doc(document.id_)

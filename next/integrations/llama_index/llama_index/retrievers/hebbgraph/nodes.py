@@ -1,21 +1,18 @@
 """Nodes to chunks, and back without loss.
 
-``node.metadata`` is the chunk's, so filters see it. What else a node has (relationships, excluded
-keys, values that JSON cannot hold) is kept in one field of the chunk, ``NODE_KEY``. Of the
-metadata, ``title`` is the chunk's title, and the lists ``tags``, ``addresses`` and ``references``
-are those of :class:`hebbgraph.Chunk`.
+``node.metadata`` is the chunk's, so filters see it; what else a node has, as its relationships, is
+kept in one field of it, ``NODE_KEY``. ``title`` in the metadata is the chunk's title, and the lists
+``tags``, ``addresses`` and ``references`` are those of :class:`hebbgraph.Chunk`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from datetime import date, datetime, time
 from typing import Any
 
 from llama_index.core.schema import (
@@ -29,6 +26,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk, Hit
 from hebbgraph.errors import InvalidChunkError, ParameterError
@@ -49,8 +47,6 @@ _KNOWN = {"id_", "embedding", "metadata", "text", "text_resource", "class_name",
 _PLACES = ("file_path", "url", "source", "file_name")
 #: What ``str(uuid.uuid4())`` makes, as the framework does where nobody gives an id.
 _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-_TYPES = {kind.__name__: kind for kind in (datetime, date, time, tuple, set, frozenset)}
-_TYPE, _VALUE = "$type", "value"
 
 
 def listed(nodes: Sequence[Any], name: str = "nodes") -> list[Any]:
@@ -125,22 +121,22 @@ def to_chunk(node: BaseNode, seen: Counter[tuple[str, str]] | None = None) -> Ch
             "which would be lost; put it into metadata"
         )
     id_ = chunk_id(node, Counter() if seen is None else seen)
-    typed = _typed(node.metadata, "metadata")
+    metadata = _plain(node.metadata)
     record = {"node": json.dumps(_rest_of(node, kind), ensure_ascii=False)}
     if id_ != node.node_id:
         record["id"] = node.node_id
-    if NODE_KEY in typed or typed != node.metadata:
-        record["metadata"] = json.dumps(typed, ensure_ascii=False)
-    title = node.metadata.get("title")
+    if NODE_KEY in metadata:
+        record["metadata"] = json.dumps(metadata, ensure_ascii=False)
+    title = metadata.get("title")
     fields: dict[str, Any] = {
         "id": id_,
         "text": text_of(node),
         "title": title[:MAX_TITLE].strip() if isinstance(title, str) else "",
-        "metadata": {**node.metadata, NODE_KEY: record},
+        "metadata": {**metadata, NODE_KEY: record},
         "document_id": node.ref_doc_id or node.node_id,
     }
     for name in ("tags", "addresses", "references"):
-        if isinstance(value := node.metadata.get(name), list | tuple):
+        if isinstance(value := metadata.get(name), list):
             fields[name] = [item for item in value if isinstance(item, str) and item.strip()]
     return Chunk.of(fields)
 
@@ -151,32 +147,23 @@ def _rest_of(node: BaseNode, kind: type[BaseNode]) -> dict[str, Any]:
     fields = bare.model_dump(mode="json", exclude=_KNOWN, exclude_defaults=True)
     fields = {name: value for name, value in fields.items() if name not in _KNOWN}
     if resource := getattr(node, "text_resource", None):
+        resource = resource.model_copy(update={"text": None})
         fields["text_resource"] = resource.model_dump(mode="json", exclude_none=True)
     return {"class_name": kind.class_name(), **fields}
 
 
-def _typed(value: Any, path: str) -> Any:
-    """Return a value as JSON that names types which JSON lacks.
-
-    A node must come back with the hash that it had, or fusion takes it for another one.
-    """
-    name = type(value).__name__
-    if type(value) is _TYPES.get(name) and hasattr(value, "isoformat"):
-        return {_TYPE: name, _VALUE: value.isoformat()}
-    if type(value) in (list, *_TYPES.values()):
-        parts = [_typed(part, f"{path}[{at}]") for at, part in enumerate(value)]
-        return parts if name == "list" else {_TYPE: name, _VALUE: parts}
-    if isinstance(value, Mapping):
-        typed = {key: _typed(part, f"{path}[{key!r}]") for key, part in value.items()}
-        if _TYPE in value or not all(isinstance(key, str) for key in value):
-            return {_TYPE: "dict", _VALUE: [[key, part] for key, part in typed.items()]}
-        return typed
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidChunkError(f"{path} is {value!r}, which JSON cannot hold; use None")
-    try:
-        return plain(value)
-    except ValueError as error:
-        raise InvalidChunkError(f"{path}: {error}") from error
+def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata as LlamaIndex's stores write them, so that a fusion knows the node again."""
+    made = dict[str, Any]()
+    for key, value in metadata.items():
+        try:
+            made[key] = to_jsonable_python(value, fallback=plain)
+            json.dumps(made[key], allow_nan=False)
+        except ValueError as error:
+            raise InvalidChunkError(
+                f"metadata[{key!r}] is {value!r:.80}: {error}; leave it out, or use None"
+            ) from error
+    return made
 
 
 def to_node(chunk: Chunk | Hit) -> BaseNode:
@@ -197,28 +184,9 @@ def to_node(chunk: Chunk | Hit) -> BaseNode:
     fields = json.loads(record["node"])
     kind = _KINDS.get(fields.pop("class_name", ""), TextNode)
     if "metadata" in record:
-        metadata = _untyped(json.loads(record["metadata"]))
+        metadata = json.loads(record["metadata"])
     if issubclass(kind, Node):
         fields["text_resource"] = {**fields.get("text_resource", {}), "text": chunk.text}
     else:
         fields["text"] = chunk.text
     return kind.model_validate({**fields, "id_": node_id_of(chunk), "metadata": metadata})
-
-
-def _untyped(value: Any) -> Any:
-    """Undo :func:`_typed`.
-
-    >>> _untyped(_typed({"day": date(2024, 5, 1), "sizes": (1, {2})}, ""))
-    {'day': datetime.date(2024, 5, 1), 'sizes': (1, {2})}
-    """
-    if isinstance(value, list):
-        return list(map(_untyped, value))
-    if not isinstance(value, dict):
-        return value
-    if (name := value.get(_TYPE)) == "dict":
-        return {key: _untyped(part) for key, part in value[_VALUE]}
-    if name in _TYPES:
-        made: Any = _TYPES[name]
-        parts = value[_VALUE]
-        return made.fromisoformat(parts) if isinstance(parts, str) else made(_untyped(parts))
-    return {key: _untyped(part) for key, part in value.items()}

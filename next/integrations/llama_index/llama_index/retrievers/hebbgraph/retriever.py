@@ -1,37 +1,61 @@
-"""HebbianRetriever: LlamaIndex's retriever over an index."""
+"""HebbianRetriever: LlamaIndex's retriever, from a question to a recall with all that restricts it.
+
+What a request says are its instrument tags: ``with instrument_tags({"user_id": "ann"}):``.
+:mod:`hebbgraph.access` has the order of precedence: what the application binds always wins.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from llama_index.core import QueryBundle
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.ingestion.pipeline import run_transformations
-from llama_index.core.schema import (
-    BaseNode,
-    NodeWithScore,
-    QueryBundle,
-    QueryType,
-    TransformComponent,
-)
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryType, TransformComponent
 from llama_index.core.vector_stores.types import MetadataFilters
+from llama_index_instrumentation.dispatcher import active_instrument_tags
+from pydantic import Field, SkipValidation
 
 from hebbgraph import HebbianIndex, Recall, Strategy
-from hebbgraph.access import Fields, Namespaces
-from hebbgraph.errors import ParameterError
+from hebbgraph.access import Fields, Namespaces, fields_of, narrowed
+from hebbgraph.errors import FilterError, ParameterError
 from hebbgraph.recall.strategies import RankStep
-from llama_index.retrievers.hebbgraph.asking import Asking
+from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.embedding import NodeEmbedder
 from llama_index.retrievers.hebbgraph.filters import of_nodes, to_where
 from llama_index.retrievers.hebbgraph.nodes import listed, to_node
-from llama_index.retrievers.hebbgraph.store import HebbianVectorStore, OpenOptions
+from llama_index.retrievers.hebbgraph.opening import (
+    OPENING,
+    Closing,
+    OpenOptions,
+    check_names,
+    open_index,
+)
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.writing import Closing, check_names, in_thread
+from llama_index.retrievers.hebbgraph.writing import in_thread, write_nodes
 
-__all__ = ["HebbianRetriever", "RetrieverOptions"]
+__all__ = ["HebbianRetriever", "RecallEvent", "RetrieverOptions"]
+
+#: The instrument tag whose MetadataFilters narrow a request.
+_FILTERS_TAG = "hebbgraph_filters"
+#: A question without a word, for a search by embedding alone.
+_NO_WORDS = "?"
+_dispatcher = get_dispatcher(__name__)
+
+
+class RecallEvent(BaseEvent):
+    """A recall, told to learners within the span of its retrieval; what is logged has no text."""
+
+    recall: SkipValidation[Recall] = Field(exclude=True, repr=False)
+    index: SkipValidation[Any] = Field(exclude=True, repr=False)
+    fields: SkipValidation[Any] = Field(exclude=True, repr=False)
 
 
 class RetrieverOptions(TypedDict, total=False):
@@ -51,8 +75,12 @@ class RetrieverOptions(TypedDict, total=False):
     verbose: bool
 
 
-class Options(OpenOptions, RetrieverOptions, total=False):
-    """Both."""
+class _Options(OpenOptions, RetrieverOptions, total=False):
+    pass
+
+
+_DEFAULTS: RetrieverOptions = {"similarity_top_k": 2, "strategy": "spreading", "steps": ()}
+_OF_BASE = ("callback_manager", "object_map", "verbose")
 
 
 class HebbianRetriever(Closing, BaseRetriever):
@@ -86,45 +114,44 @@ class HebbianRetriever(Closing, BaseRetriever):
     'Ida Moss built the Petrel.'
     """
 
+    similarity_top_k: int
+    filters: MetadataFilters | None
+    node_ids: Sequence[str] | None
+    doc_ids: Sequence[str] | None
+    filter_by: Callable[[Fields], MetadataFilters] | None
+    namespace_by: Callable[[Fields], str] | None
+    similarity_cutoff: float | None
+    strategy: str | Strategy
+    steps: Sequence[RankStep]
+
     def __init__(
         self,
         index: HebbianIndex | None = None,
         *,
         path: str | Path | None = None,
         embed_model: BaseEmbedding | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[_Options],
     ) -> None:
-        opening_names = OpenOptions.__annotations__
-        check_names(options, {**opening_names, **RetrieverOptions.__annotations__}, "a retriever")
-        given: dict[str, Any] = {**options}
+        opening: Any = {name: options[name] for name in options if name in OPENING}  # type: ignore[literal-required]
+        given: Any = {**_DEFAULTS, **options}
+        check_names(given, {*OPENING, *RetrieverOptions.__annotations__}, "a retriever")
         if index is None and path is None:
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
-        opening: Any = {name: given.pop(name) for name in opening_names if name in given}
-        framework = ("callback_manager", "object_map", "verbose")
-        of_base = {name: given.pop(name) for name in framework if name in given}
-        self.similarity_top_k: int = given.pop("similarity_top_k", 2)
-        self.filters: MetadataFilters | None = given.pop("filters", None)
-        self.node_ids: Sequence[str] | None = given.pop("node_ids", None)
-        self.doc_ids: Sequence[str] | None = given.pop("doc_ids", None)
+        for name in RetrieverOptions.__annotations__.keys() - {*_OF_BASE}:
+            setattr(self, name, given.get(name))
         to_where(self.filters)  # an invalid one is an error here
-        self._store = HebbianVectorStore(index, path=path, embed_model=embed_model, **opening)
-        self.index = self._store.index
-        self._asking = Asking(Namespaces(self.index), **given)
-        super().__init__(**of_base)
+        self.index, self._is_owner = open_index(index, path, embed_model, opening)
+        self._namespaces = Namespaces(self.index)
+        super().__init__(**{name: given[name] for name in _OF_BASE if name in given})
 
     @classmethod
     def from_nodes(
-        cls,
-        nodes: Sequence[BaseNode],
-        *,
-        path: str | Path = ":memory:",
-        show_progress: bool = False,
-        **options: Any,
+        cls, nodes: Sequence[BaseNode], *, show_progress: bool = False, **options: Any
     ) -> Self:
         """Open an index, add nodes, and return a retriever; the same nodes again change nothing."""
-        retriever = cls(path=path, **options)
+        retriever = cls(**{"path": ":memory:", **options})
         with retriever.closed_on_error():
-            retriever._store.add(nodes, show_progress=show_progress)
+            write_nodes(retriever.index, nodes, show_progress=show_progress)
         return retriever
 
     @classmethod
@@ -133,14 +160,12 @@ class HebbianRetriever(Closing, BaseRetriever):
         documents: Sequence[BaseNode],
         *,
         transformations: Sequence[TransformComponent] | None = None,
-        show_progress: bool = False,
         **options: Any,
     ) -> Self:
         """Split documents, by a :class:`HebbianNodeParser` or otherwise; see :meth:`from_nodes`."""
         steps = [HebbianNodeParser()] if transformations is None else transformations
-        documents = listed(documents, "documents")
-        nodes = run_transformations(documents, steps, show_progress=show_progress)
-        return cls.from_nodes(list(nodes), show_progress=show_progress, **options)
+        nodes = run_transformations(listed(documents, "documents"), steps)
+        return cls.from_nodes(list(nodes), **options)
 
     def recall(self, query: QueryType) -> Recall:
         """Return the recall behind a retrieval: ``recall[0].why``, ``recall.notes``, …"""
@@ -149,7 +174,48 @@ class HebbianRetriever(Closing, BaseRetriever):
         vector, embedder = bundle.embedding, self.index.embedder
         if vector is None and bundle.custom_embedding_strs and isinstance(embedder, NodeEmbedder):
             vector = embedder.embed_model.get_agg_embedding_from_queries(bundle.embedding_strs)
-        return self._asking.recall(bundle.query_str, self.similarity_top_k, wheres, vector=vector)
+        return self.ask(bundle.query_str, self.similarity_top_k, wheres, vector=vector)
+
+    def ask(
+        self, question: str, k: int, wheres: Iterable[Mapping[str, Any]], **options: Any
+    ) -> Recall:
+        """Return the recall of a question within the bounds of application and request."""
+        if not isinstance(question, str):
+            raise ParameterError(f"a question is a str, got {type(question).__name__}")
+        fields = fields_of(active_instrument_tags.get(), {})
+        name = self._namespace(fields)
+        where, steps = narrowed([*wheres, *self._ruled(fields)], k)
+        is_empty = not usable_question(question)[0].strip()
+        recall = Recall(id="", namespace=name, question="")
+        if is_empty and options.get("vector") is None:
+            return recall
+        options |= {"strategy": self.strategy, "min_score": self.similarity_cutoff}
+        with self._namespaces.opened(name) as index:
+            if index is not None:
+                text, steps = _NO_WORDS if is_empty else question, (*steps, *self.steps)
+                recall = index.recall(text, k, where=where, steps=steps, **options)
+            if not recall:
+                _warn_if_empty(index, name)
+        if recall:
+            _dispatcher.event(RecallEvent(recall=recall, index=self.index, fields=fields))
+        return recall
+
+    def _namespace(self, fields: Fields) -> str:
+        if self.namespace_by is None:
+            return self.index.namespace
+        name = _applied(self.namespace_by, fields, "namespace_by")
+        if not isinstance(name, str):
+            raise ParameterError(f"namespace_by returned {name!r:.80}; return a namespace's name")
+        return name
+
+    def _ruled(self, fields: Fields) -> Iterable[Mapping[str, Any]]:
+        """Yield the filter of the application, and that of the request, which only narrows it."""
+        if self.filter_by is not None:
+            rule = _applied(self.filter_by, fields, "filter_by")
+            if rule is None:
+                raise FilterError("filter_by returned None; return MetadataFilters, [] for all")
+            yield to_where(rule)
+        yield to_where(fields.get(_FILTERS_TAG))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self.recall(query_bundle)
@@ -159,5 +225,24 @@ class HebbianRetriever(Closing, BaseRetriever):
 
     def close(self) -> None:
         """Close the index, unless it was opened elsewhere."""
-        self._asking.namespaces.close()
-        self._store.close()
+        self._namespaces.close()
+        if self._is_owner:
+            self.index.close()
+
+
+def _applied(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
+    try:
+        return rule(fields)
+    except KeyError as error:
+        raise ParameterError(
+            f"{name} finds no {error.args[0]!r:.80} in the request; ask within "
+            "instrument_tags({...}) that have it"
+        ) from error
+
+
+def _warn_if_empty(index: HebbianIndex | None, namespace: str) -> None:
+    # Hits are filled up to k, and seeds keep the embedder from being asked.
+    if index is None or not index.recall(_NO_WORDS, 1, seeds=()):
+        what = f"there is no namespace {namespace!r}" if index is None else f"{index!r} is empty"
+        text = f"{what}, so nothing can be found; add nodes first, or check path and namespace"
+        warnings.warn(text, UserWarning, stacklevel=4)

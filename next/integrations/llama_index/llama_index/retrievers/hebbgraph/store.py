@@ -4,50 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import fsspec
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import BaseNode
-from llama_index.core.vector_stores.types import (
-    BasePydanticVectorStore,
-    MetadataFilters,
-    VectorStoreQuery,
-    VectorStoreQueryMode,
-    VectorStoreQueryResult,
-)
+from llama_index.core.vector_stores import VectorStoreQuery, VectorStoreQueryResult
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 from pydantic import PrivateAttr
 
-from hebbgraph import HebbianIndex, Settings, Tagger
-from hebbgraph.access import Namespaces
+from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError
-from llama_index.retrievers.hebbgraph.asking import Asking
-from llama_index.retrievers.hebbgraph.embedding import NodeEmbedder
 from llama_index.retrievers.hebbgraph.filters import of_nodes, to_where
 from llama_index.retrievers.hebbgraph.nodes import node_id_of, to_node
+from llama_index.retrievers.hebbgraph.opening import Closing, OpenOptions, open_index
 from llama_index.retrievers.hebbgraph.pipelines import store_bare_nodes
-from llama_index.retrievers.hebbgraph.writing import (
-    Closing,
-    check_names,
-    in_order,
-    in_thread,
-    write_nodes,
-)
+from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever
+from llama_index.retrievers.hebbgraph.writing import in_order, in_thread, write_nodes
 
-__all__ = ["HebbianVectorStore", "OpenOptions"]
+__all__ = ["HebbianVectorStore"]
 
-_WORD_MODES = (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH)
-_MODES = ("default", "hybrid", "semantic_hybrid", *(mode.value for mode in _WORD_MODES))
-
-
-class OpenOptions(TypedDict, total=False):
-    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
-
-    namespace: str
-    tagger: Tagger | None
-    settings: Settings | None
-    cache_dir: str | Path | None
-    read_only: bool
+_WORD_MODES = ("sparse", "text_search")
+_MODES = ("default", "hybrid", "semantic_hybrid", *_WORD_MODES)
 
 
 class HebbianVectorStore(Closing, BasePydanticVectorStore):
@@ -79,7 +57,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     _index: HebbianIndex = PrivateAttr()
     _is_owner: bool = PrivateAttr()
-    _asking: Asking = PrivateAttr()
+    _retriever: HebbianRetriever = PrivateAttr()
 
     def __init__(
         self,
@@ -89,17 +67,10 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         embed_model: BaseEmbedding | None = None,
         **options: Unpack[OpenOptions],
     ) -> None:
-        check_names(options, OpenOptions.__annotations__, "opening an index")
-        if not isinstance(index, HebbianIndex | None):
-            raise ParameterError(f"index is a hebbgraph.HebbianIndex, got {type(index).__name__}")
-        if index is not None and (path is not None or embed_model is not None or options):
-            raise ParameterError("an open index takes no path, embed_model or options of opening")
-        embedder = None if embed_model is None else NodeEmbedder(embed_model)
-        place = ":memory:" if path is None else path
-        opened = index or HebbianIndex.open(place, embedder=embedder, **options)
+        opened, is_owner = open_index(index, path, embed_model, options)
         super().__init__(stores_text=True, is_embedding_query=opened.embedder is not None)
-        self._index, self._is_owner = opened, index is None
-        self._asking = Asking(Namespaces(opened))
+        self._index, self._is_owner = opened, is_owner
+        self._retriever = HebbianRetriever(opened)
         store_bare_nodes(lambda store: isinstance(store, HebbianVectorStore))
 
     @property
@@ -169,7 +140,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
             )
         # LlamaIndex's own retriever passes [] where it restricts nothing.
         wheres = [to_where(query.filters), *of_nodes(query.node_ids or None, query.doc_ids or None)]
-        recall = self._asking.recall(
+        recall = self._retriever.ask(
             query.query_str or "",
             query.similarity_top_k,
             wheres,
@@ -196,6 +167,5 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     def close(self) -> None:
         """Close the index, unless it was opened elsewhere."""
-        self._asking.namespaces.close()
         if self._is_owner:
             self._index.close()

@@ -32,8 +32,8 @@ from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, Recall
 from hebbgraph.citations import Passage
-from llama_index.retrievers.hebbgraph.asking import RecallEvent
 from llama_index.retrievers.hebbgraph.nodes import node_id_of, text_of
+from llama_index.retrievers.hebbgraph.retriever import RecallEvent
 
 __all__ = ["Call", "Follower", "Trace", "passages_of"]
 
@@ -165,7 +165,7 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
             # A workflow opens its outermost span outside of its caller's tags.
             trace.tags = {**event.tags, **trace.tags}
             if isinstance(event, RecallEvent):
-                trace.recalls.extend([event] if self._is_own(event.namespaces.index) else [])
+                trace.recalls.extend([event] if self._is_own(event.index) else [])
             elif isinstance(event, _STARTS):
                 is_chat = isinstance(event, llm.LLMChatStartEvent)
                 prompt: Any = event.messages if is_chat else event.prompt  # type: ignore[union-attr]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from llama_index.core.async_utils import run_jobs
@@ -136,8 +137,14 @@ class TagExtractor(BaseExtractor):
         both = [list(dict.fromkeys([*tags, *new.get(at, [])])) for at, tags in enumerate(kept)]
         return [{"tags": tags} if tags else {} for tags in both]
 
-    async def aprocess_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
+    def process_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
         """Write tags into the metadata of nodes."""
+        # LlamaIndex's own takes any RuntimeError for a misused event loop.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, self.aprocess_nodes(*args, **kwargs)).result()
+
+    async def aprocess_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
+        """Async twin of :meth:`process_nodes`."""
         tagged = await super().aprocess_nodes(*args, **kwargs)
         for node in tagged:
             hide(node, "tags")
