@@ -101,9 +101,8 @@ def citing_tool(
 ) -> RetrieverTool:
     """Make a tool of a retriever, whose results an agent can cite, and a learner learns from.
 
-    LlamaIndex's own tool shows the model no keys. Keys differ between calls, so an answer may
-    cite several. The description is followed by the request for citations; postprocessors run
-    before the :class:`CitationFormatter`.
+    Keys differ between calls, so an answer may cite several. The description is followed by the
+    request for citations; postprocessors run before the :class:`CitationFormatter`.
 
     Examples
     --------

@@ -21,12 +21,7 @@ _SIGNS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": 
 
 
 def to_where(filters: MetadataFilters | None) -> dict[str, Any]:
-    """Return a filter of the index; ``{}`` lets everything pass.
-
-    >>> year = MetadataFilter(key="year", value=1871, operator=FilterOperator.GT)
-    >>> to_where(MetadataFilters(filters=[year]))
-    {'year': {'$gt': 1871}}
-    """
+    """Return a filter of the index; ``{}`` lets everything pass."""
     if not isinstance(filters, MetadataFilters | None):
         raise FilterError(f"filters are MetadataFilters, got {type(filters).__name__}")
     parts = [] if filters is None else [_part(part) for part in filters.filters]

@@ -158,9 +158,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
                 self.update_ref_doc(document)
         return changed
 
-    def delete_ref_doc(
-        self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
-    ) -> None:
+    def delete_ref_doc(self, ref_doc_id: str, *args: Any, **delete_kwargs: Any) -> None:
         """Delete all nodes of a document; an unknown one is ignored."""
         self._store.delete(ref_doc_id)
 

@@ -25,10 +25,9 @@ _REGISTERING = threading.Lock()
 class CitationLearner(Learner):
     """Teaches an index which chunks answers cite, in the background.
 
-    It listens to all query engines, chat engines, agents and workflows of the process while it is
-    installed: ``with CitationLearner(index):``, or ``CitationLearner(index).install()``. What was
-    shown, and under which keys, is read from the prompts. ``learn``, ``verdict``, ``counts`` and
-    ``flush`` are those of :class:`hebbgraph.citations.Learner`.
+    It listens to all engines, agents and workflows of the process within ``with
+    CitationLearner(index):``, or from ``install()`` to ``close()``. What was shown, and under which
+    keys, is read from the prompts.
 
     Parameters
     ----------
@@ -38,8 +37,7 @@ class CitationLearner(Learner):
         In whose name answers are learned: bound by the application, or a function of what the
         request says. By default the instrument tag ``user_id`` (:mod:`hebbgraph.access`).
     **options
-        ``trusted``, ``denials``, ``on_outcome``, ``patience``, ``on_sigterm``: as for
-        :class:`hebbgraph.citations.Learner`.
+        As for :class:`hebbgraph.citations.Learner`, which also has ``verdict``, ``counts``, ….
 
     Notes
     -----
@@ -110,7 +108,7 @@ class CitationLearner(Learner):
         if not recalls or (not trace.calls and trace.is_retrieval):
             return
         passages = passages_of(trace.sources, recalls)
-        replies = [Reply(call.answer, call.prompt, passages) for call in trace.calls]
+        replies = [Reply(answer, prompts, passages) for answer, prompts in trace.calls]
         # Without a name there is no verdict, and nothing need be kept.
         name = fields.get("answer_id") if hasattr(self._own, "keep") else None
         self.learn(

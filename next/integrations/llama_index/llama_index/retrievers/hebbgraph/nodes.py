@@ -106,13 +106,7 @@ def node_id_of(chunk: Chunk | Hit) -> str:
 
 
 def to_chunk(node: BaseNode, seen: Counter[tuple[str, str]] | None = None) -> Chunk:
-    """Make a chunk of a node, which is not changed; what cannot be kept is an error by name.
-
-    ``seen`` counts the texts so far, for nodes with random ids.
-
-    >>> to_chunk(TextNode(id_="p", text="By Ida Moss.", metadata={"title": "Petrel"})).title
-    'Petrel'
-    """
+    """Make a chunk of a node, which is not changed; what cannot be kept is an error by name."""
     own: Any = type(node)
     kind = next((base for base in own.__mro__ if base in _KINDS.values()), TextNode)
     if lost := sorted(own.model_fields.keys() - kind.model_fields.keys()):
@@ -167,10 +161,7 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_node(chunk: Chunk | Hit) -> BaseNode:
-    """Make a node of a chunk or hit: equal to the one that was stored, and a copy.
-
-    A chunk that came from elsewhere becomes a TextNode with the chunk's title in its metadata.
-    """
+    """Make a node of a chunk or hit: a copy of the one stored; of other chunks, a TextNode."""
     metadata: dict[str, Any] = deepcopy(chunk.metadata)
     record = metadata.pop(NODE_KEY, None)
     if not isinstance(record, dict) or "node" not in record:

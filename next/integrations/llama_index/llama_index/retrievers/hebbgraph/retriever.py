@@ -28,12 +28,12 @@ from hebbgraph.access import Fields, Namespaces, fields_of, narrowed
 from hebbgraph.errors import FilterError, ParameterError
 from hebbgraph.recall.strategies import RankStep
 from hebbgraph.text.query import usable_question
-from llama_index.retrievers.hebbgraph.embedding import NodeEmbedder
 from llama_index.retrievers.hebbgraph.filters import of_nodes, to_where
 from llama_index.retrievers.hebbgraph.nodes import listed, to_node
 from llama_index.retrievers.hebbgraph.opening import (
     OPENING,
     Closing,
+    NodeEmbedder,
     OpenOptions,
     check_names,
     open_index,
@@ -114,16 +114,6 @@ class HebbianRetriever(Closing, BaseRetriever):
     'Ida Moss built the Petrel.'
     """
 
-    similarity_top_k: int
-    filters: MetadataFilters | None
-    node_ids: Sequence[str] | None
-    doc_ids: Sequence[str] | None
-    filter_by: Callable[[Fields], MetadataFilters] | None
-    namespace_by: Callable[[Fields], str] | None
-    similarity_cutoff: float | None
-    strategy: str | Strategy
-    steps: Sequence[RankStep]
-
     def __init__(
         self,
         index: HebbianIndex | None = None,
@@ -132,17 +122,18 @@ class HebbianRetriever(Closing, BaseRetriever):
         embed_model: BaseEmbedding | None = None,
         **options: Unpack[_Options],
     ) -> None:
-        opening: Any = {name: options[name] for name in options if name in OPENING}  # type: ignore[literal-required]
         given: Any = {**_DEFAULTS, **options}
         check_names(given, {*OPENING, *RetrieverOptions.__annotations__}, "a retriever")
         if index is None and path is None:
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
-        for name in RetrieverOptions.__annotations__.keys() - {*_OF_BASE}:
-            setattr(self, name, given.get(name))
-        to_where(self.filters)  # an invalid one is an error here
+        opening: Any = {name: given.pop(name) for name in OPENING if name in given}
+        of_base = {name: given.pop(name) for name in _OF_BASE if name in given}
+        self.similarity_top_k: int = given["similarity_top_k"]
+        self._bound: RetrieverOptions = given
+        to_where(given.get("filters"))  # an invalid one is an error here
         self.index, self._is_owner = open_index(index, path, embed_model, opening)
         self._namespaces = Namespaces(self.index)
-        super().__init__(**{name: given[name] for name in _OF_BASE if name in given})
+        super().__init__(**of_base)
 
     @classmethod
     def from_nodes(
@@ -170,7 +161,9 @@ class HebbianRetriever(Closing, BaseRetriever):
     def recall(self, query: QueryType) -> Recall:
         """Return the recall behind a retrieval: ``recall[0].why``, ``recall.notes``, …"""
         bundle = query if isinstance(query, QueryBundle) else QueryBundle(query)
-        wheres = [to_where(self.filters), *of_nodes(self.node_ids, self.doc_ids)]
+        bound = self._bound
+        some = of_nodes(bound.get("node_ids"), bound.get("doc_ids"))
+        wheres = [to_where(bound.get("filters")), *some]
         vector, embedder = bundle.embedding, self.index.embedder
         if vector is None and bundle.custom_embedding_strs and isinstance(embedder, NodeEmbedder):
             vector = embedder.embed_model.get_agg_embedding_from_queries(bundle.embedding_strs)
@@ -189,10 +182,12 @@ class HebbianRetriever(Closing, BaseRetriever):
         recall = Recall(id="", namespace=name, question="")
         if is_empty and options.get("vector") is None:
             return recall
-        options |= {"strategy": self.strategy, "min_score": self.similarity_cutoff}
+        options["strategy"] = self._bound["strategy"]
+        options["min_score"] = self._bound.get("similarity_cutoff")
         with self._namespaces.opened(name) as index:
             if index is not None:
-                text, steps = _NO_WORDS if is_empty else question, (*steps, *self.steps)
+                text = _NO_WORDS if is_empty else question
+                steps = (*steps, *self._bound["steps"])
                 recall = index.recall(text, k, where=where, steps=steps, **options)
             if not recall:
                 _warn_if_empty(index, name)
@@ -201,20 +196,19 @@ class HebbianRetriever(Closing, BaseRetriever):
         return recall
 
     def _namespace(self, fields: Fields) -> str:
-        if self.namespace_by is None:
+        if (rule := self._bound.get("namespace_by")) is None:
             return self.index.namespace
-        name = _applied(self.namespace_by, fields, "namespace_by")
+        name = _applied(rule, fields, "namespace_by")
         if not isinstance(name, str):
             raise ParameterError(f"namespace_by returned {name!r:.80}; return a namespace's name")
         return name
 
     def _ruled(self, fields: Fields) -> Iterable[Mapping[str, Any]]:
         """Yield the filter of the application, and that of the request, which only narrows it."""
-        if self.filter_by is not None:
-            rule = _applied(self.filter_by, fields, "filter_by")
-            if rule is None:
+        if (rule := self._bound.get("filter_by")) is not None:
+            if (filters := _applied(rule, fields, "filter_by")) is None:
                 raise FilterError("filter_by returned None; return MetadataFilters, [] for all")
-            yield to_where(rule)
+            yield to_where(filters)
         yield to_where(fields.get(_FILTERS_TAG))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -97,10 +97,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         self._index.delete(document_id=ref_doc_id)
 
     def delete_nodes(
-        self,
-        node_ids: list[str] | None = None,
-        filters: MetadataFilters | None = None,
-        **delete_kwargs: Any,
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
     ) -> None:
         """Delete nodes by id, by filter, or those that fit both; without either, an error."""
         wheres = [*of_nodes(node_ids), to_where(filters)]

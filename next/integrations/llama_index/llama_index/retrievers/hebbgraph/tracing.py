@@ -13,8 +13,9 @@ import threading
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -35,12 +36,12 @@ from hebbgraph.citations import Passage
 from llama_index.retrievers.hebbgraph.nodes import node_id_of, text_of
 from llama_index.retrievers.hebbgraph.retriever import RecallEvent
 
-__all__ = ["Call", "Follower", "Trace", "passages_of"]
+__all__ = ["Follower", "Trace", "passages_of"]
 
 logger = logging.getLogger(__name__)
 
-#: Traces that are followed at once, and what is kept of each: the latest.
-_TRACES, _PARTS = 10_000, 200
+#: Traces that are followed at once.
+_TRACES = 10_000
 #: The user did not wait for the rest of the answer.
 _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 _STARTS = (llm.LLMChatStartEvent, llm.LLMCompletionStartEvent)
@@ -50,16 +51,8 @@ _PARTS_OR_ENDS = (llm.LLMChatInProgressEvent, llm.LLMCompletionInProgressEvent, 
 _HEAD = re.compile(r"\s*(?:Source \d+:|\[\d+\][^\n]*)\n")
 
 
-@dataclass(slots=True)
-class Call:
-    """One call of a model. ``prompt`` holds the calls before it in one synthesis, too."""
-
-    prompt: list[Any]
-    answer: Any = None
-
-
-def _latest() -> deque[Any]:
-    return deque(maxlen=_PARTS)
+#: Of each trace the latest are kept.
+_latest = partial(deque[Any], maxlen=200)
 
 
 @dataclass(slots=True)
@@ -70,11 +63,12 @@ class Trace:
     tags: Mapping[str, Any]
     is_retrieval: bool
     recalls: deque[RecallEvent] = field(default_factory=_latest)
-    calls: deque[Call] = field(default_factory=_latest)
+    #: Answers of models and their prompts, with those before in the same synthesis.
+    calls: deque[tuple[Any, list[Any]]] = field(default_factory=_latest)
     sources: deque[BaseNode] = field(default_factory=_latest)
     output: Any = None
     is_over: bool = False
-    open: dict[str, Call | None] = field(default_factory=dict)
+    open: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
     spans: set[str] = field(default_factory=set)
 
 
@@ -161,23 +155,24 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
         with self._tracing:
             if (span := self._spans.get(id_)) is None:
                 return
-            trace, call = span.trace, span.trace.open.get(id_)
             # A workflow opens its outermost span outside of its caller's tags.
+            trace = span.trace
             trace.tags = {**event.tags, **trace.tags}
+            said, prompts = trace.open.get(id_, (None, None))
             if isinstance(event, RecallEvent):
                 trace.recalls.extend([event] if self._is_own(event.index) else [])
             elif isinstance(event, _STARTS):
                 is_chat = isinstance(event, llm.LLMChatStartEvent)
                 prompt: Any = event.messages if is_chat else event.prompt  # type: ignore[union-attr]
-                trace.open[id_] = Call(_prompts(span, prompt))
-            elif isinstance(event, _PARTS_OR_ENDS) and call is not None:
-                said: Any = event.response
-                said = getattr(said, "message", None) or getattr(said, "text", None)
-                call.answer = said or call.answer
+                trace.open[id_] = None, _prompts(span, prompt)
+            elif isinstance(event, _PARTS_OR_ENDS) and prompts is not None:
+                made: Any = event.response
+                made = getattr(made, "message", None) or getattr(made, "text", None)
+                trace.open[id_] = made or said, prompts
                 if isinstance(event, _ENDS):
                     self._end(trace, id_)
-            elif isinstance(event, ExceptionEvent) and call is not None:
-                call.answer = call.answer if isinstance(event.exception, _ABANDONED) else None
+            elif isinstance(event, ExceptionEvent) and prompts is not None:
+                trace.open[id_] = said if isinstance(event.exception, _ABANDONED) else None, prompts
                 self._end(trace, id_)
             elif isinstance(event, SynthesizeEndEvent):
                 self._note_response(span, event.response)
@@ -187,13 +182,13 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
             elif isinstance(event, llm.LLMPredictEndEvent):
                 text, n_before = span.prediction
                 if n_before == len(trace.calls):  # the model's own methods report nothing
-                    trace.calls.append(Call(_prompts(span, text), event.output))
+                    trace.calls.append((event.output, _prompts(span, text)))
 
     def _end(self, trace: Trace, id_: str) -> None:
         with self._tracing:
-            call = trace.open.pop(id_, None)
-            if call is not None and call.answer is not None:
-                trace.calls.append(call)
+            said, prompts = trace.open.pop(id_, (None, []))
+            if said is not None:
+                trace.calls.append((said, prompts))
             if trace.is_over:
                 self._forget(trace, id_)
                 self._finish(trace)
@@ -203,43 +198,37 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
         span.trace.sources.extend(r.node for r in getattr(response, "source_nodes", None) or ())
         if isinstance(response, StreamingResponse | AsyncStreamingResponse):
             self._add(id_ := f"hebbgraph-stream-{uuid.uuid4()}", _Span(span.trace, span.prompts))
-            span.trace.open[id_] = None
+            span.trace.open[id_] = None, []
             is_async = isinstance(response, AsyncStreamingResponse)
             follow: Any = self._afollowed if is_async else self._followed
             response.response_gen = follow(response.response_gen, span.trace, id_)
 
     def _followed(self, stream: Any, trace: Trace, id_: str) -> Iterator[str]:
+        context = _context_of(id_)
         try:
-            while True:
-                with _within(id_):
-                    part = next(stream, None)
-                if part is None:
-                    return
+            while (part := context.run(next, stream, None)) is not None:
                 yield part
         finally:
             stream.close()
             self._end(trace, id_)
 
     async def _afollowed(self, stream: Any, trace: Trace, id_: str) -> AsyncIterator[str]:
+        async def following() -> Any:
+            return await anext(stream, None)
+
+        context = _context_of(id_)
         try:
-            while True:
-                with _within(id_):
-                    part = await anext(stream, None)
-                if part is None:
-                    return
+            while (part := await asyncio.create_task(following(), context=context)) is not None:
                 yield part
         finally:
             await stream.aclose()
             self._end(trace, id_)
 
 
-@contextmanager
-def _within(id_: str) -> Iterator[None]:
-    token = active_span_id.set(id_)
-    try:
-        yield
-    finally:
-        active_span_id.reset(token)
+def _context_of(id_: str) -> Context:
+    context = copy_context()
+    context.run(active_span_id.set, id_)
+    return context
 
 
 def _prompts(span: _Span, prompt: Any) -> list[Any]:

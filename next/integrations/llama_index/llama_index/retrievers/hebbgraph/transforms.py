@@ -64,26 +64,21 @@ class HebbianNodeParser(NodeParser):
                 document_id=lasting_id(document),
                 address=next((p for p in places if isinstance(p, str) and p.strip()), None),
             )
-            parsed += [_node(chunk, document, self.include_metadata) for chunk in chunks]
+            parsed += [_node(chunk, document) for chunk in chunks]
         return parsed
 
 
-def _node(chunk: Chunk, document: BaseNode, include_metadata: bool) -> BaseNode:
-    place: dict[str, Any] = chunk.metadata
-    own = {"title": chunk.title, "headings": place["headings"]}
+def _node(chunk: Chunk, document: BaseNode) -> BaseNode:
+    own = {"title": chunk.title, "headings": chunk.metadata["headings"]}
     own |= {name: [*getattr(chunk, name)] for name in ("addresses", "references")}
-    source = document.source_node or document.as_related_node_info()
     node = TextNode(
         id_=chunk.id,
         text=chunk.text,
-        metadata={**(document.metadata if include_metadata else {})},
-        start_char_idx=place["start"],
-        end_char_idx=place["end"],
+        metadata={name: value for name, value in own.items() if value},
         excluded_embed_metadata_keys=document.excluded_embed_metadata_keys,
         excluded_llm_metadata_keys=document.excluded_llm_metadata_keys,
-        relationships={NodeRelationship.SOURCE: source},
+        relationships={NodeRelationship.SOURCE: document.as_related_node_info()},
     )
-    node.metadata.update({name: value for name, value in own.items() if value})
     hide(node, "headings", "addresses", "references")
     return node
 
@@ -132,9 +127,8 @@ class TagExtractor(BaseExtractor):
         jobs = [asyncio.to_thread(self.tagger, batch) for batch in batches]
         done = await run_jobs(jobs, show_progress=self.show_progress, workers=self.num_workers)
         new = dict(zip(texts, (tags for batch in done for tags in batch), strict=True))
-        old = [node.metadata.get("tags") for node in nodes]
-        kept = [[*tags] if isinstance(tags, list | tuple) else [] for tags in old]
-        both = [list(dict.fromkeys([*tags, *new.get(at, [])])) for at, tags in enumerate(kept)]
+        old = [node.metadata.get("tags") or [] for node in nodes]
+        both = [list(dict.fromkeys([*tags, *new.get(at, [])])) for at, tags in enumerate(old)]
         return [{"tags": tags} if tags else {} for tags in both]
 
     def process_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:

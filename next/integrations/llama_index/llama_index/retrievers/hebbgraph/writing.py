@@ -14,8 +14,8 @@ from llama_index.core.schema import BaseNode
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.errors import InvalidChunkError, ParameterError
-from llama_index.retrievers.hebbgraph.embedding import NodeEmbedder
 from llama_index.retrievers.hebbgraph.nodes import listed, text_of, to_chunk
+from llama_index.retrievers.hebbgraph.opening import NodeEmbedder
 
 __all__ = ["in_order", "in_thread", "write_nodes"]
 
@@ -42,11 +42,7 @@ def write_nodes(
     show_progress: bool = False,
     batch_size: int | None = None,
 ) -> None:
-    """Write nodes, and the embeddings that they carry; the same id replaces.
-
-    ``replace`` deletes what else their documents have. Blank nodes are left out with a warning in
-    the log.
-    """
+    """Write nodes with their embeddings; ``replace`` deletes what else their documents have."""
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
         raise ParameterError(f"insert_batch_size is a whole number from 1, got {batch_size!r:.80}")
     chunks, seen = list[Chunk](), Counter[tuple[str, str]]()
