@@ -10,7 +10,6 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import RetrieverTool, ToolMetadata, ToolOutput
-from pydantic import Field
 
 from hebbgraph.citations import CITATION_INSTRUCTION, Passage, number_passages
 from hebbgraph.errors import ParameterError
@@ -59,7 +58,7 @@ class CitationFormatter(BaseNodePostprocessor):
     Built by Ida Moss.
     """
 
-    apart: bool = Field(default=False, description="Whether keys of several searches differ.")
+    apart: bool = False
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None

@@ -24,7 +24,7 @@ from llama_index.core.storage.storage_context import StorageContext
 from hebbgraph import HebbianIndex
 from llama_index.retrievers.hebbgraph.citing import CITATION_TEMPLATE, QA_TEMPLATES, citing
 from llama_index.retrievers.hebbgraph.nodes import listed, node_id_of, text_of, to_node
-from llama_index.retrievers.hebbgraph.opening import OPENING, Closing, OpenOptions, check_names
+from llama_index.retrievers.hebbgraph.opening import Closing, OpenOptions, check_names
 from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever, RetrieverOptions
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
@@ -43,7 +43,8 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     """Index documents so that answers teach which passages belong together.
 
     As in every index of LlamaIndex, documents are inserted, refreshed and deleted by their id.
-    Where ids are random, since nobody gave one, the same text is the same node all the same.
+    Where ids are random, since nobody gave one, the same text is the same node all the same. For
+    everything else (``reinforce``, ``lessons``, ``stats``, …), ``index.index`` is the HebbianIndex.
 
     Parameters
     ----------
@@ -55,11 +56,6 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         Split documents; by default a :class:`HebbianNodeParser`.
     insert_batch_size, use_async, callback_manager, show_progress
         As for every index. A batch is one transaction; ``use_async`` makes no difference.
-
-    Attributes
-    ----------
-    index : HebbianIndex
-        For everything else: ``reinforce``, ``lessons``, ``stats``, ``explain``.
 
     Examples
     --------
@@ -104,13 +100,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     def from_documents(  # type: ignore[override]
         cls, documents: Sequence[Document], **kwargs: Any
     ) -> Self:
-        """Make an index of documents, or add them to the index at ``path``.
-
-        The same documents again change nothing; :meth:`refresh_ref_docs` replaces those that have
-        changed. ``kwargs`` are those of the class.
-        """
-        known = {*signature(cls.__init__).parameters, *OPENING}
-        check_names(kwargs, known - {"self", "options", "nodes"}, "from_documents")
+        """Make an index of documents, or add them to that at ``path``; the same change nothing."""
         index = cls(**kwargs)
         with index.closed_on_error():
             index._insert(index._split(listed(documents, "documents")))
@@ -143,10 +133,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
             self.delete_ref_doc(document.id_)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Replace documents by what they are now; tell for each whether it is new or changed.
-
-        As in every index, a document of the same text and metadata is not split again.
-        """
+        """Replace documents by what they are now; tell for each whether it is new or changed."""
         ids = [document.id_ for document in listed(documents, "documents")]
         known = dict[str | None, str | None]()
         for chunk in self.index.get(self.index.ids({"$document_id": {"$in": ids}})):
@@ -200,10 +187,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     def as_query_engine(
         self, llm: LLMType | None = None, *, cite: bool = False, **kwargs: Any
     ) -> BaseQueryEngine:
-        """Make a query engine; ``cite=True`` numbers the passages and asks for citations.
-
-        ``kwargs`` are those of :meth:`as_retriever` and ``RetrieverQueryEngine.from_args``.
-        """
+        """Make a query engine; ``cite=True`` numbers the passages and asks for citations."""
         options = citing(kwargs, QA_TEMPLATES, apart=False) if cite else kwargs
         return super().as_query_engine(llm, **options)
 
@@ -215,10 +199,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         cite: bool = False,
         **kwargs: Any,
     ) -> BaseChatEngine:
-        """Make a chat engine; ``cite=True`` numbers the passages and asks for citations.
-
-        ``kwargs`` are those of :meth:`as_retriever` and of the engine.
-        """
+        """Make a chat engine; ``cite=True`` numbers the passages and asks for citations."""
         if cite:
             templates = dict.fromkeys(("context_template", "context_prompt"), CITATION_TEMPLATE)
             kwargs = citing(kwargs, {**QA_TEMPLATES, **templates}, apart=True)

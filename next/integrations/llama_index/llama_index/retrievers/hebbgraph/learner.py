@@ -26,8 +26,9 @@ class CitationLearner(Learner):
     """Teaches an index which chunks answers cite, in the background.
 
     It listens to all engines, agents and workflows of the process within ``with
-    CitationLearner(index):``, or from ``install()`` to ``close()``. What was shown, and under which
-    keys, is read from the prompts.
+    CitationLearner(index):``, or from ``install()`` to ``close()``. Keys are read from the prompts.
+    The instrument tag ``answer_id`` names an answer for ``verdict``; in requests of one
+    ``thread_id``, an answer may cite what an earlier turn found.
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ class CitationLearner(Learner):
         request says. By default the instrument tag ``user_id`` (:mod:`hebbgraph.access`).
     **options
         As for :class:`hebbgraph.citations.Learner`, which also has ``verdict``, ``counts``, ….
-
-    Notes
-    -----
-    The instrument tag ``answer_id`` names an answer, for :meth:`verdict` in any process. Requests
-    of one ``thread_id`` are a conversation: an answer may cite what an earlier turn found.
 
     Examples
     --------

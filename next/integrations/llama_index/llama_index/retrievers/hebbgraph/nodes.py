@@ -70,33 +70,25 @@ def hide(node: BaseNode, *names: str) -> None:
         setattr(node, field, list(dict.fromkeys([*getattr(node, field), *names])))
 
 
-def lasting_id(document: BaseNode) -> str:
-    """Return a document's id, or if that is random, what tells it apart in every run."""
+def lasting_id(node: BaseNode, source: RelatedNodeInfo | None = None) -> str:
+    """Return the id of a document, or if that is random, what tells it apart in every run."""
+    document = source or node
     if not _RANDOM.fullmatch(document.node_id):
         return document.node_id
-    return _place(document.metadata) or document.hash
+    places = (node.metadata.get(name) for name in _PLACES)
+    return next(
+        (place for place in places if isinstance(place, str) and place), document.hash or ""
+    )
 
 
 def chunk_id(node: BaseNode, seen: Counter[tuple[str, str]]) -> str:
     """Return a node's id, or if that is random, a digest of document, text and repetition."""
     if not _RANDOM.fullmatch(node.node_id):
         return node.node_id
-    source = node.source_node
-    if source is None:
-        origin = lasting_id(node)
-    elif _RANDOM.fullmatch(source.node_id):
-        origin = _place(node.metadata) or source.hash or ""
-    else:
-        origin = source.node_id
-    key = origin, text_of(node)
+    key = lasting_id(node, node.source_node), text_of(node)
     seen[key] += 1
     content = "\x1f".join((*key, str(seen[key])))
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def _place(metadata: Mapping[str, Any]) -> str:
-    places = (metadata.get(name) for name in _PLACES)
-    return next((place for place in places if isinstance(place, str) and place), "")
 
 
 def node_id_of(chunk: Chunk | Hit) -> str:

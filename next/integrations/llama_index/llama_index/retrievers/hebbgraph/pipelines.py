@@ -7,14 +7,13 @@ gives bare nodes an empty embedding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
 from llama_index.core.schema import BaseNode, TransformComponent
-from pydantic import PrivateAttr
 
 __all__ = ["store_bare_nodes"]
 
@@ -33,14 +32,9 @@ class _MarkBare(TransformComponent):
 class _PipelineWatcher(BaseSpanHandler[Any]):
     """Adds the transformation when a pipeline starts; takes empty embeddings back at its end."""
 
-    _is_ours: Callable[[object], bool] = PrivateAttr()
-
-    def __init__(self, is_ours: Callable[[object], bool]) -> None:
-        super().__init__()
-        self._is_ours = is_ours
-
     def new_span(self, id_: str, bound_args: Any, instance: Any = None, *_: Any, **__: Any) -> None:
-        if isinstance(instance, IngestionPipeline) and self._is_ours(instance.vector_store):
+        store = getattr(instance, "vector_store", None)
+        if isinstance(instance, IngestionPipeline) and hasattr(store, "takes_bare_nodes"):
             steps = [step for step in instance.transformations if type(step) is not _MarkBare]
             instance.transformations = [*steps, _MarkBare()]
 
@@ -55,8 +49,8 @@ class _PipelineWatcher(BaseSpanHandler[Any]):
         pass
 
 
-def store_bare_nodes(is_ours: Callable[[object], bool]) -> None:
-    """Watch pipelines whose vector store ``is_ours``; once for the process is enough."""
+def store_bare_nodes() -> None:
+    """Watch pipelines; once for the process is enough."""
     root = get_dispatcher()
     if not any(isinstance(handler, _PipelineWatcher) for handler in root.span_handlers):
-        root.span_handlers = [*root.span_handlers, _PipelineWatcher(is_ours)]
+        root.span_handlers = [*root.span_handlers, _PipelineWatcher()]

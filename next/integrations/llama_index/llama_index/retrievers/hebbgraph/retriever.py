@@ -18,7 +18,7 @@ from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.ingestion.pipeline import run_transformations
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.base import BaseEvent
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryType, TransformComponent
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
 from llama_index_instrumentation.dispatcher import active_instrument_tags
 from pydantic import Field, SkipValidation
@@ -43,10 +43,7 @@ from llama_index.retrievers.hebbgraph.writing import in_thread, write_nodes
 
 __all__ = ["HebbianRetriever", "RecallEvent", "RetrieverOptions"]
 
-#: The instrument tag whose MetadataFilters narrow a request.
-_FILTERS_TAG = "hebbgraph_filters"
-#: A question without a word, for a search by embedding alone.
-_NO_WORDS = "?"
+_NO_WORDS = "?"  # a question for a search by embedding alone
 _dispatcher = get_dispatcher(__name__)
 
 
@@ -97,8 +94,7 @@ class HebbianRetriever(Closing, BaseRetriever):
     node_ids, doc_ids : sequence of str, optional
         Search only these nodes, or those of these documents.
     filter_by, namespace_by : callable, optional
-        Make filters, as a rule of access, or choose the namespace, by what a request says: its
-        instrument tags.
+        Make filters, or choose the namespace, by a request's instrument tags: rules of access.
     similarity_cutoff : float, in [0, 1], optional
         Leave out nodes of a lower score.
     **options
@@ -146,15 +142,9 @@ class HebbianRetriever(Closing, BaseRetriever):
         return retriever
 
     @classmethod
-    def from_documents(
-        cls,
-        documents: Sequence[BaseNode],
-        *,
-        transformations: Sequence[TransformComponent] | None = None,
-        **options: Any,
-    ) -> Self:
-        """Split documents, by a :class:`HebbianNodeParser` or otherwise; see :meth:`from_nodes`."""
-        steps = [HebbianNodeParser()] if transformations is None else transformations
+    def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
+        """Split documents by ``transformations=``, or a :class:`HebbianNodeParser`; add nodes."""
+        steps = options.pop("transformations", None) or [HebbianNodeParser()]
         nodes = run_transformations(listed(documents, "documents"), steps)
         return cls.from_nodes(list(nodes), **options)
 
@@ -209,7 +199,7 @@ class HebbianRetriever(Closing, BaseRetriever):
             if (filters := _applied(rule, fields, "filter_by")) is None:
                 raise FilterError("filter_by returned None; return MetadataFilters, [] for all")
             yield to_where(filters)
-        yield to_where(fields.get(_FILTERS_TAG))
+        yield to_where(fields.get("hebbgraph_filters"))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self.recall(query_bundle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import fsspec
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -54,6 +54,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     stores_text: bool = True
     is_embedding_query: bool = False
+    takes_bare_nodes: ClassVar = True
 
     _index: HebbianIndex = PrivateAttr()
     _is_owner: bool = PrivateAttr()
@@ -71,7 +72,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         super().__init__(stores_text=True, is_embedding_query=opened.embedder is not None)
         self._index, self._is_owner = opened, is_owner
         self._retriever = HebbianRetriever(opened)
-        store_bare_nodes(lambda store: isinstance(store, HebbianVectorStore))
+        store_bare_nodes()
 
     @property
     def index(self) -> HebbianIndex:
@@ -81,19 +82,15 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
     client = index
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes, which are not modified, and return their ids; the same node replaces.
-
-        Where the ids of nodes are random, the same text of the same document is the same node.
-        """
+        """Add nodes, which are not modified, and return their ids; the same node replaces."""
         write_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress")))
         return [node.node_id for node in nodes]
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; an unknown one is ignored."""
         if not isinstance(ref_doc_id, str):
-            raise ParameterError(
-                f"delete takes the id of a document, got {ref_doc_id!r:.80}; clear() deletes all"
-            )
+            got = f"delete takes the id of a document, got {ref_doc_id!r:.80}"
+            raise ParameterError(f"{got}; clear() deletes all")
         self._index.delete(document_id=ref_doc_id)
 
     def delete_nodes(
@@ -120,11 +117,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         return sorted(nodes, key=lambda node: places.get(node.node_id, 0))
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Recall nodes for ``query_str``, for ``query_embedding``, or for both.
-
-        Words, vectors and links are always searched together, but for the modes ``sparse`` and
-        ``text_search``, which leave vectors out.
-        """
+        """Recall nodes for ``query_str``, for ``query_embedding``, or for both."""
         if query.mode not in _MODES:
             raise ParameterError(f"no query mode {query.mode!r} here; known are {_MODES}")
         for name in ("alpha", "sparse_top_k", "hybrid_top_k", "mmr_threshold"):

@@ -21,10 +21,7 @@ from typing import Any
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
-from llama_index.core.instrumentation.events import llm
-from llama_index.core.instrumentation.events.base import BaseEvent
-from llama_index.core.instrumentation.events.exception import ExceptionEvent
-from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
+from llama_index.core.instrumentation.events import BaseEvent, exception, llm, synthesis
 from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import BaseNode
@@ -160,7 +157,7 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
             trace.tags = {**event.tags, **trace.tags}
             said, prompts = trace.open.get(id_, (None, None))
             if isinstance(event, RecallEvent):
-                trace.recalls.extend([event] if self._is_own(event.index) else [])
+                trace.recalls += [event] if self._is_own(event.index) else []
             elif isinstance(event, _STARTS):
                 is_chat = isinstance(event, llm.LLMChatStartEvent)
                 prompt: Any = event.messages if is_chat else event.prompt  # type: ignore[union-attr]
@@ -171,10 +168,10 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
                 trace.open[id_] = made or said, prompts
                 if isinstance(event, _ENDS):
                     self._end(trace, id_)
-            elif isinstance(event, ExceptionEvent) and prompts is not None:
+            elif isinstance(event, exception.ExceptionEvent) and prompts is not None:
                 trace.open[id_] = said if isinstance(event.exception, _ABANDONED) else None, prompts
                 self._end(trace, id_)
-            elif isinstance(event, SynthesizeEndEvent):
+            elif isinstance(event, synthesis.SynthesizeEndEvent):
                 self._note_response(span, event.response)
             elif isinstance(event, llm.LLMPredictStartEvent):
                 text = event.template.format(**(event.template_args or {}))
@@ -251,11 +248,12 @@ def passages_of(sources: Iterable[BaseNode], recalls: Sequence[Recall]) -> list[
     """Return other texts under which chunks were shown: parts, windows, with metadata."""
     hits = [hit for recall in recalls for hit in recall.hits]
     by_node = {node_id_of(hit): hit for hit in hits}
+    squashed = [(" ".join(hit.text.split()), hit) for hit in hits]
     passages = dict[tuple[str, str], Passage]()
     for node in sources:
         text = _HEAD.sub("", text_of(node), count=1).strip()
         part = " ".join(text.split())
-        holders = (hit for hit in hits if part in " ".join(hit.text.split()))
+        holders = (hit for whole, hit in squashed if part in whole)
         hit = by_node.get(node.node_id) or next(holders, None)
         if part and hit is not None and text != hit.text.strip():
             passages[hit.id, text] = Passage(hit.id, text)

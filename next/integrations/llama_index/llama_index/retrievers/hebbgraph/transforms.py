@@ -13,7 +13,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, NodeRelationship, TextNode
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import Field, SerializeAsAny
+from pydantic import SerializeAsAny
 
 from hebbgraph import Chunk
 from hebbgraph.splitter import Splitter
@@ -22,16 +22,14 @@ from llama_index.retrievers.hebbgraph.nodes import hide, lasting_id, text_of
 
 __all__ = ["HebbianNodeParser", "TagExtractor"]
 
-#: Texts that one prompt quotes.
-_BATCH = 8
+_BATCH = 8  # texts that one prompt quotes
 
 
 class HebbianNodeParser(NodeParser):
     r"""Split Markdown and plain text at headings, into nodes with stable ids.
 
     An edit of one section leaves the ids of others as they are. ``file_path``, ``url`` or
-    ``source`` in a document's metadata is its address: nodes are found at its anchors, and relative
-    links start from it.
+    ``source`` in a document's metadata is its address, from which relative links start.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ class HebbianNodeParser(NodeParser):
     ('Brain: Sleep', 'It rests.')
     """
 
-    chunk_tokens: tuple[int, int] = Field(default=(200, 1200), description="Least and most tokens.")
+    chunk_tokens: tuple[int, int] = (200, 1200)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
@@ -86,9 +84,6 @@ def _node(chunk: Chunk, document: BaseNode) -> BaseNode:
 class TagExtractor(BaseExtractor):
     """Write tags that an LLM finds into ``metadata["tags"]``, hidden from what models read.
 
-    ``TagExtractor(llm=llm).tagger`` does the same while an index is built: ``tagger=`` of all
-    classes here.
-
     Parameters
     ----------
     llm : LLM
@@ -106,16 +101,16 @@ class TagExtractor(BaseExtractor):
     {'tags': ['Ida Moss']}
     """
 
-    llm: SerializeAsAny[LLM] = Field(description="Asked for tags.")
-    tags: int = Field(default=10, description="Tags of a node.")
-    domain: str | None = Field(default=None, description="What all texts are about.")
-    vocabulary: list[str] | None = Field(default=None, description="The only tags there are.")
-    disable_template_rewrite: bool = Field(default=True, description="Keep node templates.")
-    show_progress: bool = Field(default=False, description="Whether to show progress.")
+    llm: SerializeAsAny[LLM]
+    tags: int = 10
+    domain: str | None = None
+    vocabulary: list[str] | None = None
+    disable_template_rewrite: bool = True
+    show_progress: bool = False
 
     @property
     def tagger(self) -> LLMTagger:
-        """The tagger, for ``tagger=``."""
+        """The same while an index is built, for ``tagger=`` of all classes here."""
         options: Any = {name: getattr(self, name) for name in ("tags", "domain", "vocabulary")}
         return LLMTagger(lambda prompt: self.llm.complete(prompt).text, **options)
 
