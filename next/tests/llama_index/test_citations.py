@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -24,7 +26,7 @@ from llama_index.retrievers.hebbgraph import (
     citing_tool,
 )
 from llama_index_instrumentation.dispatcher import instrument_tags
-from llama_models import QUESTION, BareLLM, RuleLLM, ToolLLM, cite_moss, react
+from llama_models import CORPUS, QUESTION, BareLLM, RuleLLM, ToolLLM, cite_moss, react
 
 from hebbgraph import Lesson
 from hebbgraph.citations import Reply, number_passages
@@ -335,6 +337,39 @@ def test_a_verdict_by_the_name_of_the_answer(tmp_path: Any, nodes: list[TextNode
             assert learner.verdict("17", -1).result(60).lessons
         verdict = core.lessons()[-1]
         assert ([*verdict.rejected], verdict.actor) == (["moss"], "ida")
+
+
+def test_many_users_at_once(index: HebbianGraphIndex, learner: CitationLearner) -> None:
+    questions = {id_: text for id_, (_, text) in CORPUS.items()}
+
+    def cite(prompt: str) -> str:
+        asked = prompt.rpartition("Question: ")[2].partition("\n")[0]
+        key = re.search(rf"\[(\d+)\] [^\n]*\n[^\n]*\n\n{re.escape(asked)}", prompt)
+        return f"So it is [{key[1]}]." if key else "Nobody knows."
+
+    def ask(user: str) -> None:
+        engine = index.as_query_engine(RuleLLM(rule=cite), cite=True, similarity_top_k=3)
+        with instrument_tags({"user_id": user}):
+            for _ in range(3):
+                engine.query(questions[user])
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, questions))
+    learner.flush()
+    assert learner.counts == {"learned": 18}
+    for lesson in index.index.lessons():
+        assert [*lesson.cited] == [lesson.actor]
+    assert learner._follower._traces == {}
+
+
+async def test_a_fusion_that_searches_in_threads(
+    index: HebbianGraphIndex, learner: CitationLearner
+) -> None:
+    own = index.as_retriever(similarity_top_k=3)
+    fused = QueryFusionRetriever([own, own], num_queries=1, llm=RuleLLM(), use_async=True)
+    tool = citing_tool(fused)
+    await FunctionAgent(tools=[tool], llm=ToolLLM()).run(QUESTION)
+    lesson_of(learner, index)
 
 
 async def test_tenants_learn_apart(tmp_path: Any, nodes: list[TextNode]) -> None:
