@@ -124,7 +124,9 @@ def test_what_would_be_lost_is_refused_by_name() -> None:
 
 
 def test_chunks_from_elsewhere_become_nodes(memory: HebbianIndex) -> None:
-    memory.add([{"id": "a", "text": "Ice", "title": "On ice", "document_id": "ice.md"}])
+    other = {"id": "b", "text": "Salt", "metadata": {"_llama_index": {"node": 3}}}
+    memory.add([{"id": "a", "text": "Ice", "title": "On ice", "document_id": "ice.md"}, other])
+    assert to_node(memory.get("b")[0]).get_content() == "Salt"
     node = to_node(memory.get("a")[0])
     assert (node.node_id, node.metadata, node.ref_doc_id) == ("a", {"title": "On ice"}, "ice.md")
 

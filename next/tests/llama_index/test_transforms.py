@@ -57,11 +57,14 @@ def tagging(prompt: str) -> str:
 
 
 def test_tags_reach_the_index() -> None:
-    nodes = [TextNode(text=f"Text {at}.", metadata={"tags": ["old"]}) for at in range(9)]
+    nodes = [
+        TextNode(text=f"Text {at}.", metadata={"tags": ["old"] if at else "one"}) for at in range(9)
+    ]
     extractor = TagExtractor(llm=RuleLLM(rule=tagging))
     with HebbianVectorStore() as store:
         pipeline = IngestionPipeline(transformations=[extractor], vector_store=store)
         made = pipeline.run(nodes=nodes)
+        assert made[0].metadata["tags"] == ["one", "Ice trade", "t1"]
         assert made[1].metadata["tags"] == ["old", "Ice trade", "t2"]
         assert "tags" not in made[1].get_content(MetadataMode.LLM)
         assert [tag.chunks for tag in store.index.tags("ice trade")] == [9]

@@ -156,7 +156,7 @@ def to_node(chunk: Chunk | Hit) -> BaseNode:
     """Make a node of a chunk or hit: a copy of the one stored; of other chunks, a TextNode."""
     metadata: dict[str, Any] = deepcopy(chunk.metadata)
     record = metadata.pop(NODE_KEY, None)
-    if not isinstance(record, dict) or "node" not in record:
+    if not isinstance(record, dict) or not isinstance(record.get("node"), str):
         if chunk.title:
             metadata.setdefault("title", chunk.title)
         node = TextNode(id_=chunk.id, text=chunk.text, metadata=metadata)

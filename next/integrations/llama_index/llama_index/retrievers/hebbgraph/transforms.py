@@ -122,7 +122,8 @@ class TagExtractor(BaseExtractor):
         jobs = [asyncio.to_thread(self.tagger, batch) for batch in batches]
         done = await run_jobs(jobs, show_progress=self.show_progress, workers=self.num_workers)
         new = dict(zip(texts, (tags for batch in done for tags in batch), strict=True))
-        old = [node.metadata.get("tags") or [] for node in nodes]
+        given = (node.metadata.get("tags") or [] for node in nodes)
+        old = [[tags] if isinstance(tags, str) else tags for tags in given]
         both = [list(dict.fromkeys([*tags, *new.get(at, [])])) for at, tags in enumerate(old)]
         return [{"tags": tags} if tags else {} for tags in both]
 
