@@ -1,0 +1,133 @@
+"""CitationLearner: listens to LlamaIndex's instrumentation, and teaches what answers cite."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any, Self
+
+from llama_index.core.instrumentation import get_dispatcher
+
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.access import Actor, Namespaces, actor_of
+from hebbgraph.citations import Learner, Reply
+from hebbgraph.errors import NotFoundError, ParameterError
+from llama_index.retrievers.hebbgraph.tracing import Follower, Trace, passages_of
+
+__all__ = ["CitationLearner"]
+
+#: Conversations that are remembered, and the latest recalls of each.
+_CONVERSATIONS, _EARLIER = 1_000, 8
+_REGISTERING = threading.Lock()
+
+
+class CitationLearner(Learner):
+    """Teaches an index which chunks answers cite, in the background.
+
+    It listens to all engines, agents and workflows of the process within ``with
+    CitationLearner(index):``, or from ``install()`` to ``close()``. Keys are read from the prompts.
+    The instrument tag ``answer_id`` names an answer for ``verdict``; in requests of one
+    ``thread_id``, an answer may cite what an earlier turn found.
+
+    Parameters
+    ----------
+    source : HebbianRetriever, HebbianGraphIndex, HebbianVectorStore or HebbianIndex
+        Whose index learns. Recalls of another index are left to a learner of its own.
+    actor : str or callable, optional
+        In whose name answers are learned: bound by the application, or a function of what the
+        request says. By default the instrument tag ``user_id`` (:mod:`hebbgraph.access`).
+    **options
+        As for :class:`hebbgraph.citations.Learner`, which also has ``verdict``, ``counts``, ….
+
+    Examples
+    --------
+    >>> from llama_index.core.schema import TextNode
+    >>> from llama_index.retrievers.hebbgraph import HebbianRetriever
+    >>> with HebbianRetriever.from_nodes([TextNode(text="Owls hunt voles.")]) as retriever:
+    ...     with CitationLearner(retriever) as learner:
+    ...         # query_engine.query(question)
+    ...         learner.counts
+    {}
+    """
+
+    def __init__(self, source: Any, *, actor: Actor = None, **options: Any) -> None:
+        index = getattr(source, "index", source)
+        if not isinstance(index, HebbianIndex):
+            raise ParameterError(
+                f"a learner takes a retriever, an index or a store, got {type(source).__name__}"
+            )
+        self._own, self._actor, self._namespaces = index, actor, Namespaces(index)
+        self._follower = Follower(self._is_own, self._read)
+        self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
+        options["actor"] = actor if isinstance(actor, str) else None
+        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
+
+    def install(self) -> Self:
+        """Listen from now on; installing twice is fine."""
+        self._register([self._follower])
+        return self
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop listening, and wait until all is learned, before the index is closed."""
+        self._register([])
+        is_done = super().close(timeout)
+        self._namespaces.close()
+        return is_done
+
+    def __enter__(self) -> Self:
+        return self.install()
+
+    def _register(self, own: list[Any]) -> None:
+        """Replace this learner's handlers, in new lists, since other threads iterate over these."""
+        root = get_dispatcher()
+        with _REGISTERING:
+            for name in ("event_handlers", "span_handlers"):
+                others = [other for other in getattr(root, name) if other is not self._follower]
+                setattr(root, name, others + own)
+
+    def _is_own(self, index: HebbianIndex) -> bool:
+        own = self._own
+        return index is own or (index._path == own._path and own._path != ":memory:")
+
+    def _read(self, trace: Trace) -> None:
+        """Learn from all that happened below an outermost span."""
+        recalls = [event.recall for event in trace.recalls]
+        fields = {**(trace.recalls[0].fields if recalls else {}), **trace.tags}
+        if (thread := fields.get("thread_id")) is not None:
+            known = self._earlier.setdefault(str(thread), deque(maxlen=_EARLIER))
+            self._earlier.move_to_end(str(thread))
+            if len(self._earlier) > _CONVERSATIONS:
+                self._earlier.popitem(last=False)
+            known.extend(recalls)
+            recalls = recalls or list(known)
+        if not recalls or (not trace.calls and trace.is_retrieval):
+            return
+        passages = passages_of(trace.sources, recalls)
+        replies = [Reply(answer, prompts, passages) for answer, prompts in trace.calls]
+        # Without a name there is no verdict, and nothing need be kept.
+        name = fields.get("answer_id") if hasattr(self._own, "keep") else None
+        self.learn(
+            recalls,
+            replies,
+            output=trace.output,
+            answer_id=None if name is None else str(name),
+            actor=actor_of(self._actor, fields),
+        )
+
+
+class _Teachable:
+    """A namespace of the learner's index, which is open while it is used."""
+
+    def __init__(self, learner: CitationLearner, namespace: str) -> None:
+        self.namespace = namespace
+        self._learner = learner
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            with self._learner._namespaces.opened(self.namespace) as index:
+                if index is None:
+                    raise NotFoundError(f"there is no namespace {self.namespace!r}")
+                return getattr(index, verb)(*args, **options)
+
+        return call
