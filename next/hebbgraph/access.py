@@ -36,22 +36,14 @@ _Passes: TypeAlias = Callable[[Chunk], bool]
 
 
 def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
-    """Return what a request says: its context, a mapping or an object, before its configuration.
-
-    >>> fields_of({"user_id": "ann"}, {"user_id": "ben", "thread_id": "7", "__framework": 1})
-    {'user_id': 'ann', 'thread_id': '7'}
-    """
+    """Return what a request says: its context, a mapping or an object, before its configuration."""
     named = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
     fields = {name: value for name, value in configuration.items() if not name.startswith("__")}
     return {**fields, **{name: value for name, value in named.items() if value is not None}}
 
 
 def actor_of(bound: Actor, fields: Fields) -> str | None:
-    """Return in whose name a request speaks; None if nobody is named.
-
-    >>> actor_of(None, {"user_id": 7}), actor_of("editor", {"user_id": 7})
-    ('7', 'editor')
-    """
+    """Return in whose name a request speaks; None if nobody is named."""
     actor = bound(fields) if callable(bound) else bound
     actor = fields.get(USER) if bound is None else actor
     return None if actor is None or not str(actor).strip() else str(actor)
