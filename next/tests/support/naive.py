@@ -140,10 +140,10 @@ def cooccurrences(index: HebbianIndex) -> Counter[tuple[str, str]]:
     with index._database.read() as session:
         keys = dict(session.rows("SELECT id, key FROM $term WHERE kind = 1"))
         rows: dict[int, set[str]] = {}
-        for term, first, n, data in session.rows("SELECT term, first, n, data FROM $posting"):
+        for term, first, data in session.rows("SELECT term, first, data FROM $posting"):
             if term in keys:
-                for at in range(n):
-                    row = int.from_bytes(data[4 * at : 4 * at + 4], "little")
+                for at in range(0, len(data), 6):
+                    row = int.from_bytes(data[at : at + 4], "little")
                     assert row >= first
                     rows.setdefault(row, set()).add(keys[term])
     for tags in rows.values():
