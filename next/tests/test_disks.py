@@ -273,7 +273,7 @@ def test_damaged_file_of_vectors_is_made_again(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("*.vectors")
     whole = file.read_bytes()
     headers = [
-        whole[:4096].replace(b'"seq"', b'"sea"'),
+        whole[:4096].replace(b'"head"', b'"hand"'),
         whole[:4096].replace(b'"n": 60', b'"n": []'),
         whole[:4096].replace(b'"n": 60', b'"n": 61'),
         b"[]".ljust(4096),

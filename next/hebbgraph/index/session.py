@@ -78,8 +78,6 @@ def listed(values: str | Iterable[str], name: str) -> list[str]:
     """Return ids, one or several, as a list; raise ParameterError for other things."""
     if not isinstance(values, Iterable):
         raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
-    if not isinstance(values, Iterable):
-        raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
     items = [values] if isinstance(values, str) else list(values)
     if wrong := [value for value in items if not isinstance(value, str)]:
         raise ParameterError(f"{name} is a list of str, got {wrong[0]!r:.80} in it")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hebbgraph.errors import ParameterError
@@ -111,9 +112,8 @@ class WritingVerbs(OpenNamespace):
             raise ParameterError("delete takes a dict for where=; a callable is no filter")
         if where is not None and not where:
             raise ParameterError("where={} passes every chunk; name what to delete")
-        found: list[int] = []
 
-        def rows(session: Session) -> Collection[int]:
+        def lost(session: Session) -> set[int]:
             sets = []
             if ids is not None:
                 sets.append(set(rows_of(session, listed(ids, "ids")).values()))
@@ -126,11 +126,10 @@ class WritingVerbs(OpenNamespace):
                 every = {row for (row,) in session.rows("SELECT row FROM $chunk")}
                 chosen = set(passing.rows.tolist())
                 sets.append(every - chosen if passing.all_but else chosen & every)
-            found[:] = set.intersection(*sets)
-            return found
+            return set.intersection(*sets)
 
-        n = self._loader.delete(rows)
-        return DeleteReport(deleted=n, erased=self._erase(found))
+        report, removed = self._loader.add((), lost=lost)
+        return DeleteReport(deleted=report.deleted, erased=self._erase(removed))
 
     def _erase(self, rows: Iterable[int], *, wait: float | None = None) -> bool:
         """Overwrite what was deleted, in the log and then in the file of vectors."""
@@ -154,25 +153,15 @@ def _check_iterable(chunks: object) -> None:
         raise ParameterError(f"chunks is a list of chunks, got one {type(chunks).__name__}")
 
 
-class _progress:
-    """A progress bar, a caller's function, or neither."""
+@contextmanager
+def _progress(show: Callable[[int], Any] | bool | None) -> Iterator[Progress | None]:
+    """Show a progress bar, or call a caller's function, or neither."""
+    if callable(show) or not show:
+        yield show or None
+        return
+    from rich.progress import Progress as Bar
+    from rich.progress import TextColumn, TimeElapsedColumn
 
-    def __init__(self, show: Callable[[int], Any] | bool | None) -> None:
-        self._show = show
-
-    def __enter__(self) -> Progress | None:
-        if callable(self._show):
-            return self._show
-        if not self._show:
-            return None
-        from rich.progress import Progress as Bar
-        from rich.progress import TextColumn, TimeElapsedColumn
-
-        self._bar = Bar(TextColumn("{task.completed:,} chunks"), TimeElapsedColumn())
-        self._bar.start()
-        task = self._bar.add_task("", total=None)
-        return lambda done: self._bar.update(task, completed=done)
-
-    def __exit__(self, *error: object) -> None:
-        if self._show is True:
-            self._bar.stop()
+    with Bar(TextColumn("{task.completed:,} chunks"), TimeElapsedColumn()) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done: bar.update(task, completed=done)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -32,23 +33,15 @@ _CHARACTERS = 8_000_000
 _CHUNKS, _EMBEDDED, _TAGGED = 8000, 512, 16
 #: Chunks whose tags are matched in one transaction.
 _PORTION = 20_000
-#: From this many chunks on, a batch is large.
-_MANY = 1000
 
 _Prepare: TypeAlias = Callable[[list[Chunk], list[Any]], list[Prepared]]
 """Prepares chunks with the tags of a tagger."""
+_Lost: TypeAlias = Callable[[Session], Collection[int]]
+"""Finds rows to remove, in the transaction that removes them."""
 
 
 class Loader:
-    """Adds chunks to one namespace, and deletes some.
-
-    Parameters
-    ----------
-    database : Database
-    settings : Settings
-    embedder : Embedder, optional
-    tagger : Tagger, optional
-    """
+    """Adds chunks to one namespace, and deletes some."""
 
     def __init__(
         self,
@@ -68,48 +61,32 @@ class Loader:
         *,
         workers: int | None = None,
         progress: Progress | None = None,
-        lost: Callable[[Session], Collection[int]] | None = None,
+        lost: _Lost | None = None,
     ) -> tuple[AddReport, list[int]]:
         """Write chunks batch by batch; ``lost`` names rows to remove with the first batch.
 
-        Returns
-        -------
-        report : AddReport
-        removed : list of int
-            Rows that were replaced or lost, whose traces are to be erased.
+        Return rows that were replaced or lost, too: their traces are to be erased.
         """
-        report, removed = AddReport(), list[int]()
+        done, removed = Counter[str](), list[int]()
         batches = _batches(chunks, self._batch_size())
         batch, is_last = next(batches, (list[Chunk](), True))
-        with _preparer(self._settings, workers) as prepared, _no_collection(len(batch)):
+        with _preparer(self._settings, workers) as prepared:
             while True:
-                done, gone = self._write(batch, prepared, lost, last=is_last)
-                removed += gone
-                report = AddReport(
-                    added=report.added + done.added,
-                    replaced=report.replaced + done.replaced,
-                    unchanged=report.unchanged + done.unchanged,
-                    deleted=report.deleted + done.deleted,
-                )
+                with _no_collection():
+                    new = self._new(batch, prepared) if batch else []
+                    replaced, gone = self._write(new, lost, last=is_last)
+                removed += replaced | gone
+                done["added"] += len(new) - len(replaced)
+                done["replaced"] += len(replaced)
+                done["unchanged"] += len(batch) - len(new)
+                done["deleted"] += len(gone)
                 if progress is not None:
-                    progress(report.added + report.replaced + report.unchanged)
+                    progress(done.total() - done["deleted"])
                 if is_last:
                     next(batches, None)  # raises what the iterable raised after this batch
-                    break
+                    return AddReport(**done), removed
                 batch, is_last = next(batches)
                 lost = None
-        return report, removed
-
-    def delete(self, rows: Callable[[Session], Collection[int]]) -> int:
-        """Delete the rows that a function finds in the transaction; return how many."""
-        with self._database.write() as session:
-            found = rows(session)
-            if found:
-                write_batch(session, [], found)
-                left, _ = complete(session, self._settings, _PORTION)
-        if found and left:
-            self._complete_rest()
-        return len(found)
 
     def _complete_rest(self) -> None:
         vocabulary = None
@@ -125,19 +102,13 @@ class Loader:
             return _TAGGED
         return _CHUNKS if self._embedder is None else _EMBEDDED
 
-    def _write(
-        self,
-        batch: Sequence[Chunk],
-        prepared: _Prepare,
-        lost: Callable[[Session], Collection[int]] | None,
-        *,
-        last: bool,
-    ) -> tuple[AddReport, set[int]]:
+    def _new(self, batch: list[Chunk], prepared: _Prepare) -> list[Prepared]:
+        """Return what is to be written of a batch, with tags and vectors."""
         with self._database.read() as session:
             self._check_model(session)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
-            known = self._vectors_of(session, stored)
-        new = [chunk for chunk in batch if not self._is_there(chunk, stored, known)]
+            vectors = self._vectors_of(session, stored)
+        new = [chunk for chunk in batch if not self._is_there(chunk, stored, vectors)]
         same = {
             chunk.id: stored[chunk.id]
             for chunk in new
@@ -145,33 +116,30 @@ class Loader:
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
         ready = prepared(new, self._tags_of(new, same))
-        if self._embedder is not None and new:
-            known = {id_: vector for id_, vector in known.items() if id_ in same}
-            unknown = [chunk for chunk in new if chunk.id not in known]
-            asked = embed_passages(self._embedder, unknown) if unknown else ()
-            known.update(zip((chunk.id for chunk in unknown), asked, strict=True))
-            ready = [one._replace(vector=known[one.chunk.id]) for one in ready]
+        if self._embedder is None or not new:
+            return ready
+        unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
+        asked = embed_passages(self._embedder, unknown) if unknown else ()
+        vectors.update(zip((chunk.id for chunk in unknown), asked, strict=True))
+        return [one._replace(vector=vectors[one.chunk.id]) for one in ready]
+
+    def _write(
+        self, new: list[Prepared], lost: _Lost | None, *, last: bool
+    ) -> tuple[set[int], set[int]]:
+        """Write a batch in one transaction; return the rows that were replaced, and lost."""
+        left = 0
         with self._database.write() as session:
-            if self._embedder is not None and new:
-                self._note_model(session, len(known[new[0].id]))
-            removed = set(rows_of(session, [chunk.id for chunk in new]).values())
-            replaced = len(removed)
-            gone = set(lost(session)) - removed if lost is not None else set()
-            removed |= gone
-            if new or removed:
-                write_batch(session, ready, removed)
-            left = 0
+            if new and new[0].vector is not None:
+                self._note_model(session, len(new[0].vector))
+            replaced = set(rows_of(session, [one.chunk.id for one in new]).values())
+            gone = set(lost(session)) - replaced if lost is not None else set()
+            if new or gone:
+                write_batch(session, new, replaced | gone)
             if last and not is_complete(session):
                 left, _ = complete(session, self._settings, _PORTION)
-        if last and left:
+        if left:
             self._complete_rest()
-        report = AddReport(
-            added=len(new) - replaced,
-            replaced=replaced,
-            unchanged=len(batch) - len(new),
-            deleted=len(gone),
-        )
-        return report, removed
+        return replaced, gone
 
     # -- models -----------------------------------------------------------------------
 
@@ -244,19 +212,18 @@ class Loader:
 
 
 @contextmanager
-def _no_collection(n: int) -> Iterator[None]:
-    """Pause the collection of cyclic garbage while many chunks are read: there is none.
+def _no_collection() -> Iterator[None]:
+    """Pause the collection of cyclic garbage while a batch is written: there is none.
 
     It would look through hundreds of thousands of live objects again and again, for a sixth of the
     time.
     """
-    pause = n >= _MANY and gc.isenabled()
-    if pause:
-        gc.disable()
+    was_enabled = gc.isenabled()
     try:
+        gc.disable()
         yield
     finally:
-        if pause:
+        if was_enabled:
             gc.enable()
 
 

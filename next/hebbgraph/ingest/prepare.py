@@ -36,31 +36,16 @@ WORTH = (16, 0, 4, 1, 2, 3)
 
 
 class Prepared(NamedTuple):
-    """A chunk ready to be written.
-
-    Attributes
-    ----------
-    chunk : Chunk
-    tokens : list of list of str
-        Of its title and its text.
-    words : Counter
-        How often it holds each word.
-    proposed : list of (str, int)
-        Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
-    links : list of Link
-    tagged : tuple of str, optional
-        The tags of a tagger, if one was asked.
-    vector : ndarray of float32, optional
-        Its embedding, of unit length.
-    """
+    """A chunk ready to be written."""
 
     chunk: Chunk
-    tokens: list[list[str]]
+    tokens: list[list[str]]  # of its title and its text
     words: Counter[str]
+    #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
     links: list[Link]
-    tagged: tuple[str, ...] | None = None
-    vector: NDArray[np.float32] | None = None
+    tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
+    vector: NDArray[np.float32] | None = None  # of unit length
 
 
 def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> Prepared:

@@ -15,7 +15,6 @@ have postings; in a large corpus they are too common to be matched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from functools import reduce
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from hebbgraph.ingest.vocabulary import Vocabulary, common_words, is_matched, wo
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import Given
+from hebbgraph.store.chunks import loaded, to_given
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
 from hebbgraph.store.postings import (
@@ -70,15 +69,9 @@ def is_complete(session: Session) -> bool:
 def complete(
     session: Session, settings: Settings, limit: int, vocabulary: Vocabulary | None = None
 ) -> tuple[int, Vocabulary | None]:
-    """Match up to ``limit`` chunks whose tags are open.
+    """Match up to ``limit`` chunks whose tags are open; return how many are left.
 
-    Returns
-    -------
-    left : int
-        How many chunks are left.
-    vocabulary : Vocabulary or None
-        If all known phrases were read: for the next call, which uses it if nobody else has
-        written since.
+    The second value is for the next call: all known phrases, if they were read.
     """
     candidates = _note_changes(session, settings)
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
@@ -111,11 +104,8 @@ def held_tags(session: Session, settings: Settings, rows: list[int]) -> dict[int
 def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
     """Turn changed terms into pending chunks.
 
-    Returns
-    -------
-    dict of int to set of str
-        For chunks that may contain a phrase which has become known, the keys of these; others that
-        are pending are matched in any case.
+    Return, for chunks that may contain a phrase which has become known, the keys of these; others
+    that are pending are matched in any case.
     """
     changed = [term for (term,) in session.rows("SELECT term FROM $changed")]
     if not changed:
@@ -267,7 +257,7 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
     for row, metadata, given, proposed in session.rows(
         "SELECT row, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
     ):
-        fields = json.loads(metadata) if metadata != "{}" else {}
+        fields = loaded(metadata) if metadata != "{}" else {}
         if row in known:
             tokens = split_tokens(known[row])
         else:
@@ -276,7 +266,7 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
             tokens = tokenize_texts(title, searched)
         links: list[Link] = []
         if settings.edges or "addresses" in given or "references" in given:
-            named = Given(**{name: tuple(value) for name, value in json.loads(given).items()})
+            named = to_given(given)
             chunk = Chunk.model_construct(
                 text="", metadata=fields, addresses=named.addresses, references=named.references
             )

@@ -29,16 +29,7 @@ def is_matched(key: str, common: frozenset[str], language: str) -> bool:
 
 
 class Vocabulary:
-    """The known phrases of one state: those that some texts may hold, or all.
-
-    Parameters
-    ----------
-    session : Session
-    language : str
-        Language of the stemmer.
-    whole : bool
-        Read all known phrases at once, instead of looking up those that texts may hold.
-    """
+    """The known phrases of one state: those that some texts may hold, or the whole of them."""
 
     def __init__(self, session: Session, language: str, *, whole: bool) -> None:
         self.is_whole = whole

@@ -20,7 +20,7 @@ from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
 from hebbgraph.records import text_digest
-from hebbgraph.store.chunks import dumped, facts_of, rows_of, to_given
+from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import (
     Counts,
@@ -55,35 +55,18 @@ MOST_HOLDERS = 1000
 _MOST_GONE = 100_000
 
 
-class _Pairs(NamedTuple):
-    """Terms, and rows that hold them; both arrays have shape (n,)."""
-
-    terms: IntArray
-    rows: IntArray
-
-
 class _Removed(NamedTuple):
-    """What the chunks of some rows hold."""
+    """What the chunks of some rows held: words and tags as terms, and the row for each."""
 
     rows: list[int]
     length: int
-    words: _Pairs
-    tags: _Pairs
+    terms: IntArray
+    row_of_term: IntArray
     proposed: list[list[tuple[int, int]]]
 
 
 def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> None:
-    """Write new chunks and remove rows.
-
-    Parameters
-    ----------
-    session : Session
-        A transaction that writes.
-    added : sequence of Prepared
-        With ids that no row has but those removed.
-    removed : collection of int
-        Rows.
-    """
+    """Write new chunks, with ids that no row has but those removed, and remove rows."""
     counts = read_counts(session)
     gone = _remove(session, removed)
     proposed = _numbered(session, added)
@@ -129,12 +112,9 @@ def _write_derived(
     """Write words, proposals and facts of new chunks, and take those of removed ones back."""
     words = set().union(*(new.words for new in added))
     numbers = number_terms(session, TermKind.WORD, words)
-    remove_postings(session, *gone.words)
+    remove_postings(session, gone.terms, gone.row_of_term)
     terms = _add_words(session, added, rows, numbers)
-    crossed = _count_words(session, terms, gone.words.terms)
-    if gone.rows:
-        remove_postings(session, *gone.tags)
-        count_held(session, np.empty(0, np.int64), gone.tags.terms)
+    crossed = _count(session, terms, gone.terms)
     flipped = _count_proposals(session, proposed, gone.proposed)
     facts = [
         (*fact, row)
@@ -154,8 +134,7 @@ def _write_derived(
     write_meta(session, {"open_tags": "1"})
     if gone.rows:
         proposals = [term for pairs in gone.proposed for term, _ in pairs]
-        held = np.concatenate((gone.words.terms, gone.tags.terms, np.array(proposals, np.int64)))
-        drop_unused(session, np.unique(held))
+        drop_unused(session, np.union1d(gone.terms, np.array(proposals, np.int64)))
 
 
 # -- removing -----------------------------------------------------------------------------
@@ -176,14 +155,10 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
         for table in ("chunk", "held", "fact", "pending"):
             session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
     rows = [row for row, _, _ in held]
-    words = _pairs(rows, [unpack_words(data) for _, data, _ in held])
-    tags = _pairs(rows, [unpack_tags(data)[0] for *_, data in held])
-    return _Removed(rows, length, words, tags, proposed)
-
-
-def _pairs(rows: Sequence[int], terms: Sequence[IntArray]) -> _Pairs:
-    every: IntArray = np.concatenate([np.empty(0, np.int64), *terms])
-    return _Pairs(every, np.repeat(np.array(rows, np.int64), [len(held) for held in terms]))
+    terms = [np.concatenate((unpack_words(words), unpack_tags(tags)[0])) for _, words, tags in held]
+    row_of_term = np.repeat(np.array(rows, np.int64), list(map(len, terms)))
+    every = np.concatenate([np.empty(0, np.int64), *terms])
+    return _Removed(rows, length, every, row_of_term, proposed)
 
 
 # -- adding -------------------------------------------------------------------------------
@@ -204,7 +179,7 @@ def _insert_chunks(
                 new.chunk.title,
                 new.chunk.text,
                 dumped(new.chunk.metadata),
-                to_given(new.chunk, new.tagged),
+                from_given(new.chunk, new.tagged),
                 text_digest(new.chunk.title, new.chunk.text),
                 new.words.total(),
                 pack_proposed(pairs),
@@ -250,20 +225,17 @@ def _add_words(
 # -- counting -----------------------------------------------------------------------------
 
 
-def _count_words(session: Session, added: IntArray, removed: IntArray) -> list[int]:
+def _count(session: Session, added: IntArray, removed: IntArray) -> list[int]:
     """Change the document frequencies; return the words that are now common, or cease to be."""
     terms, before, after = count_held(session, added, removed)
     was_common, is_common = before > MOST_HOLDERS, after > MOST_HOLDERS
-    crossed: list[int] = terms[was_common != is_common].tolist()
-    now_common = set(terms[is_common].tolist())
-    words = {term.id: term.key for term in terms_by_id(session, crossed).values()}
-    session.many(
-        "INSERT INTO $common(word) VALUES (?)", [(words[t],) for t in crossed if t in now_common]
-    )
-    session.many(
-        "DELETE FROM $common WHERE word = ?", [(words[t],) for t in crossed if t not in now_common]
-    )
-    return crossed
+    crossed = terms_by_id(session, terms[was_common != is_common].tolist()).values()
+    words = [term for term in crossed if term.kind == TermKind.WORD]
+    common = [(term.key,) for term in words if term.df > MOST_HOLDERS]
+    rare = [(term.key,) for term in words if term.df <= MOST_HOLDERS]
+    session.many("INSERT INTO $common(word) VALUES (?)", common)
+    session.many("DELETE FROM $common WHERE word = ?", rare)
+    return [term.id for term in words]
 
 
 def _count_proposals(

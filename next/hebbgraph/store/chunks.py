@@ -20,6 +20,7 @@ __all__ = [
     "chunks_by_row",
     "comparable",
     "facts_of",
+    "from_given",
     "ids_of",
     "rows_of",
     "to_given",
@@ -56,8 +57,7 @@ class StoredChunk(NamedTuple):
 
     def given_by(self) -> Given:
         """Return what was given with the chunk."""
-        values = {name: tuple(value) for name, value in loaded(self.given).items()}
-        return Given(**values)
+        return to_given(self.given)
 
     def chunk(self) -> Chunk:
         """Return the chunk as it was added."""
@@ -87,7 +87,13 @@ class StoredChunk(NamedTuple):
 _COLUMNS = "row, id, document_id, title, text, metadata, given, digest"
 
 
-def to_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
+def to_given(column: str) -> Given:
+    """Return what a column ``given`` says."""
+    values = loaded(column).items()
+    return Given(**{name: tuple(value) for name, value in values if name in Given._fields})
+
+
+def from_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
     """Return the value of the column ``given``: what differs from an empty :class:`Given`."""
     values = {"tags": chunk.tags, "addresses": chunk.addresses, "references": chunk.references}
     given = {name: value for name, value in values.items() if value}

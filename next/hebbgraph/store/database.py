@@ -15,18 +15,11 @@ __all__ = ["Database", "Session", "pages"]
 
 
 class Session(Protocol):
-    """One transaction, used by one thread.
+    """One transaction, used by one thread."""
 
-    Attributes
-    ----------
-    meta : dict of str to str
-        The table of this name, in the state that the transaction sees; see
-        :mod:`hebbgraph.store.meta`.
-    statements : int
-        Number of statements so far.
-    """
-
+    #: The table of this name, in the state that the transaction sees.
     meta: dict[str, str]
+    #: Number of statements so far.
     statements: int
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -43,17 +36,11 @@ class Session(Protocol):
 
 
 class Database(Protocol):
-    """A namespace in SQLite or PostgreSQL.
+    """A namespace in SQLite or PostgreSQL."""
 
-    Attributes
-    ----------
-    cache_key : str
-        Identifies the namespace on this machine, for files in a cache folder.
-    folder : Path or None
-        Where files can be put beside the database.
-    """
-
+    #: Identifies the namespace on this machine, for files in a cache folder.
     cache_key: str
+    #: Where files can be put beside the database.
     folder: Path | None
 
     def read(self) -> AbstractContextManager[Session]:

@@ -12,17 +12,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any
 from weakref import WeakSet
 
 __all__ = ["GATE"]
 
 #: Seconds that a fork waits for transactions of other threads.
 _LONGEST = 60.0
-
-
-class _Closable(Protocol):
-    def close_idle(self) -> None: ...
 
 
 class _Gate:
@@ -33,16 +29,17 @@ class _Gate:
     """
 
     def __init__(self) -> None:
-        self._databases: WeakSet[_Closable] = WeakSet()
-        self._reset()
+        self._databases: WeakSet[Any] = WeakSet()
+        self.renew()
 
-    def _reset(self) -> None:
+    def renew(self) -> None:
+        """Start anew, in the child."""
         self._inside: dict[int, int] = {}  # how often each thread has entered
         self._open = threading.Event()
         self._open.set()
         self._forking = threading.Lock()
 
-    def watch(self, database: _Closable) -> None:
+    def watch(self, database: Any) -> None:
         """Close the connections of a database before each fork."""
         self._databases.add(database)
 
@@ -78,10 +75,6 @@ class _Gate:
         """Let transactions pass again, in the parent."""
         self._open.set()
         self._forking.release()
-
-    def renew(self) -> None:
-        """Start anew, in the child."""
-        self._reset()
 
 
 GATE = _Gate()

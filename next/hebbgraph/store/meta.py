@@ -18,25 +18,13 @@ VECTOR_UNIT = 2.0**-32
 
 
 class Counts(NamedTuple):
-    """Counts of a namespace.
+    """Counts of a namespace."""
 
-    Attributes
-    ----------
-    changes : int
-        Grows with each transaction that writes.
-    chunks, length : int
-        Number of chunks, and of their words together.
-    vectors : int
-        Number of chunks with a vector.
-    vector_sum : ndarray of int64, shape (dimension,)
-        Sum of the vectors, in units of 2**-32.
-    """
-
-    changes: int
+    changes: int  # grows with each transaction that writes
     chunks: int
-    length: int
+    length: int  # of all chunks together, in words
     vectors: int
-    vector_sum: NDArray[np.int64]
+    vector_sum: NDArray[np.int64]  # of shape (dimension,), in units of 2**-32
 
     @property
     def mean_length(self) -> float:

@@ -50,16 +50,9 @@ _SCHEMAS = """
 
 
 class PostgresDatabase:
-    """See :class:`hebbgraph.store.database.Database`.
+    """See :class:`hebbgraph.store.database.Database`; a writer waits ``wait`` seconds for another.
 
-    Parameters
-    ----------
-    url : str
-        As libpq takes it: ``postgresql://user@host:5432/database?sslmode=require``.
-    namespace : str
-    wait : float
-        Seconds to wait for another writer.
-    read_only : bool
+    The URL is as libpq takes it: ``postgresql://user@host:5432/database?sslmode=require``.
     """
 
     folder: Path | None = None

@@ -71,21 +71,15 @@ def parsed(url: str) -> tuple[str, str]:
 
 
 class Server:
-    """What all namespaces in one database share within one process.
-
-    Attributes
-    ----------
-    turns : dict of str to Lock
-        By schema. A thread that waits for its turn to write holds no connection.
-    users : WeakSet
-        The namespaces that are open.
-    """
+    """What all namespaces in one database share within one process."""
 
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
         self._idle: list[psycopg.Connection[Any]] = []
         self._room = threading.BoundedSemaphore(_MOST)
+        #: By schema. A thread that waits for its turn to write holds no connection.
         self.turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        #: The namespaces that are open.
         self.users: WeakSet[Any] = WeakSet()
 
     def connect(self) -> psycopg.Connection[Any]:

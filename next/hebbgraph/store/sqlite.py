@@ -44,8 +44,6 @@ _TYPES = {
 _PRAGMAS = "synchronous=NORMAL", "secure_delete=ON", "cache_size=-16384", "temp_store=MEMORY"
 _MOST_IDLE = 4  # connections that are kept open
 _LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
-#: Connections of a parent process. Closing one would release the locks of the child's own.
-_INHERITED: list[sqlite3.Connection] = []
 
 
 @lru_cache(maxsize=512)
@@ -100,30 +98,24 @@ class SQLiteSession:
         self.meta: dict[str, str] = {}
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        self.statements += 1
-        bound = [_bound(value) for value in parameters]
-        return _executed(self._connection, _translated(sql), bound).fetchall()
+        return self._execute(sql, parameters).fetchall()
 
     def run(self, sql: str, *parameters: Any) -> int:
-        self.statements += 1
-        bound = [_bound(value) for value in parameters]
-        return _executed(self._connection, _translated(sql), bound).rowcount
+        return self._execute(sql, parameters).rowcount
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         self.statements += 1
         self._connection.executemany(_translated(sql), parameters)
 
+    def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
+        self.statements += 1
+        return _executed(self._connection, _translated(sql), list(map(_bound, parameters)))
+
 
 class SQLiteDatabase:
-    """See :class:`hebbgraph.store.database.Database`.
+    """See :class:`hebbgraph.store.database.Database`; without a path it is in memory.
 
-    Parameters
-    ----------
-    path : Path or None
-        The file; None keeps the namespace in memory.
-    wait : float
-        Seconds to wait for another writer.
-    read_only : bool
+    A writer waits ``wait`` seconds for another.
     """
 
     def __init__(self, path: Path | None, *, wait: float, read_only: bool = False) -> None:
@@ -132,7 +124,6 @@ class SQLiteDatabase:
         self._wait = wait
         self._read_only = read_only
         self._idle: list[sqlite3.Connection] = []
-        self._pid = os.getpid()
         self._closed = False
         self._file: tuple[int, int] | None = None
         self._frozen_state: tuple[int, int, int] | None = None
@@ -218,8 +209,6 @@ class SQLiteDatabase:
         """Lend a connection; one on which anything failed is never used again."""
         if self._closed:
             raise ClosedIndexError("the index is closed; open it again")
-        if os.getpid() != self._pid:
-            self._after_fork()
         with GATE.passed():
             yield from self._lent()
 
@@ -246,10 +235,6 @@ class SQLiteDatabase:
                 self._idle.append(connection)
             else:
                 connection.close()
-
-    def _after_fork(self) -> None:
-        _INHERITED.extend(self._idle)
-        self._idle, self._pid, self._writing = [], os.getpid(), threading.RLock()
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -383,8 +368,6 @@ class SQLiteDatabase:
 
     def close(self) -> None:
         self._closed = True
-        if os.getpid() != self._pid:
-            return
         self.close_idle()
         if self._memory is not None:
             self._memory.close()

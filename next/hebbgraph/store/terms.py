@@ -25,29 +25,16 @@ MIN_PROPOSALS = 2
 
 
 class Term(NamedTuple):
-    """A term and its counts.
-
-    Attributes
-    ----------
-    id : int
-    kind : TermKind
-    key : str
-    df : int
-        Number of chunks that hold it.
-    proposals, titles, given : int
-        Numbers of chunks that propose it, that have it for a title, and that it was given to.
-    support : int
-        Number of mentions that the proposals justify.
-    """
+    """A term and its counts."""
 
     id: int
     kind: int
     key: str
-    df: int
-    proposals: int = 0
-    titles: int = 0
-    given: int = 0
-    support: int = 0
+    df: int  # chunks that hold it
+    proposals: int = 0  # chunks that propose it
+    titles: int = 0  # chunks that have it for a title
+    given: int = 0  # chunks that it was given to
+    support: int = 0  # mentions that the proposals justify
 
     @property
     def is_known(self) -> bool:

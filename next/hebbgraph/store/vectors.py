@@ -22,14 +22,14 @@ import threading
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.store.database import Database, Session
+from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
 
@@ -59,11 +59,8 @@ class _Records(NamedTuple):
         return at, self.rows[at] == rows
 
 
-class _Head(NamedTuple):
-    """The newest embedding of some."""
-
-    seq: int
-    stamp: int
+_Head: TypeAlias = tuple[int, int]
+"""Number and stamp of the newest embedding of some."""
 
 
 class _State(NamedTuple):
@@ -84,9 +81,6 @@ class ExactSearch:
         self._session = session
         self._all_alive = all_alive
         self._parts = [part for part in (state.base, state.later) if len(part.rows)]
-        #: The last question, and the cosines of all records, which other chunks need later.
-        self._asked: NDArray[np.float32] | None = None
-        self._every: list[NDArray[np.float32]] = []
 
     def nearest(
         self,
@@ -96,7 +90,6 @@ class ExactSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
         cosines = [_products(part.vectors, vector) for part in self._parts]
-        self._asked, self._every = vector, cosines
         if not cosines:
             return np.empty(0, np.int64), np.empty(0)
         rows, stamps, scores = self._parts[0].rows, self._parts[0].stamps, cosines[0]
@@ -122,13 +115,9 @@ class ExactSearch:
     def cosines(self, vector: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each live row; NaN for rows without a vector."""
         result = np.full(len(rows), np.nan)
-        for number, part in enumerate(self._parts):
+        for part in self._parts:
             at, known = part.positions(rows)
-            at = at[known]
-            if vector is self._asked:
-                result[known] = self._every[number][at]
-            else:
-                result[known] = _products(part.vectors[at], vector)
+            result[known] = _products(part.vectors[at[known]], vector)
         return result
 
     def _alive(self, rows: IntArray, stamps: IntArray) -> BoolArray:
@@ -143,11 +132,7 @@ class ExactSearch:
 class VectorCache:
     """Keeps the embeddings of one namespace in step with its database.
 
-    Parameters
-    ----------
-    database : Database
-    folder : Path or None
-        Where the file may be written; without it, vectors stay in memory.
+    Without a folder, where the file may be written, vectors stay in memory.
     """
 
     def __init__(self, database: Database, folder: Path | None) -> None:
@@ -205,14 +190,15 @@ class VectorCache:
         if state is None or not self._is_history(session, state):
             state = None if self._path is None else self._load(session, dimension)
         if state is None:
-            state = _State(_Head(0, 0), _empty(dimension), _empty(dimension))
+            state = _State((0, 0), _empty(dimension), _empty(dimension))
         later = session.rows(
             "SELECT seq, row, stamp, data FROM $embedding WHERE seq > ? ORDER BY seq",
-            state.head.seq,
+            state.head[0],
         )
         if later:
-            head = _Head(later[-1][0], later[-1][2])
-            state = state._replace(later=_joined(state.later, later), head=head)
+            state = state._replace(
+                later=_joined(state.later, later), head=(later[-1][0], later[-1][2])
+            )
         outside = len(state.later.rows)
         if outside > max(_FEW, len(state.base.rows) // _SHARE):
             state = self._written(session, dimension)
@@ -221,15 +207,16 @@ class VectorCache:
     @staticmethod
     def _is_history(session: Session, state: _State) -> bool:
         """Return whether the database has, or had, the newest embedding of a state."""
-        if not state.head.seq:
+        seq, stamp = state.head
+        if not seq:
             return True
         known = session.rows(
             "SELECT stamp FROM $embedding WHERE seq = ? UNION ALL "
             "SELECT stamp FROM $gone WHERE seq = ?",
-            state.head.seq,
-            state.head.seq,
+            seq,
+            seq,
         )
-        return [(state.head.stamp,)] == known
+        return [(stamp,)] == known
 
     def _load(self, session: Session, dimension: int) -> _State | None:
         assert self._path is not None
@@ -244,7 +231,7 @@ class VectorCache:
         if base.vectors.shape[1] != dimension or not self._is_history(session, state):
             return None
         known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
-        rows, stamps, _ = known[known[:, 2] <= head.seq].T
+        rows, stamps, _ = known[known[:, 2] <= head[0]].T
         at, held = base.positions(rows)
         if not held.all() or (base.stamps[at] != stamps).any():
             return None
@@ -257,8 +244,7 @@ class VectorCache:
 
     def _written(self, session: Session, dimension: int) -> _State:
         """Return all embeddings, from a new file if one can be written."""
-        seq, stamp = session.rows("SELECT seq, stamp FROM $embedding ORDER BY seq DESC LIMIT 1")[0]
-        head = _Head(seq, stamp)
+        head = session.rows("SELECT seq, stamp FROM $embedding ORDER BY seq DESC LIMIT 1")[0]
         n = int(session.rows("SELECT count(*) FROM $embedding")[0][0])
         if self._path is not None:
             try:
@@ -306,17 +292,14 @@ def _decoded(vectors: list[bytes], dimension: int) -> NDArray[np.float32]:
 
 def _fill(records: _Records, session: Session) -> None:
     """Read all embeddings in the order of their rows."""
-    row, at = -1, 0
-    while at < len(records.rows):
-        page = session.rows(
-            "SELECT row, stamp, data FROM $embedding WHERE row > ? ORDER BY row LIMIT 4000", row
-        )
-        stop = at + len(page)
-        records.rows[at:stop] = [found[0] for found in page]
-        records.stamps[at:stop] = [found[1] for found in page]
-        dimension = records.vectors.shape[1]
-        records.vectors[at:stop] = _decoded([found[2] for found in page], dimension)
-        row, at = page[-1][0], stop
+    at, dimension = 0, records.vectors.shape[1]
+    sql = "SELECT row, stamp, data FROM $embedding WHERE row > ? ORDER BY row"
+    for page in pages(session, sql, 4000):
+        part = slice(at, at + len(page))
+        records.rows[part] = [row for row, _, _ in page]
+        records.stamps[part] = [stamp for _, stamp, _ in page]
+        records.vectors[part] = _decoded([data for *_, data in page], dimension)
+        at = part.stop
 
 
 def _mapped(path: Path, n: int, dimension: int, mode: str) -> _Records:
@@ -329,7 +312,7 @@ def _mapped(path: Path, n: int, dimension: int, mode: str) -> _Records:
 
 def _write(path: Path, session: Session, head: _Head, n: int, dimension: int) -> None:
     """Write a new file beside the old one, then put it in its place."""
-    header = {"magic": _MAGIC, "seq": head.seq, "stamp": head.stamp, "n": n, "dimension": dimension}
+    header = {"magic": _MAGIC, "head": head, "n": n, "dimension": dimension}
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         with os.fdopen(descriptor, "r+b") as file:
@@ -361,7 +344,7 @@ def _open(path: Path, *, writable: bool = False) -> tuple[_Head, _Records]:
     records = _mapped(path, n, dimension, "r+" if writable else "r")
     if not writable:  # plain arrays over the same pages: indexing a memmap is slow
         records = _Records(*map(np.asarray, records))
-    return _Head(header["seq"], header["stamp"]), records
+    return tuple(header["head"]), records
 
 
 def _overwrite(records: _Records, at: IntArray) -> None:
