@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -119,11 +120,8 @@ class _Evaluation:
     def _combined(self, name: str, parts: object, depth: int) -> Rows:
         if not isinstance(parts, list | tuple) or not parts:
             raise FilterError(f"{name} takes a list of filters, got {_brief(parts)}")
-        first, *others = (self.rows(part, depth + 1) for part in parts)
-        join: Callable[[Rows, Rows], Rows] = operator.and_ if name == "$and" else operator.or_
-        for other in others:
-            first = join(first, other)
-        return first
+        join = operator.and_ if name == "$and" else operator.or_
+        return reduce(join, (self.rows(part, depth + 1) for part in parts))
 
     def _field(self, field: str, value: object) -> Rows:
         field = storable(field)

@@ -19,11 +19,9 @@ class Embedder(Protocol):
 
     def embed_documents(self, texts: list[str], /) -> Any:
         """Embed passages; return one vector each, in order, as lists or an array."""
-        ...
 
     def embed_query(self, text: str, /) -> Any:
         """Embed one question."""
-        ...
 
 
 class Tagger(Protocol):
@@ -34,7 +32,6 @@ class Tagger(Protocol):
 
     def __call__(self, chunks: list[Chunk], /) -> Iterable[Iterable[str]]:
         """Return the tags of each chunk, in order."""
-        ...
 
 
 class VectorSearch(Protocol):
@@ -48,11 +45,9 @@ class VectorSearch(Protocol):
         self, vector: NDArray[np.float32], limit: int, allowed: Callable[[Any], Any] | None, /
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return up to ``limit`` rows and their cosines, among those that ``allowed`` passes."""
-        ...
 
     def cosines(self, vector: NDArray[np.float32], rows: Any, /) -> NDArray[np.float64]:
         """Return the cosine of each row; NaN for rows without a vector."""
-        ...
 
 
 Progress: TypeAlias = Callable[[int], Any]

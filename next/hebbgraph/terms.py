@@ -45,16 +45,13 @@ class IncidenceView(Protocol):
     @property
     def n_chunks(self) -> int:
         """Number of chunks, for the specificity of tags."""
-        ...
 
     @property
     def has_links(self) -> bool:
         """Whether any tag is an address or an edge by metadata."""
-        ...
 
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
-        ...
 
     def mentions_of(
         self, chunks: IntArray, /
@@ -64,16 +61,12 @@ class IncidenceView(Protocol):
         As ``tags_of``, plus the number of chunks that mention each phrase, and whether the
         phrase is a tag.
         """
-        ...
 
     def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
-        ...
 
     def df(self, tags: IntArray, /) -> IntArray:
         """Return the document frequency of each tag."""
-        ...
 
     def link_kinds(self, tags: IntArray, /) -> IntArray:
         """Return the :class:`TermKind` of each tag."""
-        ...

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from hebbgraph.errors import ParameterError
@@ -15,24 +16,23 @@ from hebbgraph.splitter import Splitter
 __all__ = ["STDIN", "document_name", "find_files", "holds_chunks", "read_chunks", "split_file"]
 
 STDIN = Path("-")
-_CHUNKS = frozenset({".jsonl"})
 _TEXTS = frozenset({".md", ".markdown", ".txt"})
 
 
 def holds_chunks(file: Path) -> bool:
     """Return whether a file holds chunks, one a line, as standard input does."""
-    return file == STDIN or file.suffix.lower() in _CHUNKS
+    return file == STDIN or file.suffix.lower() == ".jsonl"
 
 
 def find_files(paths: Iterable[Path], index: str) -> tuple[list[Path], list[Path]]:
     """Return the files that can be read, and the others; nothing hidden, and no index."""
-    found: dict[Path, None] = {}
-    for path in paths:
-        found.update(
-            dict.fromkeys(_below(path, Path(index).resolve()) if path.is_dir() else [path])
-        )
-    known = [file for file in found if holds_chunks(file) or file.suffix.lower() in _TEXTS]
-    return known, [file for file in found if file not in set(known)]
+    place = Path(index).resolve()
+    found = (_below(path, place) if path.is_dir() else [path] for path in paths)
+    known, others = dict[Path, None](), dict[Path, None]()
+    for file in chain.from_iterable(found):
+        can_read = holds_chunks(file) or file.suffix.lower() in _TEXTS
+        (known if can_read else others)[file] = None
+    return list(known), list(others)
 
 
 def _below(root: Path, index: Path) -> Iterator[Path]:
@@ -44,13 +44,7 @@ def _below(root: Path, index: Path) -> Iterator[Path]:
 
 
 def read_chunks(file: Path) -> Iterator[Chunk]:
-    """Yield the chunks of a file of JSON lines.
-
-    Raises
-    ------
-    ParameterError
-        With the number of the first line that holds no chunk.
-    """
+    """Yield the chunks of a file of JSON lines; an error gives the number of the first bad line."""
     number = 1
     try:
         with sys.stdin if file == STDIN else file.open(encoding="utf-8-sig") as lines:

@@ -147,28 +147,13 @@ def spread(
     confidence: float = 1.0,
     share_held: float = 1.0,
 ) -> Activation:
-    """Spread activation from the cues and the best candidates.
+    """Spread activation from the cues, distinct tags that the query names, and the best candidates.
 
-    Parameters
-    ----------
-    view : IncidenceView
-        The graph.
-    cues : ndarray of int, shape (n_cues,)
-        Distinct tags that the query names.
-    evidence : Evidence
-        Candidates and direct evidence.
-    parameters : SpreadingParameters, optional
-    allowed : callable, optional
-        Returns which of some chunks take part. Others neither receive nor pass mass, and are in
-        no path.
-    cue_trust : ndarray of float, shape (n_cues,), in [0, 1], optional
-        How likely each cue names what the query is about; 1 if omitted. A chunk that has a
-        cue for its title receives, and may pass on, that share of its mass.
-    confidence : float, in [0, 1]
-        How likely the best direct hits are about the query; explicit links carry that share
-        of their mass.
-    share_held : float, in [0, 1]
-        Share of the query that the best chunk holds.
+    Chunks that are not ``allowed`` neither receive nor pass mass, and are in no path. ``cue_trust``
+    says how likely each cue names what the query is about (1 if omitted): a chunk that has a cue
+    for its title receives, and may pass on, that share of its mass. Explicit links carry the share
+    ``confidence``, how likely the best direct hits are about the query, of which the best chunk
+    holds ``share_held``.
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values

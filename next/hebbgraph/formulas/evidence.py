@@ -72,25 +72,16 @@ class Evidence:
         """Return the lexical and the dense score of a chunk; None if unknown."""
         at = int(self.chunks.searchsorted(chunk))
         known = at < len(self.chunks) and self.chunks[at] == chunk
-        lexical, dense = (
-            float(scores[at]) if known and scores is not None else None
-            for scores in (self.lexical, self.dense)
-        )
+        lexical = float(self.lexical[at]) if known and self.lexical is not None else None
+        dense = float(self.dense[at]) if known and self.dense is not None else None
         return lexical, dense
 
     def upheld(self, chunks: IntArray) -> Evidence:
-        """Return evidence in which dense search lowers none of these chunks, ascending.
-
-        >>> lexical, dense = np.array([1.0, 0.2]), np.array([0.1, 1.0])
-        >>> fused = Evidence(np.array([2, 5]), 0.6 * dense + 0.4 * lexical, 0.0, lexical, dense)
-        >>> fused.upheld(np.array([2])).values.round(2).tolist()
-        [1.0, 0.68]
-        """
+        """Return evidence in which dense search lowers none of these chunks, ascending."""
         assert self.lexical is not None
         is_upheld = is_in_sorted(self.chunks, chunks)
-        return replace(
-            self, values=np.where(is_upheld, np.maximum(self.values, self.lexical), self.values)
-        )
+        highest = np.maximum(self.values, self.lexical)
+        return replace(self, values=np.where(is_upheld, highest, self.values))
 
 
 def fuse(

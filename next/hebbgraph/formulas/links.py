@@ -48,36 +48,25 @@ __all__ = ["LinkFlows", "LinkParameters", "follow_links"]
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParameters:
-    """Constants of following links, the same for every corpus and query.
+    """Constants of following links, the same for every corpus and query."""
 
-    Parameters
-    ----------
-    n_sources : int, at least 0
-        Number of chunks whose links are followed, the best by score; 0 follows none.
-    sharpness : float, positive
-        A source starts with mass proportional to score ** sharpness: larger values follow the
-        links of the best hit almost alone.
-    forward, backward, sideways : float, in [0, 1]
-        Share of that mass that flows to what a chunk refers to, to what refers to it,
-        and along edges by metadata.
-    fan_out : int, at least 1
-        Each source leads to this many chunks in each direction, and to those that tie with them.
-    leak : float, positive
-        Weight of "none of these chunks": larger values let links raise good answers only.
-    sentence : float, at least 0
-        Weight of what the linking sentence holds of the question, in direct evidence.
-    tags_per_chunk : int, at least 1
-        A source follows this many of its links, those that the fewest chunks have.
-    """
-
+    #: Number of chunks whose links are followed, the best by score; 0 follows none.
     n_sources: int = 5
+    #: A source starts with mass proportional to score ** sharpness: larger values follow the links
+    #: of the best hit almost alone.
     sharpness: float = 4.0
+    #: Share of that mass that flows to what a chunk refers to, to what refers to it, and along
+    #: edges by metadata.
     forward: float = 0.4
     backward: float = 0.05
     sideways: float = 0.2
+    #: Each source leads to this many chunks in each direction, and to those that tie with them.
     fan_out: int = 2
+    #: Weight of "none of these chunks": larger values let links raise good answers only.
     leak: float = 0.05
+    #: Weight of what the linking sentence holds of the question, in direct evidence.
     sentence: float = 2.0
+    #: A source follows this many of its links, those that the fewest chunks have.
     tags_per_chunk: int = 64
 
 

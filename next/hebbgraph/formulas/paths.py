@@ -8,14 +8,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    FloatArray,
-    IntArray,
-    flatnonzero,
-    sum_by,
-    top_n,
-    unique_inverse,
-)
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
 
 __all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
@@ -103,11 +96,9 @@ class Layer:
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        receiving = (trusted + plain).nonzero()[0]
-        if len(receiving) < n:
-            reached, credit = reached[receiving], credit[receiving]
-            trusted, plain = trusted[receiving], plain[receiving]
-        return cls(reached, trusted, plain, credit, (flows.tags, flows.chunks, mass))
+        at = flatnonzero(trusted + plain > 0)
+        passed = flows.tags, flows.chunks, mass
+        return cls(reached[at], trusted[at], plain[at], credit[at], passed)
 
     def start(self, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> None:
         """Let mass start on distinct chunks in this layer."""
@@ -132,12 +123,6 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     If direct evidence outweighs arrived activation, the path is the chunk alone.
     Otherwise it is traced back from the step in which most mass arrived, always to the
     strongest predecessor that is not yet on the path.
-
-    >>> one = np.array([1.0])
-    >>> flows = Flows(np.array([7]), np.array([3]), one, 0 * one, one)
-    >>> layer = Layer.gather(np.array([3]), np.array([0]), flows)
-    >>> [(node.kind, node.id) for node in strongest_path([layer], 3, direct=0.0, arrived=0.9)]
-    [('tag', 7), ('chunk', 3)]
     """
     if direct >= arrived:
         return (PathNode("chunk", chunk, direct),)

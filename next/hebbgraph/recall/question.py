@@ -107,11 +107,8 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
         for start, stop, key in given
         if not any(first <= start and stop <= last for first, last, _ in known)
     )
-    return [term for term in dict.fromkeys(found) if _holders(snapshot, term)]
-
-
-def _holders(snapshot: Snapshot, term: Term) -> int:
-    return term.titles if snapshot.is_incidental(term) else term.df
+    distinct = dict.fromkeys(found)
+    return [term for term in distinct if (term.titles if snapshot.is_incidental(term) else term.df)]
 
 
 def _trust(

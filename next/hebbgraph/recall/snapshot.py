@@ -147,11 +147,8 @@ class Snapshot:
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
-
-        def read(missing: list[int]) -> dict[int, str]:
-            return {id_: term.key for id_, term in terms_by_id(self.session, missing).items()}
-
-        return self._known(self._cache.keys, tags, read, 100)
+        info = self._known(self._cache.info, tags, self._load_info, 250)
+        return {tag: self._cache.keys[tag] for tag in info}
 
     def _known(
         self,
@@ -193,20 +190,11 @@ class Snapshot:
         return [info[tag] for tag in listed]
 
     def _load_info(self, tags: list[int]) -> dict[int, _Info]:
-        """Read what spreading asks of tags."""
-        stop, common = self._stop_ids(), self._common
-        rows = self.session.rows(
-            "SELECT id, kind, df, titles, given, support, key FROM $term WHERE id = ANY(?)", tags
-        )
-        self._cache.keys.update((row[0], row[6]) for row in rows)
+        terms = terms_by_id(self.session, tags)
+        self._cache.keys.update((id_, term.key) for id_, term in terms.items())
         return {
-            id_: _Info(
-                df,
-                titles,
-                kind,
-                id_ in stop or (kind == 1 and given == 0 and (support < df or df > common)),
-            )
-            for id_, kind, df, titles, given, support, _ in rows
+            id_: _Info(term.df, term.titles, term.kind, self.is_incidental(term))
+            for id_, term in terms.items()
         }
 
     # -- the graph, for formulas --------------------------------------------------------
@@ -220,11 +208,7 @@ class Snapshot:
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return everything that chunks mention, incidental phrases included.
-
-        As :meth:`tags_of`, plus the number of chunks that mention each phrase, and whether the
-        phrase is a tag.
-        """
+        """Return everything that chunks mention: see :class:`hebbgraph.terms.IncidenceView`."""
         listed = chunks.tolist()
         if not listed:
             nothing = np.zeros(0, np.bool_)

@@ -68,7 +68,7 @@ class WordSearch:
         self, n: int, allowed: Callable[[IntArray], BoolArray] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
-        order = sorted(self.weights.keys() & self.terms.keys(), key=self._rarity)
+        order = sorted(self.terms, key=lambda word: (self.terms[word].df, word))
         if not order:
             return np.empty(0, np.int64), np.empty(0)
         weights = {
@@ -95,9 +95,6 @@ class WordSearch:
         scores = scores.round(DECIMALS)
         best = first_by_id(self.snapshot, rows, scores, n, ordered=False)
         return rows[best], scores[best]
-
-    def _rarity(self, word: str) -> tuple[int, str]:
-        return self.terms[word].df, word
 
     def _blocks(self, term: Term, rows: IntArray) -> Postings:
         """Read only the blocks of a term in which some rows would be."""
@@ -189,7 +186,7 @@ def first_by_id(
 ) -> IntArray:
     """Return the positions of the n highest scores; of equal ones those with the smaller ids.
 
-    With ``ordered``, the best come first, and equal ones in the order of their ids.
+    If ``ordered``, the best come first, and equal ones in the order of their ids.
     """
     at = np.arange(len(rows))
     if len(rows) > n:
