@@ -166,10 +166,6 @@ class _Check:
                 self.found.append(f"{counted:,} {noun} are counted, and {there:,} are there")
         if vectors and not np.array_equal(total, counts.vector_sum):
             self.found.append("vectors differ from their sum; add their chunks again")
-        orphans = self._session.rows(
-            "SELECT row FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)"
-        )
-        self._report("vectors of no chunk", (row for (row,) in orphans))
 
     def _names(self, terms: list[int]) -> list[str]:
         known = terms_by_id(self._session, terms[:_EXAMPLES])

@@ -22,7 +22,7 @@ _SPOILT = {
     "UPDATE chunk SET proposed = x'' WHERE row = 2": "differ from their text",
     'UPDATE chunk SET given = \'{"tags":["Brig"]}\' WHERE row = 2': "differ from their text",
     "UPDATE chunk SET metadata = '{}' WHERE row = 1": "facts differ from their text",
-    "DELETE FROM chunk WHERE row = 3": "vectors of no chunk",
+    "DELETE FROM chunk WHERE row = 3": "chunks are counted",
     "DELETE FROM held WHERE row = 3": "chunks without a forward list",
     "DELETE FROM posting WHERE term % 3 = 0": "terms whose postings differ",
     "UPDATE posting SET first = first + 1": "postings of term",
@@ -32,7 +32,7 @@ _SPOILT = {
     "DELETE FROM opening": "tags differ from their text",
     "DELETE FROM fact": "facts differ from their text",
     "INSERT INTO fact VALUES ('x', 1, NULL, 1)": "facts differ from their text",
-    "INSERT INTO embedding(row, stamp, data) VALUES (999, 1, zeroblob(64))": "vectors of no chunk",
+    "INSERT INTO embedding(row, stamp, data) VALUES (999, 1, zeroblob(64))": "vectors are counted",
     "DELETE FROM gone": None,
 }
 _LOST = {

@@ -3,8 +3,7 @@
 =============== =====================================================================
 ``prepare``     what a chunk says by itself: words, proposed tags, links
 ``writing``     a batch of chunks and deletions to rows, postings and counts
-``vocabulary``  the phrases that texts are matched against
-``tagging``     which chunks hold which tags, when the vocabulary has changed
+``tagging``     the phrases that are known, and which chunks hold them as tags
 ``loading``     any iterable to batches: unchanged chunks, taggers, embeddings
 =============== =====================================================================
 """

@@ -68,13 +68,12 @@ class Loader:
         Return rows that were replaced or lost, too: their traces are to be erased.
         """
         done, removed = Counter[str](), list[int]()
-        batches = _batches(chunks, self._batch_size())
-        batch, is_last = next(batches, (list[Chunk](), True))
         with _preparer(self._settings, workers) as prepared:
-            while True:
+            for batch, is_last in _batches(chunks, self._batch_size()):
                 with _no_collection():
                     new = self._new(batch, prepared) if batch else []
                     replaced, gone = self._write(new, lost, last=is_last)
+                lost = None
                 removed += replaced | gone
                 done["added"] += len(new) - len(replaced)
                 done["replaced"] += len(replaced)
@@ -82,11 +81,7 @@ class Loader:
                 done["deleted"] += len(gone)
                 if progress is not None:
                     progress(done.total() - done["deleted"])
-                if is_last:
-                    next(batches, None)  # raises what the iterable raised after this batch
-                    return AddReport(**done), removed
-                batch, is_last = next(batches)
-                lost = None
+        return AddReport(**done), removed
 
     def _complete_rest(self) -> None:
         vocabulary = None
@@ -249,27 +244,16 @@ def _tags_of(returned: Iterable[str]) -> list[str]:
 
 
 def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:
-    """Yield batches with distinct ids, and whether each is the last.
+    """Yield batches with distinct ids, and whether each is the last, which may be empty.
 
-    Of equal ids in one batch the last counts. If the iterable fails after a whole batch, it fails
-    here after that batch.
+    Of equal ids in one batch the last counts.
     """
     batch: dict[str, Chunk] = {}
-    characters, is_whole, iterator = 0, False, iter(chunks)
-    while True:
-        try:
-            chunk = next(iterator)
-        except StopIteration:
-            break
-        except Exception:
-            if is_whole:
-                yield list(batch.values()), True
-            raise
-        if is_whole:
-            yield list(batch.values()), False
-            batch, characters = {}, 0
+    characters = 0
+    for chunk in chunks:
         batch[chunk.id] = chunk
         characters += len(chunk.text)
-        is_whole = characters >= _CHARACTERS or len(batch) >= most
-    if batch:
-        yield list(batch.values()), True
+        if characters >= _CHARACTERS or len(batch) >= most:
+            yield list(batch.values()), False
+            batch, characters = {}, 0
+    yield list(batch.values()), True

@@ -23,7 +23,6 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import GIVEN, TITLE, unpack_proposed
-from hebbgraph.ingest.vocabulary import Vocabulary, common_words, is_matched, words_of
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -49,7 +48,9 @@ from hebbgraph.store.terms import (
 )
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.context import searched_text, split_tokens, tokenize_texts
+from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix
 from hebbgraph.text.references import Link, links_of
+from hebbgraph.text.tokens import lexical_terms
 
 __all__ = ["complete", "held_tags", "is_complete"]
 
@@ -121,8 +122,8 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
     known, language = [term for term in tags.values() if term.is_known], settings.language
-    every = common_words(session) if known else frozenset()
-    matched = [term for term in known if is_matched(term.key, every, language)]
+    every = _common_words(session) if known else frozenset()
+    matched = [term for term in known if _is_matched(term.key, every, language)]
     candidates: dict[int, set[str]] = {}
     for key, rows in _containing(session, matched, settings.language):
         for row in rows.tolist():
@@ -157,8 +158,8 @@ def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings
         for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
             tags.update(unpack_tags(data)[0].tolist())
     held = [term for term in terms_by_id(session, tags).values() if term.kind == TermKind.TAG]
-    every, language = common_words(session), settings.language
-    left = [term.id for term in held if not is_matched(term.key, every, language)]
+    every, language = _common_words(session), settings.language
+    left = [term.id for term in held if not _is_matched(term.key, every, language)]
     return found | _holders(session, left)
 
 
@@ -166,7 +167,7 @@ def _containing(
     session: Session, phrases: Iterable[Term], language: str
 ) -> Iterable[tuple[str, IntArray]]:
     """Yield each phrase with the chunks that hold its rarest words."""
-    words = {phrase.key: words_of(phrase.key, language) for phrase in phrases}
+    words = {phrase.key: _words_of(phrase.key, language) for phrase in phrases}
     distinct = {word for some in words.values() for word in some}
     terms = find_terms(session, TermKind.WORD, distinct)
     for part in portions(list(words), 1000):
@@ -251,17 +252,13 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
         session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?) AND tokens <> ''", rows)
     )
     texts = []
-    unread = [row for row in rows if row not in known]
-    sql = "SELECT row, title, text FROM $chunk WHERE row = ANY(?)"
-    stored = {row: (title, text) for row, title, text in session.rows(sql, unread)}
-    for row, metadata, given, proposed in session.rows(
-        "SELECT row, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
+    for row, title, text, metadata, given, proposed in session.rows(
+        "SELECT row, title, text, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
     ):
         fields = loaded(metadata) if metadata != "{}" else {}
         if row in known:
             tokens = split_tokens(known[row])
         else:
-            title, text = stored[row]
             searched = searched_text(text, fields, settings.search_metadata)
             tokens = tokenize_texts(title, searched)
         links: list[Link] = []
@@ -308,3 +305,73 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
 def _contains(tokens: list[list[str]], phrases: Iterable[str]) -> bool:
     texts = [f" {' '.join(part)} " for part in tokens]
     return any(f" {phrase} " in text for phrase in phrases for text in texts)
+
+
+# -- the vocabulary -------------------------------------------------------------------------
+
+
+def _words_of(key: str, language: str) -> list[str]:
+    """Return the words of a phrase: each chunk that contains it holds all of them."""
+    return lexical_terms(key.split(" "), language)
+
+
+def _common_words(session: Session) -> frozenset[str]:
+    """Return the words that more chunks hold than a matched phrase may have for its rarest."""
+    return frozenset(word for (word,) in session.rows("SELECT word FROM $common"))
+
+
+def _is_matched(key: str, common: frozenset[str], language: str) -> bool:
+    """Return whether a known phrase is matched in texts: one of its words is not common."""
+    return not common or not all(word in common for word in _words_of(key, language))
+
+
+class Vocabulary:
+    """The known phrases of one state: those that some texts may hold, or the whole of them."""
+
+    def __init__(self, session: Session, language: str, *, whole: bool) -> None:
+        self.is_whole = whole
+        self.changes = session.meta.get("changes", "0")
+        self._language = language
+        self._common = _common_words(session)
+        self._known: dict[str, int] = {}
+        self._prefixes: set[str] = set()
+        self._matched: dict[str, bool] = {}
+        if whole:
+            sql = "SELECT key, id FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)"
+            self._learn(session.rows(sql, int(TermKind.TAG)))
+
+    def _learn(self, phrases: Iterable[tuple[str, int]]) -> None:
+        self._known = dict(phrases)
+        self._prefixes = set(map(prefix, self._known))
+
+    def tags_of(self, session: Session, texts: list[list[list[str]]]) -> list[list[int]]:
+        """Return the terms of the phrases that each chunk mentions, from the tokens of its parts.
+
+        They are the matched phrases, leftmost longest, without overlap.
+        """
+        words = {word for parts in texts for tokens in parts for word in tokens}
+        sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
+        longest: dict[str, int] = dict(session.rows(sql, list(words)))
+        if not self.is_whole:
+            possible = {
+                phrase
+                for parts in texts
+                for tokens in parts
+                for phrase in possible_phrases(tokens, longest)
+            }
+            terms = find_terms(session, TermKind.TAG, possible).values()
+            self._learn((term.key, term.id) for term in terms if term.is_known)
+        known, accept = self._known, self._is_matched if self._common else None
+        return [
+            [
+                known[key]
+                for tokens in parts
+                for *_, key in leftmost_longest(tokens, longest, self._prefixes, known, accept)
+            ]
+            for parts in texts
+        ]
+
+    def _is_matched(self, key: str) -> bool:
+        if key not in self._matched:
+            self._matched[key] = _is_matched(key, self._common, self._language)
+        return self._matched[key]

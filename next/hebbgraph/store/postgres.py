@@ -67,7 +67,7 @@ class PostgresDatabase:
         key = int.from_bytes(blake2b(self._schema.encode(), digest_size=8).digest(), signed=True)
         self._lock = f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}; "  # 0 is no limit
         self._lock += f"SELECT pg_advisory_xact_lock({key}); "
-        self._create(namespace)
+        self._create()
 
     # -- transactions ---------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class PostgresDatabase:
 
     # -- tables -----------------------------------------------------------------------
 
-    def _create(self, namespace: str) -> None:
+    def _create(self) -> None:
         with self._translating(), self._server().connect() as connection:
             tables = self._tables(connection)
             if not tables and self._read_only:
@@ -123,7 +123,7 @@ class PostgresDatabase:
                 with connection.transaction():
                     connection.execute(self._lock.encode())
                     if not self._tables(connection):
-                        self._create_tables(connection, namespace)
+                        self._create_tables(connection)
             elif not {"meta", "posting"} <= tables:
                 raise NotAnIndexError(f"{self.cache_key} holds tables of something else")
 
@@ -131,7 +131,7 @@ class PostgresDatabase:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
         return {name for (name,) in connection.execute(sql, [self._schema])}
 
-    def _create_tables(self, connection: psycopg.Connection[Any], namespace: str) -> None:
+    def _create_tables(self, connection: psycopg.Connection[Any]) -> None:
         named = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
         if not connection.execute(named, [self._schema]).fetchone():
             connection.execute(f'CREATE SCHEMA "{self._schema}"'.encode())
@@ -142,8 +142,6 @@ class PostgresDatabase:
                 table = statement.partition("(")[0].removeprefix("CREATE TABLE ")
                 sql = f"ALTER TABLE {table} ALTER {column} SET STORAGE EXTERNAL"
                 connection.execute(translated(sql, self._schema))
-        sql = "INSERT INTO $meta VALUES ('changes', '0'), ('namespace', ?)"
-        connection.execute(translated(sql, self._schema), [namespace])
 
     # -- upkeep -----------------------------------------------------------------------
 

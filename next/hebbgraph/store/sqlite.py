@@ -283,16 +283,9 @@ class SQLiteDatabase:
             raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
         with self._translating(), self._connection() as connection:
             session = SQLiteSession(connection)
-            with self._one_writer():
-                try:
-                    connection.execute("BEGIN IMMEDIATE")
-                    session.meta = _meta(session)
-                    yield session
-                    connection.execute("COMMIT")
-                except BaseException:
-                    with suppress(sqlite3.Error):
-                        connection.execute("ROLLBACK")
-                    raise
+            with self._one_writer(), _committed(connection):
+                session.meta = _meta(session)
+                yield session
         # Overlapping readers may have let the log grow.
         if self._path is not None and self._log_size() > _LARGE_LOG:
             self.erase_log(0.0)
@@ -321,17 +314,10 @@ class SQLiteDatabase:
                 raise NotAnIndexError(f"{self._name} is a database of something else")
             if self._read_only:
                 raise NotAnIndexError(f"{self._name} is empty")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with _committed(connection):
                 if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in create_statements(**_TYPES):
                         connection.execute(statement.replace("$$", "").replace("$", ""))
-                    connection.execute("INSERT INTO meta VALUES ('changes', '0')")
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
 
     # -- upkeep -----------------------------------------------------------------------
 
@@ -371,6 +357,18 @@ class SQLiteDatabase:
         self.close_idle()
         if self._memory is not None:
             self._memory.close()
+
+
+@contextmanager
+def _committed(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _stat(path: str) -> os.stat_result | None:
