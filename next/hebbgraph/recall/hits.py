@@ -101,7 +101,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
         has = [spelled[word] for word in spelled if holds[word][at]]
         lacks = [token for word, token in spelled.items() if not holds[word][at]]
         hits.append(
-            Hit.restored(
+            Hit.model_construct(
                 id=chunk.id,
                 document_id=chunk.document_id,
                 title=chunk.title,
@@ -145,7 +145,7 @@ def _steps(
         else:
             value, title = chunks[node.id].id, chunks[node.id].title
         steps.append(
-            PathStep.restored(kind=node.kind, value=value, title=title, weight=node.weight)
+            PathStep.model_construct(kind=node.kind, value=value, title=title, weight=node.weight)
         )
     return tuple(steps)
 
