@@ -64,8 +64,6 @@ from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]
 
-_NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
 _TOLERANCE = 1e-9
 
 
@@ -210,6 +208,6 @@ def _seeds(
     at = top_n(f, parameters.n_seeds)
     highest = float(f[at].max(initial=0.0))
     if highest <= 0:
-        return _NO_INTS, _NO_FLOATS
+        return candidates[:0], f[:0]
     weight = (f[at] / highest) ** parameters.sharpness
     return candidates[at], weight / weight.sum()

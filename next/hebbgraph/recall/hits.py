@@ -19,7 +19,6 @@ from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
 __all__ = ["cut", "filled_up", "make_hits", "numbered", "where_callable"]
 
-_QUESTION = PathStep(kind="question")
 _PAGE = 500
 
 
@@ -138,7 +137,7 @@ def _steps(
     path: Path, chunks: dict[int, StoredChunk], keys: dict[int, str]
 ) -> tuple[PathStep, ...]:
     """Spell out a path, starting at the question."""
-    steps = [_QUESTION]
+    steps = [PathStep(kind="question")]
     for node in path:
         if node.kind == "tag":
             value, title = display(keys[node.id]), ""
