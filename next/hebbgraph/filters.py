@@ -137,15 +137,12 @@ class _Evaluation:
                 )
         passing = _ALL
         for name, operand in conditions.items():
-            passing &= self._condition(field, name, self._plain(field, operand))
+            try:
+                value = plain(operand)
+            except ValueError as error:
+                raise FilterError(f"{field!r} cannot be compared: {error}") from error
+            passing &= self._condition(field, name, value)
         return passing
-
-    @staticmethod
-    def _plain(field: str, operand: object) -> Any:
-        try:
-            return plain(operand)
-        except ValueError as error:
-            raise FilterError(f"{field!r} cannot be compared: {error}") from error
 
     def _condition(self, field: str, name: str, operand: Any) -> Rows:
         if name in _NEGATED:

@@ -56,14 +56,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import (
-    FloatArray,
-    IntArray,
-    flatnonzero,
-    sum_by,
-    top_n,
-    unique_inverse,
-)
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
 from hebbgraph.formulas.spreading_step import Allowed, SpreadingParameters, SpreadingStep
@@ -71,8 +64,6 @@ from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]
 
-_NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
 _TOLERANCE = 1e-9
 
 
@@ -217,6 +208,6 @@ def _seeds(
     at = top_n(f, parameters.n_seeds)
     highest = float(f[at].max(initial=0.0))
     if highest <= 0:
-        return _NO_INTS, _NO_FLOATS
+        return candidates[:0], f[:0]
     weight = (f[at] / highest) ** parameters.sharpness
     return candidates[at], weight / weight.sum()

@@ -57,7 +57,11 @@ def direct_evidence(
     covered = coverage(asked.values(), n_chunks, best)
     near: float | None = None
     if question.seeds is not None:
-        seeds, scores = _seeds(question.seeds, allowed)
+        seeds = np.fromiter(question.seeds, np.int64)
+        scores = np.fromiter(question.seeds.values(), np.float64)
+        if allowed is not None:
+            keep = allowed(seeds)
+            seeds, scores = seeds[keep], scores[keep]
         evidence = fuse(rows, bm25, seeds, scores, n_chunks=n_chunks, share=share)
     elif vectors is not None and question.vector is not None:
         evidence, near = _with_vectors(
@@ -77,17 +81,6 @@ def direct_evidence(
         share_held=share_held(asked.values(), n_chunks, best),
         words=words,
     )
-
-
-def _seeds(
-    seeds: dict[int, float], allowed: Callable[[IntArray], BoolArray] | None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    rows = np.fromiter(seeds, np.int64)
-    scores = np.fromiter(seeds.values(), np.float64)
-    if allowed is None:
-        return rows, scores
-    keep = allowed(rows)
-    return rows[keep], scores[keep]
 
 
 def _with_vectors(

@@ -19,7 +19,6 @@ from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
 __all__ = ["cut", "filled_up", "make_hits", "numbered", "where_callable"]
 
-_QUESTION = PathStep(kind="question")
 _PAGE = 500
 
 
@@ -101,7 +100,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
         has = [spelled[word] for word in spelled if holds[word][at]]
         lacks = [token for word, token in spelled.items() if not holds[word][at]]
         hits.append(
-            Hit.restored(
+            Hit.model_construct(
                 id=chunk.id,
                 document_id=chunk.document_id,
                 title=chunk.title,
@@ -138,14 +137,14 @@ def _steps(
     path: Path, chunks: dict[int, StoredChunk], keys: dict[int, str]
 ) -> tuple[PathStep, ...]:
     """Spell out a path, starting at the question."""
-    steps = [_QUESTION]
+    steps = [PathStep(kind="question")]
     for node in path:
         if node.kind == "tag":
             value, title = display(keys[node.id]), ""
         else:
             value, title = chunks[node.id].id, chunks[node.id].title
         steps.append(
-            PathStep.restored(kind=node.kind, value=value, title=title, weight=node.weight)
+            PathStep.model_construct(kind=node.kind, value=value, title=title, weight=node.weight)
         )
     return tuple(steps)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -61,8 +61,7 @@ class WordSearch:
         term = self.terms[word]
         whole = term.id in self._read and term.id not in self._partial
         held = self._read[term.id] if whole else self._blocks(term, rows)
-        at = np.minimum(held.rows.searchsorted(rows), max(len(held.rows) - 1, 0))
-        return held.rows[at] == rows if len(held.rows) else np.zeros(len(rows), np.bool_)
+        return is_in_sorted(rows, held.rows)
 
     def best(
         self, n: int, allowed: Callable[[IntArray], BoolArray] | None = None

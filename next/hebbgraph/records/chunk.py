@@ -26,10 +26,6 @@ from hebbgraph.records.base import Record, plain, storable
 __all__ = ["Chunk"]
 
 
-def _strings(most: int, longest: int) -> Any:
-    return Field(default=(), max_length=most, json_schema_extra={"longest": longest})
-
-
 class Chunk(Record):
     """The unit that is retrieved.
 
@@ -73,9 +69,9 @@ class Chunk(Record):
     title: str = Field(default="", max_length=MAX_TITLE, strict=True)
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     document_id: str | None = Field(default=None, max_length=MAX_ID, strict=True)
-    tags: tuple[str, ...] = _strings(MAX_TAGS, MAX_TAG)
-    addresses: tuple[str, ...] = _strings(MAX_ADDRESSES, MAX_ADDRESS)
-    references: tuple[str, ...] = _strings(MAX_REFERENCES, MAX_ADDRESS)
+    tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
+    addresses: tuple[str, ...] = Field(default=(), max_length=MAX_ADDRESSES)
+    references: tuple[str, ...] = Field(default=(), max_length=MAX_REFERENCES)
 
     @field_validator("id", "document_id")
     @classmethod
