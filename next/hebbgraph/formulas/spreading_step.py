@@ -220,10 +220,7 @@ class SpreadingStep:
         return self.named + (1.0 - self.named) * self.parameters.unnamed_credit
 
     def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
-        """Return a layer where the best of these chunks start, and the layer their links reach.
-
-        The list is empty if nothing flows.
-        """
+        """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
         if not self.view.has_links or not p.n_sources:
             return []
