@@ -72,13 +72,10 @@ class _Check:
             row: prepare(chunk.chunk(), chunk.given_by().tagged, self._settings)
             for row, chunk in stored.items()
         }
-        held = {
-            row: (unpack_words(words), unpack_tags(tags))
-            for row, words, tags in self._session.rows(
-                "SELECT row, words, tags FROM $held WHERE row = ANY(?)", rows
-            )
-        }
-        self._report("chunks without a forward list", set(rows) - held.keys())
+        held = dict.fromkeys(rows, (unpack_words(b""), unpack_tags(b"")))
+        sql = "SELECT row, words, tags FROM $held WHERE row = ANY(?)"
+        for row, words, tags in self._session.rows(sql, rows):
+            held[row] = unpack_words(words), unpack_tags(tags)
         matched = held_tags(self._session, self._settings, rows)
         facts: dict[int, list[tuple[object, ...]]] = {row: [] for row in rows}
         for key, number, string, row in self._session.rows(

@@ -23,7 +23,7 @@ _SPOILT = {
     'UPDATE chunk SET given = \'{"tags":["Brig"]}\' WHERE row = 2': "differ from their text",
     "UPDATE chunk SET metadata = '{}' WHERE row = 1": "facts differ from their text",
     "DELETE FROM chunk WHERE row = 3": "chunks are counted",
-    "DELETE FROM held WHERE row = 3": "chunks without a forward list",
+    "DELETE FROM held WHERE row = 3": "words differ from their text",
     "DELETE FROM posting WHERE term % 3 = 0": "terms whose postings differ",
     "UPDATE posting SET first = first + 1": "postings of term",
     "DELETE FROM term WHERE id % 5 = 0": "differ",

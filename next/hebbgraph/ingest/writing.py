@@ -22,13 +22,7 @@ from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_propose
 from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
 from hebbgraph.store.database import Session
-from hebbgraph.store.meta import (
-    Counts,
-    read_counts,
-    vector_units,
-    write_counts,
-    write_meta,
-)
+from hebbgraph.store.meta import Counts, read_counts, vector_units, write_counts, write_meta
 from hebbgraph.store.postings import (
     Postings,
     add_postings,
@@ -36,13 +30,7 @@ from hebbgraph.store.postings import (
     unpack_tags,
     unpack_words,
 )
-from hebbgraph.store.terms import (
-    MIN_PROPOSALS,
-    count_held,
-    drop_unused,
-    number_terms,
-    terms_by_id,
-)
+from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import join_tokens
 
@@ -110,10 +98,8 @@ def _write_derived(
     gone: _Removed,
 ) -> None:
     """Write words, proposals and facts of new chunks, and take those of removed ones back."""
-    words = set().union(*(new.words for new in added))
-    numbers = number_terms(session, TermKind.WORD, words)
     remove_postings(session, gone.terms, gone.row_of_term)
-    terms = _add_words(session, added, rows, numbers)
+    terms = _add_words(session, added, rows)
     crossed = _count(session, terms, gone.terms)
     flipped = _count_proposals(session, proposed, gone.proposed)
     facts = [
@@ -195,9 +181,10 @@ def _add_words(
     session: Session,
     added: Sequence[Prepared],
     rows: Sequence[int],
-    numbers: dict[str, int],
 ) -> IntArray:
     """Write the postings and the forward lists of words; return each term once for each chunk."""
+    words = set().union(*(new.words for new in added))
+    numbers = number_terms(session, TermKind.WORD, words)
     sizes = [len(new.words) for new in added]
     n = sum(sizes)
     held = map(numbers.__getitem__, chain.from_iterable(new.words for new in added))
@@ -314,11 +301,8 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
     session.run("DELETE FROM $embedding WHERE row = ANY(?)", list(rows))
     session.many("INSERT INTO $gone(seq, stamp) VALUES (?, ?)", ((s, t) for s, t, _ in held))
     session.run("DELETE FROM $gone WHERE seq < (SELECT max(seq) FROM $gone) - ?", _MOST_GONE)
-    sums = sum(
-        (vector_units(np.frombuffer(data, "<f4")) for *_, data in held),
-        start=vector_units(np.zeros(1)),
-    )
-    return counts._replace(vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - sums)
+    total = sum(vector_units(np.frombuffer(data, "<f4")) for *_, data in held)
+    return counts._replace(vectors=counts.vectors - len(held), vector_sum=counts.vector_sum - total)
 
 
 def _add_vectors(
@@ -330,6 +314,6 @@ def _add_vectors(
         "INSERT INTO $embedding(row, stamp, data) VALUES (?, ?, ?)",
         ((row, secrets.randbits(62), v.astype("<f4").tobytes()) for row, v in vectors),
     )
-    sums = sum((vector_units(vector) for _, vector in vectors), start=vector_units(np.zeros(1)))
     before = counts.vector_sum if len(counts.vector_sum) else np.zeros(1, np.int64)
-    return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=before + sums)
+    total = sum((vector_units(vector) for _, vector in vectors), start=before)
+    return counts._replace(vectors=counts.vectors + len(vectors), vector_sum=total)

@@ -19,8 +19,6 @@ class Session(Protocol):
 
     #: The table of this name, in the state that the transaction sees.
     meta: dict[str, str]
-    #: Number of statements so far.
-    statements: int
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; a parameter of ``= ANY(?)`` is a list."""

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import FloatDumper, NumericBinaryLoader
@@ -207,8 +206,6 @@ def translated(sql: str, schema: str) -> bytes:
 
 
 def _bound(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
     if not isinstance(value, list | tuple):
         return value
     types = set(map(type, value))
@@ -226,7 +223,6 @@ class PostgresSession:
     ) -> None:
         self._connection = connection
         self._schema = schema
-        self.statements = 0
         self.meta = meta
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -236,11 +232,9 @@ class PostgresSession:
         return self._execute(sql, parameters).rowcount
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
-        self.statements += 1
         self._connection.cursor().executemany(translated(sql, self._schema), parameters)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
-        self.statements += 1
         bound = [_bound(value) for value in parameters]
         return self._connection.execute(translated(sql, self._schema), bound, binary=True)
 

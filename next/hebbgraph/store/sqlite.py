@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from hebbgraph.errors import (
     ClosedIndexError,
     DamagedIndexError,
@@ -52,8 +50,6 @@ def _translated(sql: str) -> str:
 
 
 def _bound(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
     if not isinstance(value, list | tuple):
         return value
     dumped = json.dumps(value)
@@ -94,7 +90,6 @@ class SQLiteSession:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.statements = 0
         self.meta: dict[str, str] = {}
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -104,11 +99,9 @@ class SQLiteSession:
         return self._execute(sql, parameters).rowcount
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
-        self.statements += 1
         self._connection.executemany(_translated(sql), parameters)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
-        self.statements += 1
         return _executed(self._connection, _translated(sql), list(map(_bound, parameters)))
 
 
