@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.votes import Statement, beliefs
-from hebbgraph.learning import history
+from hebbgraph.learning import teaching
 from hebbgraph.records import Recall
 
 PLACES = ("barn", "forest", "meadow", "valley", "town", "hill", "marsh", "coast")
@@ -325,7 +325,7 @@ def test_the_id_of_a_recall_cannot_be_taken(index: HebbianIndex) -> None:
 def test_only_the_newest_recalls_are_kept(
     index: HebbianIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "_MOST_KEPT", 3)
+    monkeypatch.setattr(teaching, "_MOST_KEPT", 3)
     recalls = [index.recall(f"owls {at}") for at in range(5)]
     for recall in recalls:
         index.keep(recall)

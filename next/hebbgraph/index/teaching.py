@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.index.session import OpenNamespace, listed
-from hebbgraph.learning import history, teaching
+from hebbgraph.learning import teaching
 from hebbgraph.learning.fitting import evaluate, fit_if_due
 from hebbgraph.records import Evaluation, Lesson, Recall
 
@@ -114,7 +114,7 @@ class TeachingVerbs(OpenNamespace):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip
         with self._database.write() as session:
-            n = history.forget(session, chosen, self.settings, dry_run=dry_run)
+            n = teaching.forget(session, chosen, self.settings, dry_run=dry_run)
         if n and not dry_run:
             fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
             self._database.erase_log(self.settings.wait)
@@ -141,7 +141,7 @@ class TeachingVerbs(OpenNamespace):
             "until": until,
         }
         with self._database.read() as session:
-            return history.listed_lessons(session, chosen, self.settings)
+            return teaching.listed_lessons(session, chosen, self.settings)
 
     def keep(self, recall: Recall, *, answer: str | None = None) -> None:
         """Keep a recall, so that its id, or that of the answer it was for, can be judged later.
@@ -155,12 +155,12 @@ class TeachingVerbs(OpenNamespace):
         """
         self._check_recall(recall)
         with self._database.write() as session:
-            history.keep(session, recall, answer)
+            teaching.keep(session, recall, answer)
 
     def kept(self, id: str) -> list[Recall]:
         """Return the recalls that were kept under their own id, or that of an answer."""
         with self._database.read() as session:
-            return history.kept(session, id)
+            return teaching.kept(session, id)
 
     def _kept(self, id_: str) -> Recall:
         for recall in self.kept(id_):
@@ -176,7 +176,7 @@ class TeachingVerbs(OpenNamespace):
         """Write all lessons to a file, a line of JSON each; return how many."""
         n = 0
         with self._database.read() as session, open(path, "w", encoding="utf-8") as file:
-            for line in history.export_lessons(session):
+            for line in teaching.export_lessons(session):
                 file.write(line + "\n")
                 n += 1
         return n
@@ -191,7 +191,7 @@ class TeachingVerbs(OpenNamespace):
         """
         self._check_text_version()
         with open(path, encoding="utf-8") as file:
-            n = history.import_lessons(self._database, file, quorum=self.settings.quorum)
+            n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
         if n:
             fit_if_due(self._database, quorum=self.settings.quorum)
         return n

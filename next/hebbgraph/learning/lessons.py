@@ -130,13 +130,7 @@ def _number(kind: bytes, text: str) -> int:
 
 
 def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
-    """Return a question as a vector of unit length over its words and tags.
-
-    Parameters
-    ----------
-    words, tags : mapping of str to float
-        Squared weights, such as idf times the weight in the question.
-    """
+    """Return a question as a vector of unit length over words and tags, by squared weights."""
     squares = {cue_of_word(word): weight for word, weight in words.items()}
     squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
     return _unit(squares)

@@ -96,19 +96,9 @@ def remember(
     near: IntArray,
     allowed: Callable[[IntArray], BoolArray] | None,
 ) -> Memory | None:
-    """Return what lessons say of a question; None if there are no lessons.
+    """Return what lessons say of a question; None if they say nothing.
 
-    Parameters
-    ----------
-    session : Session
-    key : str
-        The question's key.
-    cues, path : Cues
-    vector : ndarray of float32, optional
-    near : ndarray of int
-        Rows that search found.
-    allowed : callable, optional
-        Returns which of some rows take part.
+    ``near`` are rows that search found, ``allowed`` returns which of some rows take part.
     """
     if session.meta.get("lessons", "0") == "0":
         return None
@@ -137,17 +127,9 @@ def products(
     near: Collection[int] = (),
     digests: Collection[str] = (),
 ) -> Products:
-    """Return the products of a question with the texts that its cues lead to, and with others.
+    """Return the products of a question with the texts that its cues lead to.
 
-    Parameters
-    ----------
-    session : Session
-    cues, path : Cues
-    vector : ndarray of float32, optional
-    near : collection of int
-        Chunks besides, by row.
-    digests : collection of str
-        Texts besides.
+    Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
     """
     dots = _dots(session, cues, path)
     best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])

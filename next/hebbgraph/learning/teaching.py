@@ -1,19 +1,26 @@
-"""From what is said of a recall to a lesson: the verb behind ``index.reinforce``."""
+"""Lessons: taught, listed, forgotten, exported; and recalls that are judged later."""
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from hebbgraph.errors import LessonError, ParameterError
 from hebbgraph.formulas.association import MANY_SHOWN, shared_credit
-from hebbgraph.learning.folding import add_lessons
+from hebbgraph.formulas.votes import beliefs
+from hebbgraph.learning.folding import add_lessons, remove_lessons
 from hebbgraph.learning.lessons import (
     Cues,
     LessonRow,
+    all_lessons,
+    chosen_lessons,
+    lessons_on,
     path_cues,
     question_cues,
     question_key,
@@ -23,9 +30,28 @@ from hebbgraph.records import Lesson, Recall
 from hebbgraph.records.base import storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
-from hebbgraph.store.database import Session
+from hebbgraph.store.database import Database, Session
 
-__all__ = ["cues_of", "key_of", "prepare_lesson", "reinforce"]
+__all__ = [
+    "cues_of",
+    "export_lessons",
+    "forget",
+    "import_lessons",
+    "keep",
+    "kept",
+    "key_of",
+    "listed_lessons",
+    "prepare_lesson",
+    "reinforce",
+]
+
+_LISTED = "recall", "question", "cited", "rejected", "weight", "trusted", "reason"
+#: A lesson is in force if a chunk that it names is believed this far.
+_BELIEVED = 0.25
+#: So many recalls are kept, the newest ones.
+_MOST_KEPT = 10_000
+#: Lessons that are imported in one transaction.
+_BATCH = 5000
 
 
 def key_of(recall: Recall) -> str:
@@ -137,3 +163,139 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         vector,
     )
     add_lessons(session, [row], quorum=settings.quorum)
+
+
+# -- listed, forgotten -------------------------------------------------------------------
+
+
+def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settings) -> list[Lesson]:
+    """Return the lessons that fit what is chosen, from the first to the last."""
+    rows = [row for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
+    on_question = lessons_on(session, {row.question_key for row in rows})
+    named = {digest for row in rows for digest in _named(row)}
+    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
+    live = {digest for (digest,) in session.rows(sql, sorted(named))}
+    return [
+        Lesson(
+            id=row.id,
+            actor=row.actor,
+            created=row.created,
+            shown=len(row.body["shown"]),
+            note=_why_not(row, on_question[row.question_key], live, settings.quorum),
+            **{name: row.body[name] for name in _LISTED},
+        )
+        for row in rows
+    ]
+
+
+def _why_not(
+    row: LessonRow, beside: Sequence[LessonRow], live: Collection[str], quorum: int
+) -> str:
+    """Return why a lesson moves nothing; "" if it moves something."""
+    if not any(digest in live for digest in _named(row)):
+        return "its chunks are gone or were edited; it rests until the same text is back"
+    later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
+    if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
+        return "the actor has said something else of this question since"
+    believed = beliefs([one.statement() for one in beside], quorum=quorum)
+    cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
+    most = max(
+        [believed[digest].cited for digest in cited if digest in believed]
+        + [believed[digest].rejected for digest in rejected if digest in believed]
+    )
+    if most >= _BELIEVED:
+        return ""
+    if len({one.actor for one in beside}) < quorum:
+        return f"fewer than {quorum} actors say so"
+    return "others contradict it"
+
+
+def _named(row: LessonRow) -> Iterator[str]:
+    yield from row.body["cited"].values()
+    yield from row.body["rejected"].values()
+
+
+def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
+    chunk, recalls = chosen.get("chunk"), chosen.get("recall")
+    return (chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]) and (
+        recalls is None or row.body["recall"] in recalls
+    )
+
+
+def forget(
+    session: Session, chosen: Mapping[str, Any], settings: Settings, *, dry_run: bool
+) -> int:
+    """Forget the lessons that fit what is chosen; return how many."""
+    seqs = [row.seq for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
+    if seqs and not dry_run:
+        remove_lessons(session, seqs, quorum=settings.quorum)
+    return len(seqs)
+
+
+# -- files --------------------------------------------------------------------------------
+
+
+def export_lessons(session: Session) -> Iterator[str]:
+    """Yield each lesson as a line of JSON."""
+    for row in all_lessons(session):
+        value = {
+            **row._asdict(),
+            "cues": [part.tolist() for part in row.cues],
+            "path": [part.tolist() for part in row.path],
+            "vector": None if row.vector is None else row.vector.tolist(),
+        }
+        del value["seq"]
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def import_lessons(database: Database, lines: Iterable[str], *, quorum: int) -> int:
+    """Teach exported lessons that the index does not hold; return how many."""
+    rows, n = map(_imported, enumerate(lines, start=1)), 0
+    while batch := list(islice(rows, _BATCH)):
+        with database.write() as session:
+            sql = "SELECT id FROM $lesson WHERE id = ANY(?)"
+            held = {id_ for (id_,) in session.rows(sql, [row.id for row in batch])}
+            new = [row for row in batch if row.id not in held]
+            add_lessons(session, new, quorum=quorum)
+        n += len(new)
+    return n
+
+
+def _imported(numbered: tuple[int, str]) -> LessonRow:
+    number, line = numbered
+    try:
+        value = json.loads(line)
+        for name in ("cues", "path"):
+            keys, weights = value[name]
+            value[name] = Cues(np.array(keys, np.int64), np.array(weights, np.int64))
+        vector = value["vector"]
+        value["vector"] = None if vector is None else np.array(vector, np.float32)
+        return LessonRow(seq=0, **value)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LessonError(f"line {number} is no exported lesson: {error}") from error
+
+
+# -- recalls ------------------------------------------------------------------------------
+
+
+def keep(session: Session, recall: Recall, answer: str | None) -> None:
+    """Keep what lessons need of a recall, and the answer that it was for."""
+    hits = tuple(hit.model_copy(update={"text": "", "metadata": {}, "path": ()}) for hit in recall)
+    slim = recall.model_copy(update={"hits": hits, "where": None})
+    if any(held.question != recall.question for held in kept(session, recall.id)):
+        raise LessonError(
+            f"recall id {recall.id!r} is taken by another question; let the index name recalls"
+        )
+    sql = "DELETE FROM $kept WHERE id = ? AND answer = ?"
+    session.run(sql, recall.id, answer or "")
+    sql = "INSERT INTO $kept(id, answer, body) VALUES (?, ?, ?)"
+    session.run(sql, recall.id, answer or "", slim.model_dump_json())
+    newest = session.rows("SELECT max(seq) FROM $kept")[0][0]
+    session.run("DELETE FROM $kept WHERE seq <= ?", newest - _MOST_KEPT)
+
+
+def kept(session: Session, id_: str) -> list[Recall]:
+    """Return the recalls that were kept under their own id, or that of an answer."""
+    sql = "SELECT id, body FROM $kept WHERE id = ? OR answer = ? ORDER BY seq"
+    found = dict(session.rows(sql, id_, id_))
+    return [Recall.model_validate_json(body) for body in found.values()]

@@ -51,19 +51,7 @@ _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
 
 
 class Recaller:
-    """Answers questions from one namespace.
-
-    Parameters
-    ----------
-    database : Database
-    settings : Settings
-    vectors : VectorCache
-    embedder : Embedder, optional
-    tag_question : callable, optional
-        Maps a question to tags that it is about.
-    namespace : str
-        The name in recalls.
-    """
+    """Answers questions from one namespace; ``tag_question`` says which tags one is about."""
 
     def __init__(
         self,
