@@ -78,6 +78,7 @@ class Loader:
                 done["added"] += len(new) - len(replaced)
                 done["replaced"] += len(replaced)
                 done["unchanged"] += len(batch) - len(new)
+                del new  # it is large, and the next batch is made meanwhile
                 done["deleted"] += len(gone)
                 if progress is not None:
                     progress(done.total() - done["deleted"])
