@@ -251,14 +251,18 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
     known = dict(
         session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?) AND tokens <> ''", rows)
     )
+    sql = "SELECT row, title, text FROM $chunk WHERE row = ANY(?)"
+    unread = session.rows(sql, [row for row in rows if row not in known])
+    stored = {row: (title, text) for row, title, text in unread}
     texts = []
-    for row, title, text, metadata, given, proposed in session.rows(
-        "SELECT row, title, text, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
+    for row, metadata, given, proposed in session.rows(
+        "SELECT row, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
     ):
         fields = loaded(metadata) if metadata != "{}" else {}
         if row in known:
             tokens = split_tokens(known[row])
         else:
+            title, text = stored[row]
             searched = searched_text(text, fields, settings.search_metadata)
             tokens = tokenize_texts(title, searched)
         links: list[Link] = []
