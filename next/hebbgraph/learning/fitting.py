@@ -19,7 +19,7 @@ from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
 from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust, scores_of
 from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import LessonRow, all_lessons, first_lessons
+from hebbgraph.learning.lessons import LessonRow, chosen_lessons, first_lessons
 from hebbgraph.learning.memory import evidence_of, products, share_taught
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Database, Session
@@ -65,7 +65,7 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
     """Ask past questions again, with and without what others taught."""
     with database.read() as session:
         trust = read_trust(session)
-        exams = _exams(session, _drawn(all_lessons(session)), quorum)
+        exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum)
     if not len(exams.weight):
         return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
     plain, taught = scores_of(exams, trust)

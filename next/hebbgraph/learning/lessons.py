@@ -23,7 +23,6 @@ __all__ = [
     "UNIT",
     "Cues",
     "LessonRow",
-    "all_lessons",
     "chosen_lessons",
     "cue_of_tag",
     "cue_of_word",
@@ -60,30 +59,18 @@ class Cues(NamedTuple):
 
 
 class LessonRow(NamedTuple):
-    """One lesson as it is stored.
-
-    Attributes
-    ----------
-    seq : int
-    id, question_key : str
-    actor : str or None
-    created : float
-    body : dict
-        ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``trusted``, and what
-        people read: question, reason; ``shown``: untaught scores by digest.
-    cues, path : Cues
-        Of its question, and the tags over which activation spread.
-    vector : ndarray of float32, or None
-    """
+    """One lesson as it is stored."""
 
     seq: int
     id: str
     question_key: str
     actor: str | None
     created: float
+    #: ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``credit``, ``trusted``,
+    #: ``shown`` (untaught scores by digest), and what people read: question, reason, recall.
     body: dict[str, Any]
-    cues: Cues
-    path: Cues
+    cues: Cues  #: of its question
+    path: Cues  #: the tags over which activation spread
     vector: NDArray[np.float32] | None
 
     def statement(self) -> Statement:
@@ -194,7 +181,7 @@ def first_lessons(session: Session, n: int) -> list[LessonRow]:
 
 
 def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
-    """Return the lessons of an id, an actor and a span of time, from the first to the last."""
+    """Return the lessons of an id, an actor and a span of time, or all, from first to last."""
     conditions = {
         "lesson": "id = ?",
         "actor": "actor = ?",
@@ -205,10 +192,3 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
     return [read_lesson(row) for row in session.rows(sql, *(chosen[name] for name in wanted))]
-
-
-def all_lessons(session: Session) -> list[LessonRow]:
-    """Return all lessons, from the first to the last."""
-    return [
-        read_lesson(row) for row in session.rows(f"SELECT {_COLUMNS} FROM $lesson ORDER BY seq")
-    ]

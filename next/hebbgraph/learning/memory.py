@@ -51,39 +51,24 @@ _VECTORS_BY_CHANCE = 0.3
 
 
 class Memory(NamedTuple):
-    """What lessons say of one question.
+    """What lessons say of one question; arrays have shape (n,), ``evidence`` (n, 6)."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n,), ascending
-        Chunks that were taught, and that search found or the question touches.
-    evidence : ndarray of float64, shape (n, 6)
-        Likeness to what they were cited for, by words, vectors and path, each alone and times
-        repetition; below 0 where they were rejected.
-    answer : ndarray of float64, shape (n,), in [-1, 1]
-        How far they are believed to answer the very question, or not to.
-    taught : ndarray of float64, shape (n,), in [0, 1]
-        How far they were cited for any question.
-    """
-
+    #: Chunks that were taught, and that search found or the question touches, ascending.
     rows: NDArray[np.int64]
+    #: Likeness to what they were cited for, of each of ``KINDS``; below 0 where rejected.
     evidence: NDArray[np.float64]
+    #: How far they are believed to answer the very question, or not to, in [-1, 1].
     answer: NDArray[np.float64]
+    #: How far they were cited for any question, in [0, 1].
     taught: NDArray[np.float64]
 
 
 class Products(NamedTuple):
-    """Products of a question with the sums of texts.
-
-    Attributes
-    ----------
-    digests : list of str
-    values : ndarray of float64, shape (n, 10)
-        The product with the sum of what a text was cited for, and the squared length of that sum:
-        by words, vectors and path; then with the sum of its rejections by words and vectors.
-    """
+    """Products of a question with the sums of texts."""
 
     digests: list[str]
+    #: Shape (n, 10): the product with the sum of what a text was cited for, and the squared length
+    #: of that sum, by words, vectors and path; then with its rejections by words and vectors.
     values: NDArray[np.float64]
 
 

@@ -18,7 +18,6 @@ from hebbgraph.learning.folding import add_lessons, remove_lessons
 from hebbgraph.learning.lessons import (
     Cues,
     LessonRow,
-    all_lessons,
     chosen_lessons,
     lessons_on,
     path_cues,
@@ -237,7 +236,7 @@ def forget(
 
 def export_lessons(session: Session) -> Iterator[str]:
     """Yield each lesson as a line of JSON."""
-    for row in all_lessons(session):
+    for row in chosen_lessons(session, {}):
         value = {
             **row._asdict(),
             "cues": [part.tolist() for part in row.cues],

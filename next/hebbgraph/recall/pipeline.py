@@ -162,7 +162,10 @@ class Recaller:
         min_score: float | None,
     ) -> Ranking:
         """Rank, cut to ``depth``, and let the steps change the order."""
-        ranking = cut(request, ranker.rank(request), request.k)
+        ranking = ranker.rank(request)
+        if request.allowed is not None and not request.allowed(ranking.rows).all():
+            raise ParameterError(f"strategy {ranker.name!r} must return allowed rows only")
+        ranking = cut(request, ranking, request.k)
         if ranking.pads and min_score is None:
             ranking = filled_up(request, ranking, request.k)
         if callable(where):

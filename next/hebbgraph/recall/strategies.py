@@ -225,7 +225,7 @@ def by_key(keys: Mapping[int, str], active: Mapping[int, float]) -> dict[str, fl
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:
-    """Return a strategy by name, or the caller's own with its rankings checked.
+    """Return a strategy by name, or the caller's own.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def named_strategy(strategy: str | Strategy) -> Strategy:
         If its distribution is not installed.
     """
     if isinstance(strategy, Strategy) and not isinstance(strategy, type):
-        return _Checked(strategy)
+        return strategy
     if strategy == Spreading.name:
         return Spreading()
     points = {point.name: point for point in entry_points(group=_GROUP)}
@@ -250,33 +250,6 @@ def named_strategy(strategy: str | Strategy) -> Strategy:
     raise ParameterError(
         f"strategy is one of {known}, or an object with name and rank(request); got {strategy!r}"
     )
-
-
-class _Checked:
-    """A caller's strategy; its rankings are checked before anything relies on them."""
-
-    def __init__(self, strategy: Strategy) -> None:
-        self._strategy = strategy
-        self.name = strategy.name
-
-    def rank(self, request: Request) -> Ranking:
-        ranking = self._strategy.rank(request)
-        if not isinstance(ranking, Ranking):
-            raise ParameterError(
-                f"strategy {self.name!r} must return a Ranking, got {type(ranking).__name__}"
-            )
-        rows = np.asarray(ranking.rows, np.int64)
-        scores: NDArray[np.float64] = np.asarray(ranking.scores, np.float64)
-        if rows.shape != scores.shape or rows.ndim != 1 or len(np.unique(rows)) < len(rows):
-            raise ParameterError(
-                f"strategy {self.name!r} must return distinct rows with a score each, got "
-                f"{len(rows)} rows and {len(scores)} scores"
-            )
-        if not np.isfinite(scores).all() or (scores < 0).any():
-            raise ParameterError(f"strategy {self.name!r} must return finite scores of at least 0")
-        if request.allowed is not None and not request.allowed(rows).all():
-            raise ParameterError(f"strategy {self.name!r} must return allowed rows only")
-        return replace(ranking, rows=rows, scores=scores)
 
 
 class RankStep:
