@@ -14,8 +14,9 @@ ROOT = Path(__file__).parents[1]
 #: Lines and modules at most; docstrings count.
 CEILINGS = {
     "next/hebbgraph": (16_000, 95),
-    "next/hebbgraph/text": (3_400, 25),
-    "next/integrations/langchain": (1_800, 12),
+    "next/hebbgraph/text": (2_800, 25),
+    "next/integrations/langchain": (1_800, 13),
+    "next/integrations/llama_index": (1_800, 13),
     "next/tests": (20_000, 200),
 }
 MODULE_LINES, FUNCTION_LINES = 400, 60
@@ -37,7 +38,7 @@ def main() -> int:
     for part, (most, modules) in CEILINGS.items():
         files = [path for path in (ROOT / part).rglob("*.py") if "__pycache__" not in path.parts]
         lines = sum(path.read_text("utf-8").count("\n") for path in files)
-        print(f"{part:22s} {lines:7,} lines, {len(files):3} modules (at most {most:,}, {modules})")
+        print(f"{part:30s} {lines:7,} lines, {len(files):3} modules (at most {most:,}, {modules})")
         if lines > most or len(files) > modules:
             over.append(f"{part} is over its ceiling")
     for path in sorted((ROOT / "next/hebbgraph").rglob("*.py")):
