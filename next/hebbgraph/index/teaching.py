@@ -136,7 +136,7 @@ class TeachingVerbs(OpenNamespace):
         chosen = {
             "actor": actor,
             "chunk": chunk,
-            "recall": None if recall is None else set(listed(recall, "recall")),
+            "recall": None if recall is None else listed(recall, "recall"),
             "since": since,
             "until": until,
         }

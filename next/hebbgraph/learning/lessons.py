@@ -141,11 +141,12 @@ _COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
 def insert_lesson(session: Session, lesson: LessonRow) -> None:
     """Store a lesson; its number is given by the database."""
     session.run(
-        "INSERT INTO $lesson(id, question_key, actor, created, body, cues, path, vector) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO $lesson(id, question_key, actor, recall, created, body, cues, path, "
+        "vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lesson.id,
         lesson.question_key,
         lesson.actor,
+        lesson.body["recall"],
         lesson.created,
         json.dumps(lesson.body, ensure_ascii=False),
         lesson.cues.pack(),
@@ -185,6 +186,7 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     conditions = {
         "lesson": "id = ?",
         "actor": "actor = ?",
+        "recall": "recall = ANY(?)",
         "since": "created >= ?",
         "until": "created < ?",
     }

@@ -215,10 +215,8 @@ def _named(row: LessonRow) -> Iterator[str]:
 
 
 def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
-    chunk, recalls = chosen.get("chunk"), chosen.get("recall")
-    return (chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]) and (
-        recalls is None or row.body["recall"] in recalls
-    )
+    chunk = chosen.get("chunk")
+    return chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
 
 
 def forget(

@@ -44,10 +44,12 @@ CREATE INDEX $$embedding_stamp ON $embedding(row, stamp, seq);
 CREATE TABLE $gone(seq BIGINT PRIMARY KEY, stamp BIGINT NOT NULL);
 CREATE TABLE $lesson(
     seq {id}, id {exact} UNIQUE NOT NULL, question_key {exact} NOT NULL, actor {exact},
+    recall {exact} NOT NULL,
     created {number} NOT NULL, body {exact} NOT NULL, cues {blob} NOT NULL, path {blob} NOT NULL,
     vector {blob});
 CREATE INDEX $$lesson_question ON $lesson(question_key);
 CREATE INDEX $$lesson_actor ON $lesson(actor);
+CREATE INDEX $$lesson_recall ON $lesson(recall);
 CREATE TABLE $taught(
     text {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
     vector_square {number} NOT NULL, cues {blob} NOT NULL, vector {blob} NOT NULL);

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keeping import BOATS, KeepingIndex
+from boats import BOATS
 
-from hebbgraph import HebbgraphError, Recall
+from hebbgraph import HebbgraphError, HebbianIndex, Recall
 from hebbgraph.citations import Learner, Outcome, Passage, Reason, Reply, Shown, number_passages
 from hebbgraph.citations import worker as worker_module
 
@@ -24,14 +24,14 @@ QUESTION = "Who built boat 7?"
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Iterator[KeepingIndex]:
-    with KeepingIndex.open(tmp_path / "boats") as index:
+def index(tmp_path: Path) -> Iterator[HebbianIndex]:
+    with HebbianIndex.open(tmp_path / "boats") as index:
         index.add(BOATS)
         yield index
 
 
 @pytest.fixture
-def learner(index: KeepingIndex) -> Iterator[Learner]:
+def learner(index: HebbianIndex) -> Iterator[Learner]:
     with Learner(index, on_sigterm=False, patience=0.0) as learner:
         yield learner
 
@@ -51,7 +51,7 @@ def learn(learner: Learner, recall: Recall, *args: str, **options: Any) -> Outco
 # -- answers ------------------------------------------------------------------------------
 
 
-def test_an_answer_teaches_what_it_cites(index: KeepingIndex, learner: Learner) -> None:
+def test_an_answer_teaches_what_it_cites(index: HebbianIndex, learner: Learner) -> None:
     recall = index.recall(QUESTION, k=5)
     outcome = learn(learner, recall, actor="ida")
     (lesson,) = index.lessons()
@@ -77,7 +77,7 @@ def said(text: str) -> Reply:
         (Reply("So [1].", shown=Shown(ids=("b7",), ambiguous=("1",))), Reason.NO_KEYS),
     ],
 )
-def test_why_nothing_is_learned(index: KeepingIndex, answer: Reply, reason: Reason) -> None:
+def test_why_nothing_is_learned(index: HebbianIndex, answer: Reply, reason: Reason) -> None:
     outcomes: list[Outcome] = []
     with Learner(index, denials=["steht nirgends"], on_outcome=outcomes.append) as learner:
         outcome = learner.learn([index.recall(QUESTION)], [answer], answer_id="a").result(60)
@@ -86,7 +86,7 @@ def test_why_nothing_is_learned(index: KeepingIndex, answer: Reply, reason: Reas
     assert index.lessons() == []
 
 
-def test_the_index_has_its_own_word(index: KeepingIndex, learner: Learner) -> None:
+def test_the_index_has_its_own_word(index: HebbianIndex, learner: Learner) -> None:
     recall = index.recall(QUESTION, k=5)
     outcome = learn(learner, recall, "All [{}].", *(hit.id for hit in recall))
     assert (outcome.reason, index.lessons()) == (Reason.NOTED, [])
@@ -94,7 +94,7 @@ def test_the_index_has_its_own_word(index: KeepingIndex, learner: Learner) -> No
 
 
 def test_errors_are_outcomes_and_logged_once(
-    index: KeepingIndex, caplog: pytest.LogCaptureFixture
+    index: HebbianIndex, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(outcome: Outcome) -> None:
         raise RuntimeError("on purpose")
@@ -112,7 +112,7 @@ def test_errors_are_outcomes_and_logged_once(
 
 
 def test_each_chunk_is_credited_to_the_recall_that_ranks_it_best(
-    index: KeepingIndex, learner: Learner
+    index: HebbianIndex, learner: Learner
 ) -> None:
     first, second = index.recall("boat 7", k=4), index.recall("boat 9", k=4)
     numbered = number_passages([*first, *(hit for hit in second if hit.id == "b9")])
@@ -126,7 +126,7 @@ def test_each_chunk_is_credited_to_the_recall_that_ranks_it_best(
     assert {recall.id for recall in index.kept("run")} == {first.id, second.id}
 
 
-def test_what_reached_the_user_is_the_answer(index: KeepingIndex, learner: Learner) -> None:
+def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learner) -> None:
     recall = index.recall(QUESTION, k=3)
     draft = reply(recall, "A draft names another builder, wrongly [{}].", recall[1].id)
     final = reply(recall, "The builder of the seventh boat was number seven [{}].", recall[0].id)
@@ -142,8 +142,8 @@ def test_what_reached_the_user_is_the_answer(index: KeepingIndex, learner: Learn
 
 def test_tenants_have_their_own_indexes(tmp_path: Path) -> None:
     @cache
-    def open_index(namespace: str) -> KeepingIndex:
-        return KeepingIndex.open(tmp_path / "many", namespace=namespace)
+    def open_index(namespace: str) -> HebbianIndex:
+        return HebbianIndex.open(tmp_path / "many", namespace=namespace)
 
     recalls = []
     for name in "ab":
@@ -201,7 +201,7 @@ def test_a_full_queue_drops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert learner.counts.keys() == {"dropped", "unknown_answer"}
 
 
-def test_a_closed_learner_learns_at_once(index: KeepingIndex) -> None:
+def test_a_closed_learner_learns_at_once(index: HebbianIndex) -> None:
     learner = Learner(index)
     assert learner.close()
     recall = index.recall(QUESTION)
@@ -213,7 +213,7 @@ def test_a_closed_learner_learns_at_once(index: KeepingIndex) -> None:
 
 
 @pytest.mark.parametrize("actor", [None, "ida"])
-def test_thumbs(index: KeepingIndex, learner: Learner, actor: str | None) -> None:
+def test_thumbs(index: HebbianIndex, learner: Learner, actor: str | None) -> None:
     recall = index.recall(QUESTION, k=5)
     learn(learner, recall, "Builder [{}].", recall[2].id, actor=actor, answer_id="run-1")
     taught = index.recall(QUESTION, k=5)
@@ -230,7 +230,7 @@ def test_thumbs(index: KeepingIndex, learner: Learner, actor: str | None) -> Non
 
 
 def test_a_thumb_about_other_chunks_and_by_somebody_else(
-    index: KeepingIndex, learner: Learner
+    index: HebbianIndex, learner: Learner
 ) -> None:
     recall = index.recall(QUESTION, k=3)
     outcome = learner.learn([recall], [said("Nobody knows.")], answer_id="run-2").result(60)
@@ -250,8 +250,8 @@ def test_wrong_verdicts(learner: Learner) -> None:
 _ANSWERS_LATER = """
 import sys
 from hebbgraph.citations import Learner, Reply, number_passages
-from keeping import KeepingIndex
-index = KeepingIndex.open(sys.argv[1])
+from hebbgraph import HebbianIndex
+index = HebbianIndex.open(sys.argv[1])
 learner = Learner(index, actor="ida")
 recall = index.recall("Who built boat 7?", k=3)
 sys.stdin.readline()
@@ -267,7 +267,7 @@ def child(script: str, *args: str) -> subprocess.Popen[str]:
 
 
 def test_a_thumb_waits_for_the_answer_of_another_process(
-    index: KeepingIndex, tmp_path: Path
+    index: HebbianIndex, tmp_path: Path
 ) -> None:
     with child(_ANSWERS_LATER, str(tmp_path / "boats")) as other, Learner(index) as learner:
         thumb = learner.verdict("late", -1)
@@ -281,11 +281,11 @@ def test_a_thumb_waits_for_the_answer_of_another_process(
 _FORTY = """
 import sys, time
 from hebbgraph.citations import Learner, Reply, number_passages
-from keeping import KeepingIndex
+from hebbgraph import HebbianIndex
 if sys.argv[2] == "handled":
     import signal
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(7))
-index = KeepingIndex.open(sys.argv[1])
+index = HebbianIndex.open(sys.argv[1])
 learner = Learner(index)
 recalls = [index.recall(f"Who built boat {at}?", k=3) for at in range(40)]
 for recall in recalls:
@@ -298,7 +298,7 @@ time.sleep(60)
 @pytest.mark.skipif(os.name != "posix", reason="SIGTERM cannot be handled")
 @pytest.mark.parametrize(("kind", "code"), [("default", -signal.SIGTERM), ("handled", 7)])
 def test_sigterm_keeps_all_lessons(
-    index: KeepingIndex, tmp_path: Path, kind: str, code: int
+    index: HebbianIndex, tmp_path: Path, kind: str, code: int
 ) -> None:
     with child(_FORTY, str(tmp_path / "boats"), kind) as other:
         assert other.stdout is not None
@@ -311,8 +311,8 @@ def test_sigterm_keeps_all_lessons(
 _FORKS = """
 import os, sys
 from hebbgraph.citations import Learner, Reply, number_passages
-from keeping import KeepingIndex
-index = KeepingIndex.open(sys.argv[1])
+from hebbgraph import HebbianIndex
+index = HebbianIndex.open(sys.argv[1])
 learner = Learner(index, actor="ida")
 recall = index.recall("Who built boat 7?", k=3)
 def learn():
@@ -327,7 +327,7 @@ sys.exit(os.waitpid(pid, 0)[1])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
-def test_a_forked_child_has_a_worker_of_its_own(index: KeepingIndex, tmp_path: Path) -> None:
+def test_a_forked_child_has_a_worker_of_its_own(index: HebbianIndex, tmp_path: Path) -> None:
     with child(_FORKS, str(tmp_path / "boats")) as other:
         other.communicate()
     assert (other.returncode, len(index.lessons())) == (0, 2)

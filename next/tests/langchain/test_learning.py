@@ -14,7 +14,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from keeping import KeepingIndex
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -28,7 +27,7 @@ from langchain_hebbgraph import (
 )
 from scripted import QUESTION, Scripted, chain_of, cited, citing, key_before
 
-from hebbgraph import Lesson
+from hebbgraph import HebbianIndex, Lesson
 from hebbgraph.errors import ParameterError
 
 
@@ -248,7 +247,7 @@ def test_learn_reads_texts_calls_and_dicts(
 
 @pytest.fixture
 def keeping(tmp_path: Path, ships: list[Document]) -> Iterator[HebbianRetriever]:
-    with KeepingIndex.open(tmp_path / "m") as index:
+    with HebbianIndex.open(tmp_path / "m") as index:
         retriever = HebbianRetriever(index)
         retriever.add_documents(ships)
         yield retriever
@@ -266,7 +265,7 @@ def test_a_verdict_names_an_answer_in_any_way(keeping: HebbianRetriever) -> None
 
 def test_a_verdict_in_another_worker_waits_for_its_answer(keeping: HebbianRetriever) -> None:
     with (
-        KeepingIndex.open(keeping.index._path) as other,
+        HebbianIndex.open(keeping.index._path) as other,
         CitationLearner(other, patience=30) as elsewhere,
         CitationLearner(keeping) as learner,
     ):
@@ -280,7 +279,7 @@ def test_a_verdict_in_another_worker_waits_for_its_answer(keeping: HebbianRetrie
 def test_a_verdict_does_not_wait_for_other_tenants(tmp_path: Path, ships: list[Document]) -> None:
     gate, order = threading.Event(), list[str]()
 
-    class Noting(KeepingIndex):
+    class Noting(HebbianIndex):
         def reinforce(self, *args: Any, **options: Any) -> Lesson:
             gate.wait(60)
             order.append(self.namespace)

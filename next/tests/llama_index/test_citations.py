@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from keeping import KeepingIndex
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.instrumentation import get_dispatcher
@@ -28,7 +27,7 @@ from llama_index.retrievers.hebbgraph import (
 from llama_index_instrumentation.dispatcher import instrument_tags
 from llama_models import CORPUS, QUESTION, BareLLM, RuleLLM, ToolLLM, cite_moss, react
 
-from hebbgraph import Lesson
+from hebbgraph import HebbianIndex, Lesson
 from hebbgraph.citations import Reply, number_passages
 from hebbgraph.errors import ParameterError
 
@@ -329,7 +328,7 @@ def test_an_answer_that_no_engine_gave(index: HebbianGraphIndex, learner: Citati
 
 
 def test_a_verdict_by_the_name_of_the_answer(tmp_path: Any, nodes: list[TextNode]) -> None:
-    with KeepingIndex.open(tmp_path) as core, HebbianGraphIndex(nodes, index=core) as index:
+    with HebbianIndex.open(tmp_path) as core, HebbianGraphIndex(nodes, index=core) as index:
         with CitationLearner(index) as learner:
             engine = index.as_query_engine(RuleLLM(), cite=True, similarity_top_k=4)
             with instrument_tags({"answer_id": 17, "user_id": "ida"}):
