@@ -105,14 +105,17 @@ def build(corpus: str, path: str, dimension: int) -> dict[str, Any]:
 
 
 def ask(path: str, questions: Sequence[str], dimension: int) -> dict[str, Any]:
-    began = time.process_time()
+    def first_recall(question: str) -> None:
+        with HebbianIndex.open(path, **embedder(dimension)) as opened:
+            opened.recall(question)
+
+    first_recall(questions[0])  # imports
+    opened = milliseconds(first_recall, questions[:20])
     index = HebbianIndex.open(path, **embedder(dimension))
-    index.recall(questions[0])
-    opened = 1e3 * (time.process_time() - began)
     rounds = [milliseconds(index.recall, questions[:150]) for _ in range(3)]
     best = np.min(rounds, axis=0)
     return {
-        "open_and_first": round(opened, 1),
+        **shown(opened, "open_and_first"),
         **shown(rounds[0], "first_round"),
         **shown(best, "best_of_3"),
         "private_mb": round(private_mb()),
