@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import ships
+from edges import edges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -400,10 +401,6 @@ def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIn
 
 
 def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:
-    def edges(index: HebbianIndex) -> dict[frozenset[str], tuple[float, float]]:
-        graph = index.to_networkx()
-        return {frozenset(e[:2]): (e[2]["weight"], e[2]["learned"]) for e in graph.edges(data=True)}
-
     with HebbianIndex.open(":memory:") as index:
         index.add(ships.CORPUS)
         before = edges(index)

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from edges import edges
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -53,6 +54,20 @@ def test_a_chain_teaches_what_its_answer_cites(
     assert (sorted(lesson.cited), lesson.actor) == (["petrel"], "ann")
     assert learner.counts == {"learned": 1}
     assert retriever.index.recall(QUESTION)["petrel"].score > before
+
+
+def test_a_citation_strengthens_the_edges_of_its_path(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    index = retriever.index
+    before = edges(index)
+    chain_of(retriever, citing("built by")).invoke(QUESTION, {"callbacks": [learner]})
+    learner.flush()
+    after = edges(index)
+    assert after.keys() == before.keys()
+    assert any(after[edge][1] > before[edge][1] == 0 for edge in after)
+    index.forget(index.lessons()[0].id)
+    assert edges(index) == before
 
 
 def test_an_actor_that_is_bound_wins(retriever: HebbianRetriever) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from edges import edges
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.instrumentation import get_dispatcher
@@ -56,6 +57,19 @@ def test_a_query(engine: Any, index: HebbianGraphIndex, learner: CitationLearner
     after = index.as_retriever(similarity_top_k=6).recall(QUESTION)
     assert (after[0].id, after[0].score > after[0].untaught) == ("moss", True)
     assert before["moss"].untaught == before["moss"].score
+
+
+def test_a_citation_strengthens_the_edges_of_its_path(
+    engine: Any, index: HebbianGraphIndex, learner: CitationLearner
+) -> None:
+    before = edges(index.index)
+    engine.query(QUESTION)
+    lesson = lesson_of(learner, index)
+    after = edges(index.index)
+    assert after.keys() == before.keys()
+    assert any(after[edge][1] > before[edge][1] == 0 for edge in after)
+    index.index.forget(lesson.id)
+    assert edges(index.index) == before
 
 
 async def test_an_async_query(
