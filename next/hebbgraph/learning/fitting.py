@@ -1,6 +1,6 @@
 """How far lessons are trusted here: a few numbers, fitted to exams.
 
-They follow from the first 16, 32, 64, … lessons in force, at most 256 of them by the hash of their
+They follow from the first 16, 32, 64, … lessons in force, at most 1,024 of them by the hash of their
 ids, and from what these recorded. They are computed outside of the transaction that writes, and
 stored if the lessons are still the same; never on the way of a question.
 """
@@ -27,7 +27,7 @@ from hebbgraph.store.meta import read_counts, read_json, write_counts, write_met
 
 __all__ = ["evaluate", "fit_if_due", "read_trust"]
 
-_FEWEST, _MOST = 16, 256
+_FEWEST, _MOST = 16, 1024
 #: A chunk that was not shown has this share of the lowest shown score.
 _BEYOND = 0.9
 #: Readers who were shown fewer chunks than this had no choice.
