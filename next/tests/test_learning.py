@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -304,8 +306,9 @@ def test_a_kept_recall_is_judged_later_by_its_id_or_that_of_an_answer(tmp_path: 
         assert kept == index.kept(recall.id)[0]
         assert kept.where is None
         assert not any(hit.text for hit in kept)
+        assert index.reinforce("run-7", cited=["c5"], actor="ada").recall == recall.id
         lesson = index.reinforce(recall.id, cited=["c5"], actor="ada")
-        assert lesson.id == index.lessons(recall=recall.id)[0].id
+        assert lesson.id == index.lessons(recall=recall.id)[1].id
         assert ranked(index)[0][0] == "c5"
     with HebbianIndex.open(tmp_path / "there") as index:
         index.add(CHUNKS)
@@ -319,7 +322,7 @@ def test_the_id_of_a_recall_cannot_be_taken(index: HebbianIndex) -> None:
         index.keep(index.recall(QUESTIONS[1], recall_id="run-17"))
     index.keep(index.recall(QUESTIONS[0], recall_id="run-17"), answer="again")
     assert [recall.question for recall in index.kept("run-17")] == [QUESTIONS[0]]
-    with pytest.raises(NotFoundError, match="no recall 'run-18' is kept"):
+    with pytest.raises(NotFoundError, match="0 recalls 'run-18' are kept"):
         index.reinforce("run-18", cited=["c1"])
 
 
@@ -376,10 +379,45 @@ def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) ->
         assert other.import_lessons(tmp_path / "lessons.jsonl") == 0
         assert learned_rows(other) == learned_rows(index)
         assert [ranked(other, q) for q in QUESTIONS] == [ranked(index, q) for q in QUESTIONS]
-        broken = tmp_path / "broken.jsonl"
-        broken.write_text('{"id": 1}\n')
-        with pytest.raises(LessonError, match="line 1 is no exported lesson"):
-            other.import_lessons(broken)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"created": "yesterday"},
+        {"created": None},
+        {"id": []},
+        {"id": None},
+        {"question_key": None},
+        {"actor": {}},
+        {"cues": [[1], ["x"]]},
+        {"vector": [math.nan, 1.0]},
+        {"body": None},
+        {"body": {}},
+        {"body.weight": 50},
+        {"body.weight": math.nan},
+        {"body.cited": ["c1"]},
+        {"body.shown": {"a": "b"}},
+    ],
+    ids=repr,
+)
+def test_a_broken_line_is_refused_and_nothing_is_taught(
+    index: HebbianIndex, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    path = tmp_path / "lessons.jsonl"
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c1"], actor="ada")
+    index.export_lessons(path)
+    good = json.loads(path.read_text())
+    for name, value in change.items():
+        outer, _, inner = name.partition(".")
+        (good[outer] if inner else good).__setitem__(inner or outer, value)
+    for line in (json.dumps(good), "null", "[1, 2]", '{"id": 1}', "\ufffd"):
+        path.write_text(line + "\n")
+        with HebbianIndex.open(":memory:") as other:
+            other.add(CHUNKS)
+            with pytest.raises(LessonError, match="line 1 is no exported lesson"):
+                other.import_lessons(path)
+            assert other.lessons() == []
 
 
 def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIndex) -> None:

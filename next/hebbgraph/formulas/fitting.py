@@ -67,14 +67,9 @@ _IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
 
 @dataclass(frozen=True)
 class Trust:
-    """What lessons may add to a score, for each kind, and the handicap of taught chunks.
+    """What lessons may add to a score, for each of :data:`KINDS`, and the handicap.
 
-    Parameters
-    ----------
-    gains : tuple of float, in the order of :data:`KINDS`
-    handicap : float, in [0, 1]
-    exams : int
-        How many exams it follows from.
+    The handicap, in [0, 1], is that of taught chunks; ``exams`` is how many all this follows from.
     """
 
     gains: tuple[float, ...] = tuple((_PRIOR[1:-1] / _PRIOR[0]).tolist())

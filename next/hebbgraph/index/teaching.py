@@ -34,7 +34,7 @@ class TeachingVerbs(OpenNamespace):
         Parameters
         ----------
         recall : Recall or str
-            Of this index; it may have been sent. Or the id of one that was kept; see :meth:`keep`.
+            Of this index; it may have been sent. Or the id of one that was kept, or of its answer.
         cited, rejected : iterable of str
             Ids of chunks. Citing all of five or more shown chunks teaches nothing.
         rating : float, in [-1, 1], optional
@@ -163,10 +163,11 @@ class TeachingVerbs(OpenNamespace):
             return teaching.kept(session, id)
 
     def _kept(self, id_: str) -> Recall:
-        for recall in self.kept(id_):
-            if recall.id == id_:
-                return recall
-        raise NotFoundError(f"no recall {id_!r} is kept; keep(recall) keeps one")
+        recalls = self.kept(id_)
+        named = [recall for recall in recalls if recall.id == id_] or recalls
+        if len(named) != 1:
+            raise NotFoundError(f"{len(named)} recalls {id_!r} are kept; keep(recall) keeps one")
+        return named[0]
 
     def evaluate(self) -> Evaluation:
         """Ask past questions again, each without what it taught, and compare with no lessons."""
@@ -190,7 +191,7 @@ class TeachingVerbs(OpenNamespace):
             If a line is no lesson; batches of 5,000 before it are kept.
         """
         self._check_text_version()
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
         if n:
             fit_if_due(self._database, quorum=self.settings.quorum)

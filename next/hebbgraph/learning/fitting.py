@@ -1,8 +1,8 @@
 """How far lessons are trusted here: a few numbers, fitted to exams.
 
-They follow from the first 16, 32, 64, … lessons in force, at most 1,024 of them by the hash of their
-ids, and from what these recorded. They are computed outside of the transaction that writes, and
-stored if the lessons are still the same; never on the way of a question.
+They follow from the first 16, 32, 64, … lessons in force, at most 1,024 of them by the hash of
+their ids, and from what these recorded. They are computed outside of the transaction that writes,
+and stored if the lessons are still the same; never on the way of a question.
 """
 
 from __future__ import annotations

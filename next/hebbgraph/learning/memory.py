@@ -261,7 +261,7 @@ def add_memory(
         direct=np.concatenate((plain.direct, zeros))[order],
         arrived=np.concatenate((plain.arrived, zeros))[order],
     )
-    return taught, most
+    return taught, float(most)
 
 
 def _beside_answer(memory: Memory) -> FloatArray:

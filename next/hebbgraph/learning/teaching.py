@@ -175,16 +175,15 @@ def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settin
     sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
     live = {digest for (digest,) in session.rows(sql, sorted(named))}
     return [
-        Lesson(
-            id=row.id,
-            actor=row.actor,
-            created=row.created,
-            shown=len(row.body["shown"]),
-            note=_why_not(row, on_question[row.question_key], live, settings.quorum),
-            **{name: row.body[name] for name in _LISTED},
-        )
+        _as_lesson(row, _why_not(row, on_question[row.question_key], live, settings.quorum))
         for row in rows
     ]
+
+
+def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
+    said = {name: row.body[name] for name in _LISTED}
+    shown = len(row.body["shown"])
+    return Lesson(id=row.id, actor=row.actor, created=row.created, shown=shown, note=note, **said)
 
 
 def _why_not(
@@ -267,9 +266,16 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
             value[name] = Cues(np.array(keys, np.int64), np.array(weights, np.int64))
         vector = value["vector"]
         value["vector"] = None if vector is None else np.array(vector, np.float32)
-        return LessonRow(seq=0, **value)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise LessonError(f"line {number} is no exported lesson: {error}") from error
+        row = LessonRow(seq=0, **value)
+        numbers = [row.body["credit"], *row.body["shown"].values(), *(vector or ())]
+        if not isinstance(row.question_key, str) or not np.isfinite(numbers).all():
+            raise ValueError("a number is not finite, or the question has no key")
+        _as_lesson(row)  # pydantic checks the rest
+        return row
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise LessonError(
+            f"line {number} is no exported lesson: {type(error).__name__}: {error}"
+        ) from error
 
 
 # -- recalls ------------------------------------------------------------------------------

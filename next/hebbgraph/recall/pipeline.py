@@ -271,7 +271,10 @@ def _check_options(steps: Sequence[RankStep], recall_id: str | None) -> None:
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Return scores by id, shifted to be positive."""
     try:
-        scores = {str(id_): float(score) for id_, score in seeds}
+        pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
+        if any(isinstance(pair, str) for pair in pairs):
+            raise TypeError("a str is no pair")
+        scores = {str(id_): float(score) for id_, score in pairs}
     except (TypeError, ValueError) as error:
         raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
     if len(scores) > MAX_SEEDS:

@@ -237,7 +237,7 @@ class Lesson(Record):
     cited: dict[str, str] = Field(default_factory=dict)
     rejected: dict[str, str] = Field(default_factory=dict)
     shown: int = 0
-    weight: float = 1.0
+    weight: float = Field(default=1.0, ge=0.0, le=1.0)
     actor: str | None = None
     trusted: bool = False
     reason: str | None = None
