@@ -283,7 +283,7 @@ class Learner:
         A closed learner learns at once, while its caller waits.
         """
         self._closed = True
-        return self.flush(timeout)
+        return WORKER.flush(id(self), timeout, delayed=True)
 
     def __enter__(self) -> Self:
         return self

@@ -78,14 +78,16 @@ class Worker:
         except RuntimeError:
             self.over = True
 
-    def flush(self, owner: int, timeout: float | None = None) -> bool:
-        """Wait until a learner has no job but delayed ones; a job does not wait for others."""
+    def flush(self, owner: int, timeout: float | None = None, *, delayed: bool = False) -> bool:
+        """Wait until a learner has no job but ``delayed`` ones; a job does not wait for others."""
 
         def is_done() -> bool:
             lanes = (*self._lanes, self._running)
             return not any(lane and lane.owner == owner for lane in lanes)
 
         with self._changed:
+            self._queue_due(time.monotonic(), owner if delayed else 0)
+            self._changed.notify_all()
             is_job = threading.current_thread() is self._thread
             return is_job or self._changed.wait_for(is_done, timeout)
 
@@ -97,11 +99,11 @@ class Worker:
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not (self._lanes or self._running), timeout)
 
-    def _queue_due(self, now: float) -> None:
-        """Queue the delayed jobs that are due."""
+    def _queue_due(self, now: float, owner: int = 0) -> None:
+        """Queue the delayed jobs that are due, or of this learner."""
         later, self._later = self._later, []
         for due, lane, job in later:
-            if due <= now:
+            if due <= now or lane.owner == owner:
                 self._lanes.setdefault(lane, deque()).append(job)
             else:
                 self._later.append((due, lane, job))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -199,6 +200,16 @@ def test_a_full_queue_drops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None
         reasons = [future.result(60).reason for future in futures]
     assert reasons[-1] == Reason.DROPPED
     assert learner.counts.keys() == {"dropped", "unknown_answer"}
+
+
+def test_closing_settles_a_verdict_that_waits(index: HebbianIndex) -> None:
+    learner = Learner(index, patience=60.0)
+    future = learner.verdict("unknown", 1)
+    time.sleep(0.3)  # it is tried, and waits
+    assert not future.done()
+    assert learner.close()
+    assert future.done()
+    assert learner.counts == {"unknown_answer": 1}
 
 
 def test_a_closed_learner_learns_at_once(index: HebbianIndex) -> None:
