@@ -397,7 +397,7 @@ def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) ->
         {"body.weight": 50},
         {"body.weight": math.nan},
         {"body.cited": ["c1"]},
-        {"body.shown": {"a": "b"}},
+        {"body.scores": {"a": "b"}},
     ],
     ids=repr,
 )

@@ -11,14 +11,14 @@ chunk was taught. The most probable :math:`b_i \ge 0` under a Gaussian prior are
 exams move little. Lessons then add :math:`m_i` times the gain :math:`b_i / \beta`.
 :func:`hebbgraph.formulas.association.scale_by_confidence` scales :math:`m_i` and :math:`t`.
 
-The handicap of taught chunks is set otherwise, so that questions about untaught chunks do not lose
-because everything else was taught. Each exam is held again with all that was ever taught of its
-cited chunk taken out, and the handicap is the least one with which these exams lose nothing. How
-often needs are new (Good and Turing's question [2]_) is part of the first kind: once its lesson is
-taken out, a chunk that only one lesson cited was never taught.
+A handicap of taught chunks, and a common factor of the gains, are then searched: those with which
+the exams gain most, as long as questions about untaught chunks lose little because everything else
+was taught. How often needs are new (Good and Turing's question [2]_) the exams tell themselves:
+once its lesson is taken out, a chunk that only one lesson cited was never taught. These exams are
+few, so all others count a little, held again with all taken out that their chunk was ever taught.
 
 Exams flatter lessons where people were only asked about what search had found for them. So lessons
-must be seen to help: its gains vanish if the mean change of the exams is less than one standard
+must be seen to help: their gains vanish if the mean change of the exams is less than one standard
 error, and count in full from two on.
 
 References
@@ -89,12 +89,11 @@ class Exams(NamedTuple):
     untaught: FloatArray
     cited: BoolArray
     present: BoolArray
-    weight: FloatArray
 
 
 def fit_trust(exams: Exams) -> Trust:
     """Return the gains and the handicap that exams lead to; the prior's if they are too few."""
-    n = len(exams.weight)
+    n = len(exams.cited)
     if n < _FEWEST:
         return Trust(exams=n)
     fitted = _most_probable(exams)
@@ -109,7 +108,6 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
     """Return the maximum of the posterior, by Newton's method within the positive orthant."""
     features, present = exams.features, exams.present
     share = exams.cited / np.maximum(exams.cited.sum(1, keepdims=True), 1)
-    weight = exams.weight[:, None]
 
     def probabilities(at: FloatArray) -> FloatArray:
         logit = np.where(present, features @ at, -np.inf)
@@ -118,18 +116,18 @@ def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:
         return chance
 
     def loss(at: FloatArray, chance: FloatArray) -> float:
-        surprise = -(weight * share * np.log(np.maximum(chance, 1e-12))).sum()
+        surprise = -(share * np.log(np.maximum(chance, 1e-12))).sum()
         return float(surprise + (_PRECISION * (at - _PRIOR) ** 2).sum() / 2)
 
     at = _PRIOR.copy()
     chance = probabilities(at)
     now = loss(at, chance)
     for _ in range(steps):
-        gradient = np.einsum("nck,nc->k", features, weight * (chance - share))
+        gradient = np.einsum("nck,nc->k", features, chance - share)
         gradient = gradient + _PRECISION * (at - _PRIOR)
         mean = np.einsum("nck,nc->nk", features, chance)
-        second = np.einsum("nck,nc,ncl->kl", features, weight * chance, features, optimize=True)
-        second = second - (weight * mean).T @ mean + np.diag(_PRECISION)
+        second = np.einsum("nck,nc,ncl->kl", features, chance, features, optimize=True)
+        second = second - mean.T @ mean + np.diag(_PRECISION)
         free = (at > 0) | (gradient < 0)
         move = np.zeros_like(at)
         move[free] = np.linalg.solve(second[np.ix_(free, free)], gradient[free])
@@ -155,17 +153,17 @@ def _with_handicap(exams: Exams, gains: FloatArray) -> tuple[FloatArray, float]:
     What questions may lose whose chunk nobody else has taught is bounded.
     """
     is_new = ~((exams.features[..., -1] < 0) & exams.cited).any(1)
-    weight, n_new = exams.weight / exams.weight.sum(), float(exams.weight[is_new].sum())
-    share = (n_new + 1.0) / (float(exams.weight.sum()) + 2.0)
-    tolerated = max(_TOLERATED, _TOLERATED_IN_ALL / share)
+    n, n_new = len(exams.cited), int(is_new.sum())
+    tolerated = max(_TOLERATED, _TOLERATED_IN_ALL * (n + 2) / (n_new + 1))
+    plain = ndcg(exams.features[..., 0], exams.cited, exams.present)
     best, chosen = 0.0, (np.zeros_like(gains), 0.0)
     for path, scale, handicap in product(_PATHS, _SCALES, _HANDICAPS):
         scaled = scale * gains * np.array([1, 1, 1, 1, path, path])
-        change = _change(exams, exams.features, scaled, handicap)
-        if (gained := float(weight @ change)) <= best:
+        change = _taught(exams, exams.features, scaled, handicap) - plain
+        if (gained := float(change.mean())) <= best:
             continue
-        if_new = float(weight @ _change(exams, exams.untaught, scaled, handicap))
-        lost = float(exams.weight[is_new] @ change[is_new]) + _SUPPOSED * if_new
+        if_new = float((_taught(exams, exams.untaught, scaled, handicap) - plain).mean())
+        lost = float(change[is_new].sum()) + _SUPPOSED * if_new
         if lost >= -tolerated * (n_new + _SUPPOSED):
             best, chosen = gained, (scaled, round(float(handicap), 2))
     return chosen
@@ -173,29 +171,27 @@ def _with_handicap(exams: Exams, gains: FloatArray) -> tuple[FloatArray, float]:
 
 def _sureness(exams: Exams, gains: FloatArray, handicap: float) -> float:
     """Return how sure exams are that lessons help: 0 up to one standard error, 1 from two on."""
-    weight, change = exams.weight, _change(exams, exams.features, gains, handicap)
-    mean = float(weight @ change / weight.sum())
-    error = float(np.sqrt(weight**2 @ (change - mean) ** 2))
-    helped = float(weight @ change) + _EXPECTED * _EXPECTED_CHANGE
+    plain, taught = scores_of(exams, gains, handicap)
+    change = taught - plain
+    error = float(np.sqrt(((change - change.mean()) ** 2).sum()))
+    helped = float(change.sum()) + _EXPECTED * _EXPECTED_CHANGE
     return min(max(helped / error - 1.0, 0.0), 1.0) if error else float(helped > 0)
 
 
-def scores_of(exams: Exams, trust: Trust) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def scores_of(
+    exams: Exams, gains: FloatArray, handicap: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the nDCG@10 of each exam, without lessons and with them."""
-    learned = exams.features[..., 0] + exams.features[..., 1:] @ np.append(
-        trust.gains, trust.handicap
-    )
     plain = ndcg(exams.features[..., 0], exams.cited, exams.present)
-    return plain, ndcg(learned, exams.cited, exams.present)
+    return plain, _taught(exams, exams.features, gains, handicap)
 
 
-def _change(
+def _taught(
     exams: Exams, features: FloatArray, gains: FloatArray, handicap: float
 ) -> NDArray[np.float64]:
-    """Return how much gains and handicap add to the nDCG@10 of each exam."""
-    plain = features[..., 0]
-    learned = plain + features[..., 1:] @ np.append(gains, handicap)
-    return ndcg(learned, exams.cited, exams.present) - ndcg(plain, exams.cited, exams.present)
+    """Return the nDCG@10 of each exam with gains and handicap."""
+    learned = features[..., 0] + features[..., 1:] @ np.append(gains, handicap)
+    return ndcg(learned, exams.cited, exams.present)
 
 
 def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:

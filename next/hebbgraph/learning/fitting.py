@@ -66,9 +66,9 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
     with database.read() as session:
         trust = read_trust(session)
         exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum)
-    if not len(exams.weight):
+    if not len(exams.cited):
         return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
-    plain, taught = scores_of(exams, trust)
+    plain, taught = scores_of(exams, np.array(trust.gains), trust.handicap)
     error = float((taught - plain).std() / math.sqrt(len(plain)))
     return Evaluation(
         questions=len(plain),
@@ -86,7 +86,7 @@ def _powers(session: Session) -> tuple[int, int]:
 
 
 def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:
-    able = [lesson for lesson in lessons if lesson.body["cited"] and lesson.body["shown"]]
+    able = [lesson for lesson in lessons if lesson.body["cited"] and lesson.body["scores"]]
     return sorted(able, key=lambda one: hashlib.blake2b(one.id.encode()).digest())[:_MOST]
 
 
@@ -100,7 +100,7 @@ def _exams(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Exams
         n = len(part.cited)
         features[at, :n], untaught[at, :n] = part.features, part.untaught
         cited[at, :n], present[at, :n] = part.cited, True
-    return Exams(features, untaught, cited, present, np.ones(len(parts)))
+    return Exams(features, untaught, cited, present)
 
 
 class _Exam(NamedTuple):
@@ -111,7 +111,7 @@ class _Exam(NamedTuple):
 
 def _each(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Iterator[_Exam]:
     for lesson in lessons:
-        shown: dict[str, float] = lesson.body["shown"]
+        shown: dict[str, float] = lesson.body["scores"]
         cited = set(lesson.body["cited"].values())
         texts = cited | shown.keys()
         found = products(session, lesson.cues, lesson.path, lesson.vector, digests=texts)

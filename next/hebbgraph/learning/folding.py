@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.formulas.votes import beliefs
+from hebbgraph.formulas.votes import Belief, beliefs
 from hebbgraph.learning.lessons import UNIT, Cues, LessonRow, insert_lesson, lessons_on
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
@@ -62,11 +62,12 @@ def _refold(
     now = lessons_on(session, keys)
     changes: dict[_Key, _Sum] = {}
     for key in sorted(keys):
+        believed: dict[str, Belief] = {}
         for sign, lessons in ((-1, before.get(key, [])), (1, now.get(key, []))):
-            for at, part in _taught(lessons, quorum).items():
+            believed = beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
+            for at, part in _taught(lessons, believed).items():
                 _add(changes, at, part, sign)
         session.run("DELETE FROM $answered WHERE question_key = ?", key)
-        believed = beliefs([lesson.statement() for lesson in now.get(key, [])], quorum=quorum)
         session.many(
             "INSERT INTO $answered(question_key, digest, belief) VALUES (?, ?, ?)",
             [
@@ -85,14 +86,13 @@ def _count(session: Session, name: str, change: int) -> None:
         write_meta(session, {name: str(int(session.meta.get(name, "0")) + change)})
 
 
-def _taught(lessons: Sequence[LessonRow], quorum: int) -> dict[_Key, _Sum]:
+def _taught(lessons: Sequence[LessonRow], believed: Mapping[str, Belief]) -> dict[_Key, _Sum]:
     """Return what the lessons on one question add to texts.
 
     Each text gets the mean question of the lessons that name it, times the belief, and of what
     cites several texts a share.
     """
     sums: dict[_Key, _Sum] = {}
-    believed = beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
     for digest, belief in believed.items():
         for kind, weight in ((CITED, belief.cited), (REJECTED, belief.rejected)):
             name = "cited" if kind == CITED else "rejected"

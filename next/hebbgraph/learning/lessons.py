@@ -67,7 +67,7 @@ class LessonRow(NamedTuple):
     actor: str | None
     created: float
     #: ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``credit``, ``trusted``,
-    #: ``shown`` (untaught scores by digest), and what people read: question, reason, recall.
+    #: ``scores`` (untaught, of the hits by digest), and what people read: question, reason, ….
     body: dict[str, Any]
     cues: Cues  #: of its question
     path: Cues  #: the tags over which activation spread

@@ -44,7 +44,7 @@ __all__ = [
     "reinforce",
 ]
 
-_LISTED = "recall", "question", "cited", "rejected", "weight", "trusted", "reason"
+_LISTED = "recall", "question", "cited", "rejected", "shown", "weight", "trusted", "reason"
 #: A lesson is in force if a chunk that it names is believed this far.
 _BELIEVED = 0.25
 #: So many recalls are kept, the newest ones.
@@ -148,7 +148,8 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "credit": shared_credit(len(lesson.cited), lesson.shown),
         "trusted": lesson.trusted,
         "reason": lesson.reason,
-        "shown": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
+        "shown": lesson.shown,
+        "scores": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
     }
     row = LessonRow(
         0,
@@ -182,8 +183,7 @@ def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settin
 
 def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
     said = {name: row.body[name] for name in _LISTED}
-    shown = len(row.body["shown"])
-    return Lesson(id=row.id, actor=row.actor, created=row.created, shown=shown, note=note, **said)
+    return Lesson(id=row.id, actor=row.actor, created=row.created, note=note, **said)
 
 
 def _why_not(
@@ -267,7 +267,7 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
         vector = value["vector"]
         value["vector"] = None if vector is None else np.array(vector, np.float32)
         row = LessonRow(seq=0, **value)
-        numbers = [row.body["credit"], *row.body["shown"].values(), *(vector or ())]
+        numbers = [row.body["credit"], *row.body["scores"].values(), *(vector or ())]
         if not isinstance(row.question_key, str) or not np.isfinite(numbers).all():
             raise ValueError("a number is not finite, or the question has no key")
         _as_lesson(row)  # pydantic checks the rest
