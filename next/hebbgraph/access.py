@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hebbgraph.errors import FilterError
+from hebbgraph.errors import FilterError, NotFoundError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.limits import MAX_K
 from hebbgraph.recall.hits import where_callable
@@ -26,7 +26,7 @@ from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import Ranking, RankStep, Request
 from hebbgraph.records import Chunk
 
-__all__ = ["USER", "Actor", "Fields", "Namespaces", "actor_of", "fields_of", "narrowed"]
+__all__ = ["USER", "Actor", "Fields", "Namespaces", "Tenant", "actor_of", "fields_of", "narrowed"]
 
 #: The field of a request that names its actor.
 USER = "user_id"
@@ -117,3 +117,20 @@ class Namespaces:
             unused = [name for name in self._open if name not in self._users]
             for name in unused[: max(len(self._open) - most, 0)]:
                 self._open.pop(name).close()
+
+
+class Tenant:
+    """The verbs of an index in one namespace, which is open while one of them runs."""
+
+    def __init__(self, namespaces: Namespaces, namespace: str) -> None:
+        self.namespace = namespace
+        self._namespaces = namespaces
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            with self._namespaces.opened(self.namespace) as index:
+                if index is None:
+                    raise NotFoundError(f"there is no namespace {self.namespace!r}")
+                return getattr(index, verb)(*args, **options)
+
+        return call

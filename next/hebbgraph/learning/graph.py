@@ -114,7 +114,6 @@ def _learned(
         weight_of = dict(zip(*map(np.ndarray.tolist, Cues.unpack(cues)), strict=True))
         for tag in tags:
             if weight := weight_of.get(number_of[tag]):
-                for other in tags:
-                    pair = frozenset((tag, other))
+                for pair in (frozenset((tag, other)) for other in tags if other != tag):
                     learned[pair] = learned.get(pair, 0) + weight
     return learned

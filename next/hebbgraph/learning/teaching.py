@@ -32,13 +32,11 @@ from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session
 
 __all__ = [
-    "cues_of",
     "export_lessons",
     "forget",
     "import_lessons",
     "keep",
     "kept",
-    "key_of",
     "listed_lessons",
     "prepare_lesson",
     "reinforce",
@@ -51,16 +49,6 @@ _BELIEVED = 0.25
 _MOST_KEPT = 10_000
 #: Lessons that are imported in one transaction.
 _BATCH = 5000
-
-
-def key_of(recall: Recall) -> str:
-    """Return the key that a recall's question shares with others of the same words."""
-    return question_key(recall.terms)
-
-
-def cues_of(recall: Recall) -> Cues:
-    """Return the question of a recall as a vector over its cues."""
-    return question_cues(recall.terms, {cue.tag: cue.weight for cue in recall.cues})
 
 
 def prepare_lesson(
@@ -154,11 +142,11 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
     row = LessonRow(
         0,
         lesson.id,
-        key_of(recall),
+        question_key(recall.terms),
         lesson.actor,
         lesson.created,
         body,
-        cues_of(recall),
+        question_cues(recall.terms, {cue.tag: cue.weight for cue in recall.cues}),
         path_cues(recall.active),
         vector,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -16,9 +16,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from hebbgraph import HebbianIndex, Recall
-from hebbgraph.access import Actor, Fields, Namespaces, actor_of
+from hebbgraph.access import Actor, Fields, Namespaces, Tenant, actor_of
 from hebbgraph.citations import Learner, Outcome, Reply
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import ParameterError
 from langchain_hebbgraph.request import Recalled
 
 __all__ = ["CitationLearner"]
@@ -247,21 +247,12 @@ class CitationLearner(Learner, BaseCallbackHandler):
             self._teach(recalls, replies, request, trace.names, {"output": output})
 
 
-class _Teachable:
-    """A namespace of the learner's index, which is open while it is used."""
+class _Teachable(Tenant):
+    """A namespace of the learner's index."""
 
     def __init__(self, learner: CitationLearner, namespace: str) -> None:
-        self.namespace = namespace
+        super().__init__(learner._namespaces, namespace)
         self._learner = learner
-
-    def __getattr__(self, verb: str) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            with self._learner._namespaces.opened(self.namespace) as index:
-                if index is None:
-                    raise NotFoundError(f"there is no namespace {self.namespace!r}")
-                return getattr(index, verb)(*args, **options)
-
-        return call
 
     def keep(self, recall: Recall, *, answer: str | None = None) -> None:
         """Keep a recall under all names of its answer."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from typing import Any, Self
 
 from llama_index.core.instrumentation import get_dispatcher
 
 from hebbgraph import HebbianIndex, Recall
-from hebbgraph.access import Actor, Namespaces, actor_of
+from hebbgraph.access import Actor, Namespaces, Tenant, actor_of
 from hebbgraph.citations import Learner, Reply
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import ParameterError
 from llama_index.retrievers.hebbgraph.tracing import Follower, Trace, passages_of
 
 __all__ = ["CitationLearner"]
@@ -61,7 +60,9 @@ class CitationLearner(Learner):
         self._follower = Follower(self._is_own, self._read)
         self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
         options["actor"] = actor if isinstance(actor, str) else None
-        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
+        super().__init__(
+            lambda name: Tenant(self._namespaces, name), namespace=index.namespace, **options
+        )
 
     def install(self) -> Self:
         """Listen from now on; installing twice is fine."""
@@ -114,20 +115,3 @@ class CitationLearner(Learner):
             answer_id=None if name is None else str(name),
             actor=actor_of(self._actor, fields),
         )
-
-
-class _Teachable:
-    """A namespace of the learner's index, which is open while it is used."""
-
-    def __init__(self, learner: CitationLearner, namespace: str) -> None:
-        self.namespace = namespace
-        self._learner = learner
-
-    def __getattr__(self, verb: str) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            with self._learner._namespaces.opened(self.namespace) as index:
-                if index is None:
-                    raise NotFoundError(f"there is no namespace {self.namespace!r}")
-                return getattr(index, verb)(*args, **options)
-
-        return call
