@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.text.candidates import proposals
-from hebbgraph.text.context import searched_text, text_words, tokenize_texts
+from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import Link, links_of, named_by_links
 
 __all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
     """A chunk ready to be written."""
 
     chunk: Chunk
-    tokens: list[list[str]]  # of its title and its text
+    tokens: str  # of its title and its text, as lines
     words: Counter[str]
     #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
@@ -71,7 +71,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, tokens, words, proposed, links, kept)
+    return Prepared(chunk, join_tokens(tokens), words, proposed, links, kept)
 
 
 def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:

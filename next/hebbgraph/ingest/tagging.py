@@ -15,7 +15,7 @@ have postings; in a large corpus they are too common to be matched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -47,8 +47,8 @@ from hebbgraph.store.terms import (
     terms_by_id,
 )
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.context import searched_text, split_tokens, tokenize_texts
-from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix
+from hebbgraph.text.context import join_tokens, searched_text, tokenize_texts
+from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.references import Link, links_of
 from hebbgraph.text.tokens import lexical_terms
 
@@ -191,7 +191,7 @@ class _Text(NamedTuple):
     """What the tags of a chunk follow from."""
 
     row: int
-    tokens: list[list[str]]
+    tokens: str
     proposed: list[tuple[int, int]]
     links: list[Link]
 
@@ -260,11 +260,11 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
     ):
         fields = loaded(metadata) if metadata != "{}" else {}
         if row in known:
-            tokens = split_tokens(known[row])
+            tokens = known[row]
         else:
             title, text = stored[row]
             searched = searched_text(text, fields, settings.search_metadata)
-            tokens = tokenize_texts(title, searched)
+            tokens = join_tokens(tokenize_texts(title, searched))
         links: list[Link] = []
         if settings.edges or "addresses" in given or "references" in given:
             named = to_given(given)
@@ -306,9 +306,9 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
     return places
 
 
-def _contains(tokens: list[list[str]], phrases: Iterable[str]) -> bool:
-    texts = [f" {' '.join(part)} " for part in tokens]
-    return any(f" {phrase} " in text for phrase in phrases for text in texts)
+def _contains(tokens: str, phrases: Iterable[str]) -> bool:
+    lines = [f" {line} " for line in tokens.split("\n")]
+    return any(f" {phrase} " in line for phrase in phrases for line in lines)
 
 
 # -- the vocabulary -------------------------------------------------------------------------
@@ -330,52 +330,29 @@ def _is_matched(key: str, common: frozenset[str], language: str) -> bool:
 
 
 class Vocabulary:
-    """The known phrases of one state: those that some texts may hold, or the whole of them."""
+    """The matched phrases of one state: those that some texts may hold, or the whole of them."""
 
     def __init__(self, session: Session, language: str, *, whole: bool) -> None:
         self.is_whole = whole
         self.changes = session.meta.get("changes", "0")
         self._language = language
         self._common = _common_words(session)
-        self._known: dict[str, int] = {}
-        self._prefixes: set[str] = set()
-        self._matched: dict[str, bool] = {}
         if whole:
             sql = "SELECT key, id FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)"
-            self._learn(session.rows(sql, int(TermKind.TAG)))
+            self._phrases = self._matched(session.rows(sql, int(TermKind.TAG)))
 
-    def _learn(self, phrases: Iterable[tuple[str, int]]) -> None:
-        self._known = dict(phrases)
-        self._prefixes = set(map(prefix, self._known))
+    def _matched(self, known: Iterable[tuple[str, int]]) -> Phrases[int]:
+        common, language = self._common, self._language
+        return Phrases({key: id_ for key, id_ in known if _is_matched(key, common, language)})
 
-    def tags_of(self, session: Session, texts: list[list[list[str]]]) -> list[list[int]]:
-        """Return the terms of the phrases that each chunk mentions, from the tokens of its parts.
-
-        They are the matched phrases, leftmost longest, without overlap.
-        """
-        words = {word for parts in texts for tokens in parts for word in tokens}
-        sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
-        longest: dict[str, int] = dict(session.rows(sql, list(words)))
+    def tags_of(self, session: Session, texts: Sequence[str]) -> list[list[int]]:
+        """Return the terms of the phrases that each text mentions; texts are lines of tokens."""
         if not self.is_whole:
-            possible = {
-                phrase
-                for parts in texts
-                for tokens in parts
-                for phrase in possible_phrases(tokens, longest)
-            }
+            lines = [line.split(" ") for text in texts for line in text.split("\n")]
+            words = {word for line in lines for word in line}
+            sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
+            longest: dict[str, int] = dict(session.rows(sql, list(words)))
+            possible = {phrase for line in lines for phrase in possible_phrases(line, longest)}
             terms = find_terms(session, TermKind.TAG, possible).values()
-            self._learn((term.key, term.id) for term in terms if term.is_known)
-        known, accept = self._known, self._is_matched if self._common else None
-        return [
-            [
-                known[key]
-                for tokens in parts
-                for *_, key in leftmost_longest(tokens, longest, self._prefixes, known, accept)
-            ]
-            for parts in texts
-        ]
-
-    def _is_matched(self, key: str) -> bool:
-        if key not in self._matched:
-            self._matched[key] = _is_matched(key, self._common, self._language)
-        return self._matched[key]
+            self._phrases = self._matched((term.key, term.id) for term in terms if term.is_known)
+        return list(map(self._phrases.values_in, texts))

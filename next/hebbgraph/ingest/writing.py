@@ -32,7 +32,6 @@ from hebbgraph.store.postings import (
 )
 from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
-from hebbgraph.text.context import join_tokens
 
 __all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived"]
 
@@ -111,7 +110,7 @@ def _write_derived(
     session.many("INSERT INTO $fact(key, number, string, row) VALUES (?, ?, ?, ?)", facts)
     session.many(
         "INSERT INTO $pending(row, tokens) VALUES (?, ?)",
-        ((row, join_tokens(new.tokens)) for row, new in zip(rows, added, strict=True)),
+        ((row, new.tokens) for row, new in zip(rows, added, strict=True)),
     )
     session.many(
         "INSERT INTO $changed(term) VALUES (?) ON CONFLICT DO NOTHING",

@@ -14,7 +14,7 @@ from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
-from hebbgraph.text.matching import leftmost_longest, possible_phrases, prefix
+from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
@@ -96,15 +96,13 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
     """
     longest = snapshot.longest(dict.fromkeys(tokens))
     terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
-    prefixes = set(map(prefix, terms))
-    every_given = {key for key, term in terms.items() if term.given}
-    every_known = {key for key, term in terms.items() if term.is_known}
-    known = leftmost_longest(tokens, longest, prefixes, every_known)
-    given = leftmost_longest(tokens, longest, prefixes, every_given)
-    found = [terms[key] for *_, key in known]
+    text = " ".join(tokens)
+    known = Phrases({key: term for key, term in terms.items() if term.is_known}).spans_in(text)
+    given = Phrases({key: term for key, term in terms.items() if term.given}).spans_in(text)
+    found = [term for *_, term in known]
     found += (
-        terms[key]
-        for start, stop, key in given
+        term
+        for start, stop, term in given
         if not any(first <= start and stop <= last for first, last, _ in known)
     )
     distinct = dict.fromkeys(found)

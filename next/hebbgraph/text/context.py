@@ -22,7 +22,6 @@ __all__ = [
     "SEARCHED_FIELDS",
     "join_tokens",
     "searched_text",
-    "split_tokens",
     "text_words",
     "tokenize_texts",
 ]
@@ -120,17 +119,12 @@ def tokenize_texts(title: str, text: str) -> list[list[str]]:
 
 
 def join_tokens(tokens: list[list[str]]) -> str:
-    r"""Return tokens as one text, which :func:`split_tokens` reads much faster than the original.
+    r"""Return tokens as lines of words, as phrases are looked for in them.
 
-    >>> split_tokens(join_tokens([["petrel"], ["a", "ship"]]))
-    [['petrel'], ['a', 'ship']]
+    >>> join_tokens(tokenize_texts("Petrel", "A ship."))
+    'petrel\na ship'
     """
     return "\n".join(map(" ".join, tokens))
-
-
-def split_tokens(text: str) -> list[list[str]]:
-    """Return the tokens that :func:`join_tokens` joined."""
-    return [line.split(" ") for line in text.split("\n") if line]
 
 
 def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
-__all__ = ["Span", "leftmost_longest", "possible_phrases", "prefix"]
+from ahocorasick_rs import AhoCorasick, MatchKind
 
-Span = tuple[int, int, str]
-"""Start, stop and key of an occurrence."""
+__all__ = ["Phrases", "possible_phrases"]
+
+_Value = TypeVar("_Value")
 
 
 def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Iterator[str]:
@@ -27,46 +29,41 @@ def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Itera
                 yield " ".join(tokens[start:stop])
 
 
-def prefix(key: str) -> str:
-    """Return the first two tokens of a phrase, or its only one.
+class Phrases(Generic[_Value]):
+    """Phrases, each with a value, to be found in texts: leftmost longest, without overlap.
 
-    >>> prefix("new york city"), prefix("york")
-    ('new york', 'york')
+    A text is tokens joined by spaces, or several such lines; no phrase goes on in the next.
+
+    >>> phrases = Phrases({"new york": 1, "york": 2})
+    >>> phrases.values_in("york in new york"), phrases.spans_in("in new york")
+    ([2, 1], [(1, 3, 1)])
     """
-    return " ".join(key.split(" ", 2)[:2])
+
+    def __init__(self, values: Mapping[str, _Value]) -> None:
+        self._values = list(values.values())
+        # Each token has spaces of its own, so that a phrase neither ends within a token nor takes
+        # the space of the next.
+        self._automaton = AhoCorasick(
+            list(map(_spaced, values)), matchkind=MatchKind.LeftmostLongest, store_patterns=False
+        )
+
+    def values_in(self, text: str) -> list[_Value]:
+        """Return the value of each occurrence, in the order of the text."""
+        found = self._automaton.find_matches_as_indexes(_spaced(text))
+        return [self._values[number] for number, _, _ in found]
+
+    def spans_in(self, text: str) -> list[tuple[int, int, _Value]]:
+        """Return each occurrence: its first token, the one after its last, its value."""
+        spaced = _spaced(text)
+        return [
+            (
+                spaced.count("  ", 0, start + 1),
+                spaced.count("  ", 0, stop) + 1,
+                self._values[number],
+            )
+            for number, start, stop in self._automaton.find_matches_as_indexes(spaced)
+        ]
 
 
-def leftmost_longest(
-    tokens: Sequence[str],
-    longest: Mapping[str, int],
-    prefixes: Container[str],
-    known: Container[str],
-    accept: Callable[[str], bool] | None = None,
-) -> list[Span]:
-    """Return the known phrases in a text, leftmost longest, without overlap.
-
-    ``longest`` is as in :func:`possible_phrases`; ``prefixes`` holds the :func:`prefix` of each
-    known phrase; what ``accept`` rejects counts as unknown.
-
-    >>> known = {"new york", "york"}
-    >>> leftmost_longest(["in", "new", "york"], {"new": 3, "york": 1}, known, known)
-    [(1, 3, 'new york')]
-    """
-    spans = []
-    end, n = 0, len(tokens)
-    for start, token in enumerate(tokens):
-        if token not in longest or start < end:
-            continue
-        best = token if token in known and (accept is None or accept(token)) else ""
-        stop = min(start + longest[token], n)
-        if stop > start + 1 and (key := f"{token} {tokens[start + 1]}") in prefixes:
-            if key in known and (accept is None or accept(key)):
-                best = key
-            for at in range(start + 2, stop):
-                key = f"{key} {tokens[at]}"
-                if key in known and (accept is None or accept(key)):
-                    best = key
-        if best:
-            end = start + best.count(" ") + 1
-            spans.append((start, end, best))
-    return spans
+def _spaced(text: str) -> str:
+    return f" {text.replace(' ', '  ')} ".replace("\n", " \n ")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.text.context import join_tokens, split_tokens, text_words, tokenize_texts
+from hebbgraph.text.context import join_tokens, text_words, tokenize_texts
 from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import (
     WordCache,
@@ -157,7 +157,6 @@ def test_stop_words_of_a_language_that_are_words_in_english_count_there_only():
 def test_tokens_and_words_are_those_of_title_and_text(title, text):
     tokens = tokenize_texts(title, text)
     assert tokens == [tokenize(part) for part in (title, text) if part]
-    assert split_tokens(join_tokens(tokens)) == [part for part in tokens if part]
     words = text_words(tokens, title, text, "english")
     expected = [word for part in tokens for word in lexical_terms(part)]
     assert words[: len(expected)] == expected
