@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +44,14 @@ _MOST_TEXTS, _MOST_LED = 32, 8192
 #: Where the products with each kind of sum begin.
 _COLUMNS = np.zeros(3, np.int64)
 _COLUMNS[[CITED, PATH, REJECTED]] = 0, 4, 6
+_NO_SUMS = np.zeros(3, np.int64)
 #: A rejection counts by likeness to this power: what is wrong for one question may be right for
 #: a similar one.
 _REJECTION_POWER = 4.0
 #: Cosines of the vectors of unrelated questions hardly exceed this.
 _VECTORS_BY_CHANCE = 0.3
+_Key = TypeVar("_Key", int, str)
+_Value = TypeVar("_Value")
 
 
 class Memory(NamedTuple):
@@ -72,6 +76,36 @@ class Products(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Known(Protocol):
+    """Returns what is known of keys; what is not known yet is read, of some bytes each."""
+
+    def __call__(
+        self,
+        name: str,
+        keys: Iterable[_Key],
+        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
+        size: int,
+    ) -> dict[_Key, _Value]: ...
+
+
+def read_all(
+    name: str,
+    keys: Iterable[_Key],
+    read: Callable[[list[_Key]], Mapping[_Key, _Value]],
+    size: int,
+) -> dict[_Key, _Value]:
+    """Know nothing."""
+    return dict(read(list(keys)))
+
+
+class _Sums(NamedTuple):
+    """The sums of one text, without their cues."""
+
+    texts: NDArray[np.int64]  #: the number of each kind of sum, 0 if there is none; shape (3,)
+    values: NDArray[np.float64]  #: a row of :attr:`Products.values`, as if all products were 0
+    vectors: dict[int, NDArray[np.float64]]  #: by kind
+
+
 def remember(
     session: Session,
     key: str,
@@ -80,24 +114,24 @@ def remember(
     vector: NDArray[np.float32] | None,
     near: IntArray,
     allowed: Callable[[IntArray], BoolArray] | None,
+    known: Known,
 ) -> Memory | None:
     """Return what lessons say of a question; None if they say nothing.
 
     ``near`` are rows that search found, ``allowed`` returns which of some rows take part.
     """
-    if session.meta.get("lessons", "0") == "0":
-        return None
-    found = products(session, cues, path, vector, near=near.tolist())
+    found = products(session, cues, path, vector, near=near.tolist(), known=known)
     sql = "SELECT digest, belief FROM $answered WHERE question_key = ?"
     answered: dict[str, float] = {digest: float(n) for digest, n in session.rows(sql, key)}
-    known = [*found.digests, *(answered.keys() - set(found.digests))]
-    row_of = _live(session, known, allowed)
-    at = [place for place, digest in enumerate(known) if digest in row_of]
+    taught = [*found.digests, *(answered.keys() - set(found.digests))]
+    copies = known("copies", taught, partial(_copies, session), 150)
+    row_of = {digest: row for digest, rows in copies.items() for row in _first(rows, allowed)}
+    at = [place for place, digest in enumerate(taught) if digest in row_of]
     if not at:
         return None
-    rows = np.array([row_of[known[place]] for place in at], np.int64)
-    values = np.concatenate((found.values, np.zeros((len(known) - len(found.values), 10))))[at]
-    answer = np.array([answered.get(known[place], 0.0) for place in at])
+    rows = np.array([row_of[taught[place]] for place in at], np.int64)
+    values = np.concatenate((found.values, np.zeros((len(taught) - len(found.values), 10))))[at]
+    answer = np.array([answered.get(taught[place], 0.0) for place in at])
     order = rows.argsort()
     values = values[order]
     return Memory(rows[order], evidence_of(values), answer[order], share_taught(values))
@@ -109,38 +143,75 @@ def products(
     path: Cues,
     vector: NDArray[np.float32] | None,
     *,
-    near: Collection[int] = (),
-    digests: Collection[str] = (),
+    near: Iterable[int] = (),
+    digests: Iterable[str] = (),
+    known: Known = read_all,
 ) -> Products:
     """Return the products of a question with the texts that its cues lead to.
 
     Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
     """
-    dots = _dots(session, cues, path)
+    dots = _dots(session, cues, path, known)
     best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
-    rows = session.rows(
-        "SELECT text, digest, kind, square, vector_square, vector FROM $taught WHERE "
-        "digest = ANY(?) OR digest IN (SELECT digest FROM $taught WHERE text = ANY(?)) OR "
-        "digest IN (SELECT digest FROM $chunk WHERE row = ANY(?))",
-        list(digests),
-        best.tolist(),
-        list(near),
-    )
-    place = {digest: at for at, digest in enumerate(dict.fromkeys(row[1] for row in rows))}
-    values = np.zeros((len(place), 10))
-    if not rows:
-        return Products([], values)
-    at = np.array([place[row[1]] for row in rows])
-    texts, kinds = (np.array([row[column] for row in rows]) for column in (0, 2))
-    start = _COLUMNS[kinds]
-    values[at, start] = sum(_looked_up(texts, *part) for part in dots)
-    values[at, start + 1] = [row[3] for row in rows]
+    texts = known("texts", best.tolist(), partial(_digests_of_texts, session), 150)
+    rows = known("rows", near, partial(_digests_of_rows, session), 150)
+    wanted = dict.fromkeys([*digests, *texts.values(), *rows.values()])
+    size = 600 + (0 if vector is None else 8 * len(vector))
+    of_text = known("sums", wanted, partial(_sums, session), size)
+    taught = [digest for digest, held in of_text.items() if held is not None]
+    sums = [held for held in of_text.values() if held is not None]
+    values = np.concatenate([np.empty(0), *(held.values for held in sums)]).reshape(-1, 10)
+    numbers = np.concatenate([_NO_SUMS[:0], *(held.texts for held in sums)])
+    by_cues, by_path = (_looked_up(numbers, *part) for part in dots)
+    values[:, _COLUMNS] = (by_cues + by_path).reshape(-1, 3)
     if vector is not None:
-        for place_, first, (*_, kind, _, square, data) in zip(at, start, rows, strict=True):
-            if kind != PATH and len(data) == 8 * len(vector):
-                values[place_, first + 2] = (np.frombuffer(data, "<i8") * UNIT) @ vector
-                values[place_, first + 3] = square
-    return Products(list(place), values)
+        for at, held in enumerate(sums):
+            for kind, total in held.vectors.items():
+                if len(total) == len(vector):
+                    values[at, _COLUMNS[kind] + 2] = total @ vector
+    return Products(taught, values)
+
+
+def _digests_of_texts(session: Session, texts: list[int]) -> dict[int, str]:
+    return dict(session.rows("SELECT text, digest FROM $taught WHERE text = ANY(?)", texts))
+
+
+def _digests_of_rows(session: Session, rows: list[int]) -> dict[int, str]:
+    return dict(session.rows("SELECT row, digest FROM $chunk WHERE row = ANY(?)", rows))
+
+
+def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
+    sums: dict[str, _Sums | None] = dict.fromkeys(digests)
+    sql = (
+        "SELECT digest, kind, text, square, vector_square, vector FROM $taught "
+        "WHERE digest = ANY(?)"
+    )
+    for digest, kind, text, square, vector_square, data in session.rows(sql, digests):
+        held = sums[digest] or _Sums(_NO_SUMS.copy(), np.zeros(10), {})
+        held.texts[kind] = text
+        held.values[_COLUMNS[kind] + 1] = square
+        if data:
+            held.values[_COLUMNS[kind] + 3] = vector_square
+            held.vectors[kind] = np.frombuffer(data, "<i8") * UNIT
+        sums[digest] = held
+    return sums
+
+
+def _copies(session: Session, digests: list[str]) -> dict[str, list[int]]:
+    """Return the chunks of each text, in the order of their ids."""
+    copies: dict[str, list[int]] = {digest: [] for digest in digests}
+    sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id"
+    for digest, row in session.rows(sql, digests):
+        copies[digest].append(row)
+    return copies
+
+
+def _first(rows: list[int], allowed: Callable[[IntArray], BoolArray] | None) -> list[int]:
+    """Return the first chunk of a text that takes part, if there is one."""
+    if allowed is None or not rows:
+        return rows[:1]
+    taking_part = allowed(np.array(rows, np.int64)).tolist()
+    return [row for row, takes_part in zip(rows, taking_part, strict=True) if takes_part][:1]
 
 
 def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray:
@@ -152,7 +223,9 @@ def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray
     return found
 
 
-def _dots(session: Session, cues: Cues, path: Cues) -> list[tuple[IntArray, FloatArray]]:
+def _dots(
+    session: Session, cues: Cues, path: Cues, known: Known
+) -> list[tuple[IntArray, FloatArray]]:
     """Return the texts to which edges lead from the cues, and from the path; and the products.
 
     A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare on
@@ -161,43 +234,43 @@ def _dots(session: Session, cues: Cues, path: Cues) -> list[tuple[IntArray, Floa
     """
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
-    led: dict[int, int] = {}
-    if n_texts > _MOST_LED:
-        sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
-        led = {cue: int(n) for cue, n in session.rows(sql, keys)}
-        keys = [cue for cue, n in led.items() if n <= _MOST_LED]
-    sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
-    edges: dict[int, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {}
-    for cue, n, data in session.rows(sql, keys):
-        edges.setdefault(cue, []).append(decode_edges(n, data))
-    led |= {cue: sum(len(led_to) for led_to, _ in blocks) for cue, blocks in edges.items()}
+    edges = known("edges", keys, partial(_edges, session, n_texts), 500)
     dots = []
     for part in (cues, path):
-        rarity = cue_rarity(np.array([led.get(cue, 0) for cue in part.keys.tolist()]), n_texts)
+        rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
         weights = part.weights * UNIT
         shares = weights * rarity / (float(weights**2 @ rarity) or 1.0)
         texts, products = [np.empty(0, np.int32)], [np.empty(0)]
         for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
-            for led_to, weight in edges.get(cue, ()):
-                texts.append(led_to)
-                products.append(weight * (UNIT * share))
+            texts.append(edges[cue].texts)
+            products.append(edges[cue].weights * (UNIT * share))
         distinct, position = unique_inverse(np.concatenate(texts))
         dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
     return dots
 
 
-def _live(
-    session: Session,
-    digests: Iterable[str],
-    allowed: Callable[[IntArray], BoolArray] | None,
-) -> dict[str, int]:
-    """Return the chunk of each text that takes part; of two copies the one with the smaller id."""
-    sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id DESC"
-    copies = session.rows(sql, list(digests))
-    if allowed is not None:
-        keep = allowed(np.array([row for _, row in copies], np.int64)).tolist()
-        copies = [copy for copy, is_kept in zip(copies, keep, strict=True) if is_kept]
-    return dict(copies)
+class _Edges(NamedTuple):
+    """The learned edges of one cue, and how many there are; of too many none is read."""
+
+    led: int
+    texts: NDArray[np.int32] = np.empty(0, np.int32)
+    weights: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+def _edges(session: Session, n_texts: int, cues: list[int]) -> dict[int, _Edges]:
+    edges = dict.fromkeys(cues, _Edges(0))
+    if n_texts > _MOST_LED:
+        sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
+        edges |= {cue: _Edges(int(n)) for cue, n in session.rows(sql, cues)}
+        cues = [cue for cue, found in edges.items() if found.led <= _MOST_LED]
+    sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
+    blocks: dict[int, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {}
+    for cue, n, data in session.rows(sql, cues):
+        blocks.setdefault(cue, []).append(decode_edges(n, data))
+    for cue, parts in blocks.items():
+        texts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+        edges[cue] = _Edges(len(texts), texts, weights)
+    return edges
 
 
 def evidence_of(values: FloatArray) -> NDArray[np.float64]:

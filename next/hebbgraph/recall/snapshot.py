@@ -7,8 +7,9 @@ as the state is the same.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ class _Cache:
         self.longest: dict[str, int] = {}
         self.stop_tags: frozenset[int] | None = None
         self.filters: dict[str, object] = {}
+        self.learned: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
 
 
 class Caches:
@@ -123,6 +125,16 @@ class Snapshot:
         """Keep what a filter gives, of some bytes."""
         self._cache.filters[key] = value
         self._cache.size += len(key) + size
+
+    def learned(
+        self,
+        name: str,
+        keys: Iterable[_Key],
+        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
+        size: int,
+    ) -> dict[_Key, _Value]:
+        """See :class:`hebbgraph.learning.memory.Known`."""
+        return self._known(self._cache.learned[name], keys, read, size)
 
     # -- terms ------------------------------------------------------------------------
 

@@ -188,6 +188,7 @@ class Spreading:
             question.vector,
             plain.top(max(_NEAR, 2 * request.k))[0],
             request.allowed,
+            snapshot.learned,
         )
         if memory is None:
             return plain, confidence

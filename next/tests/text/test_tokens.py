@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.text.context import join_tokens, text_words, tokenize_texts
+from hebbgraph.text.context import text_words, tokenize_texts
 from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import (
     WordCache,
