@@ -8,7 +8,6 @@ import Stemmer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import DENSE_SHARE
 from hebbgraph.text.context import SEARCHED_FIELDS
 
 __all__ = ["Settings"]
@@ -33,10 +32,12 @@ class Settings(BaseModel):
         one step apart.
     stop_tags : tuple of str
         Tags that connect nothing and are no cues.
-    vectors : float, in [0, 1]
-        The share of vectors in direct evidence; words have the rest.
-    graph : float, in [0, 1]
-        Weight of the activation that arrives over the graph.
+    vectors : float, in [0, 1], optional
+        The share of vectors in direct evidence; words have the rest. None starts from .55, and
+        lessons move it.
+    graph : float, in [0, 1], optional
+        Weight of the activation that arrives over the graph. None starts from 1, and lessons move
+        it.
     quorum : int, at least 1
         *Build.* How many actors must say the same of a question before it moves anything, unless
         the application vouches for it (``trusted=True``).
@@ -66,8 +67,8 @@ class Settings(BaseModel):
     search_metadata: tuple[str, ...] = SEARCHED_FIELDS
     edges: tuple[str, ...] = ()
     stop_tags: tuple[str, ...] = ()
-    vectors: float = Field(default=DENSE_SHARE, ge=0.0, le=1.0)
-    graph: float = Field(default=1.0, ge=0.0, le=1.0)
+    vectors: float | None = Field(default=None, ge=0.0, le=1.0)
+    graph: float | None = Field(default=None, ge=0.0, le=1.0)
     quorum: int = Field(default=1, ge=1)
     keep_questions: bool = False
     wait: float = Field(default=30.0, ge=0.0)

@@ -17,6 +17,9 @@ was taught. How often needs are new (Good and Turing's question [2]_) the exams 
 once its lesson is taken out, a chunk that only one lesson cited was never taught. These exams are
 few, so all others count a little, held again with all taken out that their chunk was ever taught.
 
+How far vectors and the graph are trusted follows from the same exams, by the same model with the
+score alone: under the right shares, what people cite stands out most among what they were shown.
+
 Exams flatter lessons where people were only asked about what search had found for them. So lessons
 must be seen to help: their gains vanish if the mean change of the exams is less than one standard
 error, and count in full from two on.
@@ -38,8 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray
+from hebbgraph.formulas.evidence import DENSE_SHARE
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
-__all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg", "scores_of"]
+__all__ = ["KINDS", "Exams", "Trust", "fit_shares", "fit_trust", "ndcg", "scores_of"]
 
 #: What lessons add: likeness of words, vectors and path, each alone and times repetition.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "often by path")
@@ -61,6 +66,12 @@ _SUPPOSED = 8.0
 _PATHS = 0.0, 0.5, 1.0
 #: Lessons are expected to help: as if so many more exams had gained so much in nDCG@10.
 _EXPECTED, _EXPECTED_CHANGE = 16, 0.05
+#: Shares of vectors and weights of the graph that are tried, and how far off they are expected.
+_SHARES, _GRAPHS = np.arange(0.1, 1.0, 0.05), np.arange(0.25, 1.01, 0.25)
+_SHARE_ERROR, _GRAPH_ERROR = 0.15, 0.5
+#: How far the score decides what is cited: these are tried for β.
+_SHARPNESS = 2.0, 4.0, 8.0, 16.0, 32.0
+_POWER = SpreadingParameters().evidence_power
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 _IDEAL = np.concatenate(([0.0], np.cumsum(_DISCOUNT)))
 
@@ -70,11 +81,15 @@ class Trust:
     """What lessons may add to a score, for each of :data:`KINDS`, and the handicap.
 
     The handicap, in [0, 1], is that of taught chunks; ``exams`` is how many all this follows from.
+    ``vectors`` is the share of vectors in direct evidence, ``graph`` the weight of the activation
+    that arrives over the graph.
     """
 
     gains: tuple[float, ...] = tuple((_PRIOR[1:-1] / _PRIOR[0]).tolist())
     handicap: float = 0.0
     exams: int = 0
+    vectors: float = DENSE_SHARE
+    graph: float = 1.0
 
 
 class Exams(NamedTuple):
@@ -102,6 +117,48 @@ def fit_trust(exams: Exams) -> Trust:
     if (sure := _sureness(exams, gains, handicap)) < 1.0:
         gains, handicap = _with_handicap(exams, gains * sure)
     return Trust(tuple(gains.round(4).tolist()), handicap, n)
+
+
+def fit_shares(found: FloatArray, cited: BoolArray, present: BoolArray) -> tuple[float, float]:
+    """Return the share of vectors and the weight of the graph under which citations are likeliest.
+
+    Parameters
+    ----------
+    found : ndarray of float, shape (n, c, 3)
+        How well words, vectors and the graph rate each chunk that was shown, in [0, 1].
+    cited, present : ndarray of bool, shape (n, c)
+        Exams have different numbers of chunks.
+
+    Examples
+    --------
+    >>> found = np.array(50 * [[[0.2, 1.0, 0.0], [1.0, 0.2, 0.0]]])
+    >>> fit_shares(found, np.array(50 * [[False, True]]), np.ones((50, 2), bool))
+    (0.35, 1.0)
+    """
+    able = cited.any(1) & (present & ~cited).any(1)
+    if able.sum() < _FEWEST:
+        return DENSE_SHARE, 1.0
+    words, vectors, graph = np.moveaxis(found[able], -1, 0)
+    share = cited[able] / cited[able].sum(1, keepdims=True)
+    has_vectors = vectors.any(1, keepdims=True)
+    best, chosen = -np.inf, (DENSE_SHARE, 1.0)
+    shares = _SHARES if has_vectors.any() else [DENSE_SHARE]
+    for of_vectors, of_graph in product(shares, _GRAPHS):
+        direct = np.where(has_vectors, of_vectors * vectors + (1 - of_vectors) * words, words)
+        score = 1.0 - (1.0 - direct**_POWER) * (1.0 - of_graph * graph)
+        likely = max(_likely(sharpness * score, share, present[able]) for sharpness in _SHARPNESS)
+        likely -= ((of_vectors - DENSE_SHARE) / _SHARE_ERROR) ** 2 / 2
+        likely -= ((of_graph - 1.0) / _GRAPH_ERROR) ** 2 / 2
+        if likely > best:
+            best, chosen = likely, (round(float(of_vectors), 2), float(of_graph))
+    return chosen
+
+
+def _likely(logit: FloatArray, share: FloatArray, present: BoolArray) -> float:
+    """Return the logarithm of the probability of what was cited."""
+    odds = np.exp(np.where(present, logit - logit.max(1, keepdims=True), -np.inf))
+    chance = np.log(np.maximum(odds / odds.sum(1, keepdims=True), 1e-12))
+    return float((share * chance).sum())
 
 
 def _most_probable(exams: Exams, *, steps: int = 40) -> FloatArray:

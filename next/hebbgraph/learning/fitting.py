@@ -11,13 +11,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust, scores_of
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust, scores_of
 from hebbgraph.learning.folding import own_weights
 from hebbgraph.learning.lessons import LessonRow, chosen_lessons, first_lessons
 from hebbgraph.learning.memory import evidence_of, products, share_taught
@@ -38,10 +39,9 @@ _BROUGHT = 20
 
 def read_trust(session: Session) -> Trust:
     """Return the fitted numbers, or the prior's."""
-    fitted = read_json(session, "trust")
-    if fitted is None:
-        return Trust()
-    return Trust(tuple(fitted["gains"]), fitted["handicap"], fitted["exams"])
+    fitted = read_json(session, "trust") or {}
+    names = [field.name for field in fields(Trust)]
+    return Trust(**{name: fitted[name] for name in names if name in fitted})
 
 
 def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
@@ -51,14 +51,13 @@ def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
         if n == fitted and not (anew and n):
             return
         lessons = first_lessons(session, n)
-        trust = fit_trust(_exams(session, _drawn(lessons), quorum)) if n else Trust()
+        trust = _fitted(session, _drawn(lessons), quorum) if n else Trust()
     ids = [lesson.id for lesson in lessons]
     with database.write() as session:
         if ids != [lesson.id for lesson in first_lessons(session, n)]:
             return
-        value = {"n": n, "gains": trust.gains, "handicap": trust.handicap, "exams": trust.exams}
         write_counts(session, read_counts(session))
-        write_meta(session, {"trust": json.dumps(value)})
+        write_meta(session, {"trust": json.dumps({"n": n, **asdict(trust)})})
 
 
 def evaluate(database: Database, *, quorum: int) -> Evaluation:
@@ -88,6 +87,20 @@ def _powers(session: Session) -> tuple[int, int]:
 def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:
     able = [lesson for lesson in lessons if lesson.body["cited"] and lesson.body["scores"]]
     return sorted(able, key=lambda one: hashlib.blake2b(one.id.encode()).digest())[:_MOST]
+
+
+def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trust:
+    trust = fit_trust(_exams(session, lessons, quorum))
+    width = max((len(lesson.body["found"]) for lesson in lessons), default=0)
+    found = np.zeros((len(lessons), width, 3))
+    cited, present = np.zeros((2, len(lessons), width), np.bool_)
+    for at, lesson in enumerate(lessons):
+        parts, named = lesson.body["found"], set(lesson.body["cited"].values())
+        found[at, : len(parts)] = list(parts.values())
+        cited[at, : len(parts)] = [digest in named for digest in parts]
+        present[at, : len(parts)] = True
+    vectors, graph = fit_shares(found, cited, present)
+    return replace(trust, vectors=vectors, graph=graph)
 
 
 def _exams(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Exams:

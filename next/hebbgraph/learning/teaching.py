@@ -25,7 +25,7 @@ from hebbgraph.learning.lessons import (
     question_key,
 )
 from hebbgraph.limits import MAX_ID
-from hebbgraph.records import Lesson, Recall
+from hebbgraph.records import Hit, Lesson, Recall
 from hebbgraph.records.base import storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
@@ -138,6 +138,7 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "reason": lesson.reason,
         "shown": lesson.shown,
         "scores": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
+        "found": {hit.digest: _found(hit) for hit in recall.hits},
     }
     row = LessonRow(
         0,
@@ -151,6 +152,11 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         vector,
     )
     add_lessons(session, [row], quorum=settings.quorum)
+
+
+def _found(hit: Hit) -> list[float]:
+    """Return how well words, vectors and the graph rate a hit."""
+    return [round(part or 0.0, 4) for part in (hit.words, hit.vectors, hit.graph)]
 
 
 # -- listed, forgotten -------------------------------------------------------------------
@@ -256,6 +262,7 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
         value["vector"] = None if vector is None else np.array(vector, np.float32)
         row = LessonRow(seq=0, **value)
         numbers = [row.body["credit"], *row.body["scores"].values(), *(vector or ())]
+        numbers += np.array(list(row.body["found"].values())).reshape(-1, 3).ravel().tolist()
         if not isinstance(row.question_key, str) or not np.isfinite(numbers).all():
             raise ValueError("a number is not finite, or the question has no key")
         _as_lesson(row)  # pydantic checks the rest

@@ -19,6 +19,7 @@ from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.fitting import Trust
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import path_cues, question_cues, question_key
@@ -76,11 +77,24 @@ class Request:
         found: Evidence = self.__dict__["evidence"]
         return found
 
+    @property
+    def trust(self) -> Trust:
+        """How far lessons, vectors and the graph are trusted here."""
+        if "trust" not in self.__dict__:
+            self.__dict__["trust"] = read_trust(self.snapshot.session)
+        trust: Trust = self.__dict__["trust"]
+        return trust
+
+    @property
+    def graph(self) -> float:
+        """The weight of the activation that arrives over the graph."""
+        return self.trust.graph if self.settings.graph is None else self.settings.graph
+
     def _found(self) -> Evidence:
         evidence = direct_evidence(
             self.snapshot,
             self.question,
-            self.settings.vectors,
+            self.trust.vectors if self.settings.vectors is None else self.settings.vectors,
             vectors=self.vectors,
             allowed=self.allowed,
         )
@@ -109,7 +123,7 @@ class Ranking:
     path : callable
         Maps a row to the path that led there; called for hits only.
     arrived : callable
-        Maps a row to the activation that arrived there, in [0, 1].
+        Maps a row to the activation that arrived there, before its weight, in [0, 1].
     untaught : callable, optional
         Maps a row to its score without lessons, times the confidence; the score by default.
     active : mapping of int to float
@@ -159,12 +173,13 @@ class Spreading:
         active = dict(zip(tags.tolist(), mass.tolist(), strict=True))
         activation, confidence = self._with_lessons(request, plain, sure, active)
         rows, scores = activation.top(request.k)
+        weight = request.graph or 1.0
         has_cues = bool(request.question.cues) or not len(rows)
         return Ranking(
             rows,
             scores,
             activation.path,
-            activation.arrived_at,
+            lambda row: min((activation.arrived_at(row) or 0.0) / weight, 1.0) or None,
             lambda row: sure * plain.score_of(row),
             active,
             notes=() if has_cues else (_NO_CUE,),
@@ -192,8 +207,7 @@ class Spreading:
         )
         if memory is None:
             return plain, confidence
-        trust = read_trust(snapshot.session)
-        return add_memory(plain, memory, confidence, trust)
+        return add_memory(plain, memory, confidence, request.trust)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, then raise titles that the question names."""
@@ -204,7 +218,7 @@ class Spreading:
             request.snapshot,
             np.array([cue.id for cue in known], np.int64),
             evidence,
-            parameters=SpreadingParameters(graph_weight=request.settings.graph),
+            parameters=SpreadingParameters(graph_weight=request.graph),
             allowed=request.allowed,
             cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
             confidence=1.0 if evidence.confidence is None else evidence.confidence,
