@@ -44,7 +44,7 @@ from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.evidence import DENSE_SHARE
 from hebbgraph.formulas.spreading_step import SpreadingParameters
 
-__all__ = ["KINDS", "Exams", "Trust", "fit_shares", "fit_trust", "ndcg", "scores_of"]
+__all__ = ["KINDS", "Exams", "Trust", "fit_shares", "fit_trust", "ndcg", "score_under", "scores_of"]
 
 #: What lessons add: likeness of words, vectors and path, each alone and times repetition.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "often by path")
@@ -138,20 +138,30 @@ def fit_shares(found: FloatArray, cited: BoolArray, present: BoolArray) -> tuple
     able = cited.any(1) & (present & ~cited).any(1)
     if able.sum() < _FEWEST:
         return DENSE_SHARE, 1.0
-    words, vectors, graph = np.moveaxis(found[able], -1, 0)
-    share = cited[able] / cited[able].sum(1, keepdims=True)
-    has_vectors = vectors.any(1, keepdims=True)
+    found, share = found[able], cited[able] / cited[able].sum(1, keepdims=True)
     best, chosen = -np.inf, (DENSE_SHARE, 1.0)
-    shares = _SHARES if has_vectors.any() else [DENSE_SHARE]
+    shares = _SHARES if found[..., 1].any() else [DENSE_SHARE]
     for of_vectors, of_graph in product(shares, _GRAPHS):
-        direct = np.where(has_vectors, of_vectors * vectors + (1 - of_vectors) * words, words)
-        score = 1.0 - (1.0 - direct**_POWER) * (1.0 - of_graph * graph)
+        score = score_under(found, of_vectors, of_graph)
         likely = max(_likely(sharpness * score, share, present[able]) for sharpness in _SHARPNESS)
         likely -= ((of_vectors - DENSE_SHARE) / _SHARE_ERROR) ** 2 / 2
         likely -= ((of_graph - 1.0) / _GRAPH_ERROR) ** 2 / 2
         if likely > best:
             best, chosen = likely, (round(float(of_vectors), 2), float(of_graph))
     return chosen
+
+
+def score_under(found: FloatArray, vectors: float, graph: float) -> FloatArray:
+    """Return the score of chunks under other shares, from how words, vectors and graph rate them.
+
+    >>> score_under(np.array([[0.5, 1.0, 0.25], [0.5, 0.0, 0.0]]), 1.0, 1.0).tolist()
+    [1.0, 0.0]
+    """
+    by_words, by_vectors, by_graph = np.moveaxis(found, -1, 0)
+    fused = vectors * by_vectors + (1.0 - vectors) * by_words
+    direct = np.where(by_vectors.any(-1, keepdims=True), fused, by_words) ** _POWER
+    score: FloatArray = 1.0 - (1.0 - direct) * (1.0 - graph * by_graph)
+    return score
 
 
 def _likely(logit: FloatArray, share: FloatArray, present: BoolArray) -> float:

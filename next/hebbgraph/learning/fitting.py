@@ -18,7 +18,15 @@ import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust, scores_of
+from hebbgraph.formulas.fitting import (
+    KINDS,
+    Exams,
+    Trust,
+    fit_shares,
+    fit_trust,
+    score_under,
+    scores_of,
+)
 from hebbgraph.learning.folding import own_weights
 from hebbgraph.learning.lessons import LessonRow, chosen_lessons, first_lessons
 from hebbgraph.learning.memory import evidence_of, products, share_taught
@@ -64,7 +72,8 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
     """Ask past questions again, with and without what others taught."""
     with database.read() as session:
         trust = read_trust(session)
-        exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum)
+        shares = trust.vectors, trust.graph
+        exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum, shares)
     if not len(exams.cited):
         return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
     plain, taught = scores_of(exams, np.array(trust.gains), trust.handicap)
@@ -90,7 +99,6 @@ def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:
 
 
 def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trust:
-    trust = fit_trust(_exams(session, lessons, quorum))
     width = max((len(lesson.body["found"]) for lesson in lessons), default=0)
     found = np.zeros((len(lessons), width, 3))
     cited, present = np.zeros((2, len(lessons), width), np.bool_)
@@ -99,13 +107,16 @@ def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trus
         found[at, : len(parts)] = list(parts.values())
         cited[at, : len(parts)] = [digest in named for digest in parts]
         present[at, : len(parts)] = True
-    vectors, graph = fit_shares(found, cited, present)
-    return replace(trust, vectors=vectors, graph=graph)
+    shares = fit_shares(found, cited, present)
+    trust = fit_trust(_exams(session, lessons, quorum, shares))
+    return replace(trust, vectors=shares[0], graph=shares[1])
 
 
-def _exams(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Exams:
-    """Ask the question of each lesson again, without what it taught."""
-    parts = list(_each(session, lessons, quorum))
+def _exams(
+    session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
+) -> Exams:
+    """Ask the question of each lesson again, without what it taught, under some shares."""
+    parts = list(_each(session, lessons, quorum, shares))
     width = max((len(part.cited) for part in parts), default=0)
     features, untaught = np.zeros((2, len(parts), width, len(KINDS) + 2))
     cited, present = np.zeros((2, len(parts), width), np.bool_)
@@ -122,9 +133,11 @@ class _Exam(NamedTuple):
     cited: BoolArray
 
 
-def _each(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Iterator[_Exam]:
+def _each(
+    session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
+) -> Iterator[_Exam]:
     for lesson in lessons:
-        shown: dict[str, float] = lesson.body["scores"]
+        shown = _shown(lesson, shares)
         cited = set(lesson.body["cited"].values())
         texts = cited | shown.keys()
         found = products(session, lesson.cues, lesson.path, lesson.vector, digests=texts)
@@ -145,6 +158,16 @@ def _each(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Iterat
         is_cited = np.array([digest in cited for digest in candidates])
         blank = np.where(is_cited[:, None], 0.0, values)
         yield _Exam(_features(static, values), _features(static, blank), is_cited)
+
+
+def _shown(lesson: LessonRow, shares: tuple[float, float]) -> dict[str, float]:
+    """Return the scores of the chunks that were shown, as they would be under other shares."""
+    digests, scores = list(lesson.body["scores"]), np.array(list(lesson.body["scores"].values()))
+    found, then = np.array(list(lesson.body["found"].values())), lesson.body["shares"]
+    if then is not None and tuple(then) != shares:
+        before, now = score_under(found, *then), score_under(found, *shares)
+        scores = np.where(before > 0, scores * now / np.maximum(before, 1e-9), scores)
+    return dict(zip(digests, scores.tolist(), strict=True))
 
 
 def _features(static: FloatArray, values: FloatArray) -> FloatArray:

@@ -139,6 +139,7 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "shown": lesson.shown,
         "scores": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
         "found": {hit.digest: _found(hit) for hit in recall.hits},
+        "shares": recall.shares,
     }
     row = LessonRow(
         0,

@@ -122,6 +122,7 @@ class Recaller:
             vector=None if unit is None else tuple(unit.tolist()),
             terms=asked.terms(snapshot.n_chunks),
             active=active,
+            shares=request.shares,
             where=_recorded(where),
             changes=snapshot.counts.changes,
             created=time.time(),

@@ -86,15 +86,17 @@ class Request:
         return trust
 
     @property
-    def graph(self) -> float:
-        """The weight of the activation that arrives over the graph."""
-        return self.trust.graph if self.settings.graph is None else self.settings.graph
+    def shares(self) -> tuple[float, float]:
+        """The share of vectors in direct evidence, and the weight of the graph."""
+        trust, chosen = self.trust, self.settings
+        vectors = trust.vectors if chosen.vectors is None else chosen.vectors
+        return vectors, trust.graph if chosen.graph is None else chosen.graph
 
     def _found(self) -> Evidence:
         evidence = direct_evidence(
             self.snapshot,
             self.question,
-            self.trust.vectors if self.settings.vectors is None else self.settings.vectors,
+            self.shares[0],
             vectors=self.vectors,
             allowed=self.allowed,
         )
@@ -173,7 +175,7 @@ class Spreading:
         active = dict(zip(tags.tolist(), mass.tolist(), strict=True))
         activation, confidence = self._with_lessons(request, plain, sure, active)
         rows, scores = activation.top(request.k)
-        weight = request.graph or 1.0
+        weight = request.shares[1] or 1.0
         has_cues = bool(request.question.cues) or not len(rows)
         return Ranking(
             rows,
@@ -218,7 +220,7 @@ class Spreading:
             request.snapshot,
             np.array([cue.id for cue in known], np.int64),
             evidence,
-            parameters=SpreadingParameters(graph_weight=request.graph),
+            parameters=SpreadingParameters(graph_weight=request.shares[1]),
             allowed=request.allowed,
             cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
             confidence=1.0 if evidence.confidence is None else evidence.confidence,

@@ -152,6 +152,8 @@ class Recall(Record):
         The words of the question, and the weight of each times ``log(1 + N / df)``.
     active : dict of str to float
         The tags that the best chunks pass most activation to, without lessons.
+    shares : tuple of float, optional
+        The share of vectors in direct evidence, and the weight of the graph.
     where : dict or "callable", optional
         The filter.
     changes : int
@@ -171,6 +173,7 @@ class Recall(Record):
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     terms: dict[str, float] = Field(default_factory=dict, repr=False)
     active: dict[str, float] = Field(default_factory=dict, repr=False)
+    shares: tuple[float, float] | None = Field(default=None, repr=False)
     where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
     changes: int = Field(default=0, repr=False)
     created: float = Field(default=0.0, repr=False)
