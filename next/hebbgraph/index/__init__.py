@@ -114,12 +114,15 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         """Open another namespace of the same index, with the same models and settings."""
         if self._path == MEMORY:
             raise ParameterError("an index in memory has one namespace; open a directory")
+        settings = self.settings
+        if namespace in self.namespaces():  # it keeps those that it was built with
+            settings = Settings(**settings.model_dump(exclude=set(Settings.BUILD)))
         return type(self).open(
             self._path,
             namespace=namespace,
             embedder=self.embedder,
             tagger=self.tagger,
-            settings=self.settings,
+            settings=settings,
             cache_dir=self._cache_dir,
             read_only=self.read_only,
         )

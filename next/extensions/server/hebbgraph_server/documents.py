@@ -1,0 +1,182 @@
+"""Routes for documents and chunks: found, shown, uploaded, deleted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+
+from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.limits import MAX_ID
+from hebbgraph.records import AddReport, DeleteReport, text_digest
+from hebbgraph_server import files, models
+from hebbgraph_server.errors import ApiError
+from hebbgraph_server.visits import Reader, Visit, Writer
+from hebbgraph_server.why import passage_of
+
+__all__ = ["list_documents", "router"]
+
+router = APIRouter()
+_Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
+
+
+@router.get("/documents", tags=["read"])
+async def documents(
+    visit: Reader,
+    find: Annotated[str, Query(max_length=200, description="in place or title")] = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> models.Documents:
+    """List documents by place."""
+    return await list_documents(visit, find, limit, offset)
+
+
+async def list_documents(visit: Visit, find: str, limit: int, offset: int = 0) -> models.Documents:
+    """List the documents whose place or title holds all words of ``find``."""
+
+    def work(index: HebbianIndex) -> models.Documents:
+        counts, where = index.documents(), visit.where()
+        if where is not None:
+            seen = Counter(chunk.document_id for chunk in index.get(index.ids(where)))
+            counts = {place: seen[place] for place in counts if place in seen}
+        first = index.get(index.ids(visit.where({"position": 0})))
+        titles = {chunk.document_id: _title(chunk) for chunk in first}
+        words = find.casefold().split()
+        listed = [
+            models.Document(place=place, title=title, passages=n)
+            for place, n in counts.items()
+            for title in [titles.get(place, place)]
+            if all(word in f"{place} {title}".casefold() for word in words)
+        ]
+        page = listed[offset : offset + limit]
+        return models.Documents(documents=page, total=len(listed))
+
+    return await visit.run(work)
+
+
+def _title(first: Chunk) -> str:
+    """Return the title of a document by its first passage."""
+    return (passage_of(first).headings or [first.title])[0] or str(first.document_id)
+
+
+def _passages(index: HebbianIndex, where: dict[str, Any] | None) -> list[Chunk]:
+    """Return passages in the order of their positions."""
+
+    def position(chunk: Chunk) -> tuple[float, str]:
+        at = chunk.metadata.get("position")
+        return (at if isinstance(at, int | float) else 0), chunk.id
+
+    return sorted(index.get(index.ids(where)), key=position)
+
+
+@router.get("/documents/passages", tags=["read"])
+async def passages(place: _Place, visit: Reader) -> dict[str, list[models.Passage]]:
+    """Return the passages of a document, in order."""
+
+    def work(index: HebbianIndex) -> list[models.Passage]:
+        found = _passages(index, visit.where({"$document_id": place}))
+        if not found:
+            raise _no_document(place)
+        return list(map(passage_of, found))
+
+    return {"passages": await visit.run(work)}
+
+
+def _no_document(place: str) -> ApiError:
+    return ApiError(404, "not_found", f"there is no document {place!r:.200}", "place")
+
+
+@router.post("/documents", tags=["write"])
+async def upload(
+    place: _Place,
+    content: Annotated[bytes, Body(media_type="application/octet-stream")],
+    visit: Writer,
+    preview: Annotated[bool, Query(description="change nothing")] = False,
+) -> models.Upload:
+    """Upload a file, which replaces the document of its place; preview it first."""
+    name = files.place_of(place)
+    if not name.isprintable() or not name.strip(". "):
+        text = "place is a name like guide/setup.md, of printable characters"
+        raise ApiError(422, "invalid", text, "place")
+    title, chunks = await visit.run(lambda _: files.read_file(content, name), "convert")
+
+    def work(index: HebbianIndex) -> models.Upload:
+        change = _change(index, name, title, chunks, preview)
+        if not preview:
+            index.refresh(chunks)
+        return change
+
+    return await visit.run(work, "write")
+
+
+def _change(
+    index: HebbianIndex, place: str, title: str, chunks: list[Chunk], preview: bool
+) -> models.Upload:
+    """Compare passages with those that are at their place now."""
+    former = _passages(index, {"$document_id": place})
+    held, new = (
+        {(chunk.id, text_digest(chunk.title, chunk.text)) for chunk in listed}
+        for listed in (former, chunks)
+    )
+    end = place.rpartition("/")[2].casefold()
+    others = [other for other in index.documents() if other != place]
+    replaced = {"place": place, "title": _title(former[0])} if former else None
+    return models.Upload(
+        place=place,
+        title=title,
+        passages=len(chunks),
+        preview=preview,
+        added=len(new - held),
+        unchanged=len(new & held),
+        deleted=len({id_ for id_, _ in held} - {id_ for id_, _ in new}),
+        replaces=replaced and models.Document(**replaced, passages=len(former)),
+        same_name=[other for other in others if other.rpartition("/")[2].casefold() == end][:20],
+        sample=list(map(passage_of, chunks[:3])),
+    )
+
+
+@router.delete("/documents", tags=["write"])
+async def delete_document(place: _Place, visit: Writer, dry_run: bool = False) -> DeleteReport:
+    """Delete a document; its texts are overwritten on the disk."""
+
+    def work(index: HebbianIndex) -> DeleteReport:
+        ids = index.ids({"$document_id": place})
+        if not ids:
+            raise _no_document(place)
+        return _deleted(index, dry_run, ids)
+
+    return await visit.run(work, "write")
+
+
+def _deleted(index: HebbianIndex, dry_run: bool, ids: list[str]) -> DeleteReport:
+    return DeleteReport(deleted=len(ids), erased=False) if dry_run else index.delete(ids)
+
+
+@router.post("/documents/folder", tags=["write"])
+async def read_folder(visit: Writer, delete_missing: bool = False) -> Any:
+    """Read the folder again that the server was started with."""
+    settings = visit.service.settings
+    if settings.folder is None or visit.namespace != settings.namespace:
+        text = "there is no folder to read again; see hebbgraph serve --folder"
+        raise ApiError(404, "not_found", text)
+    folder = settings.folder
+    return await visit.run(
+        lambda index: files.read_folder(index, folder, delete_missing=delete_missing), "convert"
+    )
+
+
+@router.post("/chunks", tags=["write"])
+async def add(body: models.ChunksBody, visit: Writer) -> AddReport:
+    """Add chunks; an id that exists is replaced, what is there already is skipped."""
+    return await visit.run(lambda index: index.add(body.chunks), "write")
+
+
+@router.post("/chunks/delete", tags=["write"])
+async def delete(body: models.DeleteBody, visit: Writer) -> DeleteReport:
+    """Delete the chunks that fit all fields; their texts are overwritten on the disk."""
+    if body.ids is None and not body.where:
+        raise ApiError(422, "invalid", "say which chunks: ids or where", "ids")
+    chosen = None if body.ids is None else {"$id": {"$in": body.ids}}
+    where = visit.where(chosen, body.where)
+    return await visit.run(lambda index: _deleted(index, body.dry_run, index.ids(where)), "write")

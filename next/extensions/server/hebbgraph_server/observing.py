@@ -1,0 +1,128 @@
+"""Prometheus metrics, a log line a request, and a span a recall.
+
+They hold routes, token names and numbers: no question, text, id or secret. FastAPI makes
+OpenTelemetry spans of requests once an SDK is configured.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from opentelemetry import trace
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hebbgraph import Recall, __version__
+
+__all__ = ["Metrics", "Observed", "metrics_text", "retrieval"]
+
+logger = logging.getLogger(__name__)
+#: A folder that all workers write their numbers to, if there are several.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+
+#: The conventions are in development; this is the version whose names are used.
+_SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
+_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_tracer = trace.get_tracer("hebbgraph", __version__, schema_url=_SCHEMA)
+
+
+class Metrics:
+    """The metrics of one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        own = {"namespace": "hebbgraph", "registry": self.registry}
+        labels = ("route", "status", "token")
+        self.requests = Counter("requests", "By route, status, token's name.", labels, **own)
+        self.seconds = Histogram("request_seconds", "Time to the end.", ("route",), **own)
+        self.running = Gauge(
+            "requests_running", "Being answered.", multiprocess_mode="livesum", **own
+        )
+
+
+def metrics_text(metrics: Metrics) -> tuple[bytes, str]:
+    """Return the metrics of all workers, and their media type."""
+    registry = metrics.registry
+    if SHARED in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)
+    return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+class Observed:
+    """ASGI middleware that counts, times and logs requests."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and record its status and time."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, started = 500, time.perf_counter()
+
+        async def observe(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        with self._metrics.running.track_inprogress():
+            try:
+                await self._app(scope, receive, observe)
+            finally:
+                self._record(scope, status, time.perf_counter() - started)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        # The pattern of a route; other paths may be made up, and share one count.
+        route = getattr(scope.get("route"), "path", "other")
+        token = scope.get("state", {}).get("token")
+        name = "" if token is None else token.name
+        self._metrics.requests.labels(route, str(status), name).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        if logger.isEnabledFor(logging.INFO):
+            fields = {"route": route, "status": status, "token": name}
+            fields["milliseconds"] = round(1000 * seconds, 1)
+            logger.info("request", extra={"fields": fields})
+
+
+@contextmanager
+def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
+    """Record a recall as a span, by OpenTelemetry's conventions for retrieval.
+
+    It holds ids and scores of the hits, and the question only if the conventions' environment
+    variable asks for content. Without an SDK it goes nowhere.
+    """
+    attributes: dict[str, str | int] = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.provider.name": "hebbgraph",
+        "gen_ai.data_source.id": namespace,
+        "gen_ai.request.top_k": k,
+    }
+    with _tracer.start_as_current_span(f"retrieval {namespace}", attributes=attributes) as span:
+
+        def seen(recall: Recall) -> None:
+            if span.is_recording():
+                hits = [{"id": hit.id, "score": hit.score} for hit in recall]
+                span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
+                if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
+                    span.set_attribute("gen_ai.retrieval.query.text", recall.question)
+
+        yield seen

@@ -1,0 +1,138 @@
+"""Run a server: one process or several, until SIGTERM or Ctrl-C; running requests end first."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import logging
+import os
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from hebbgraph.errors import StorageError
+from hebbgraph_server.app import create_app, open_index
+from hebbgraph_server.observing import SHARED
+from hebbgraph_server.settings import ServerSettings
+
+__all__ = ["app_of_worker", "run"]
+
+#: The settings of a worker, as JSON; of tokens they hold digests.
+_VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
+#: How long a thread keeps the interpreter while others wait. With Python's default of 5 ms, each
+#: busy thread would delay all other requests by as much.
+_SWITCH_SECONDS = 0.0005
+
+
+class Lines(logging.Formatter):
+    """Formats each event as one line, of text or of JSON, with its extra ``fields``."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        if not self._as_json:
+            return " ".join([super().format(record), *(f"{n}={v}" for n, v in fields.items())])
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        event = {"time": at, "level": record.levelname.lower(), "logger": record.name}
+        event |= {"event": record.getMessage(), **fields}
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return json.dumps(event)
+
+
+def _log_config(level: str, form: str) -> dict[str, Any]:
+    """Return the logging configuration: everything goes to standard error, uvicorn's log too."""
+    ours = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": {"()": Lines, "as_json": form == "json"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": dict.fromkeys(("hebbgraph", "hebbgraph_server", "uvicorn"), ours),
+    }
+
+
+def app_of_worker() -> FastAPI:
+    """Return the app of one process, by the settings in its environment."""
+    settings = ServerSettings.model_validate_json(os.environ[_VARIABLE])
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    app = create_app(open_index(settings), settings)
+    # A full garbage collection stops all threads: exempt what is loaded by now.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def run(
+    settings: ServerSettings,
+    *,
+    log_level: str = "warning",
+    log_format: str = "text",
+    on_start: Callable[[str], None] = lambda url: None,
+    opens: str | None = None,
+) -> None:
+    """Serve until interrupted; ``on_start`` gets the URL once the server listens.
+
+    ``opens`` opens the page in a browser, with this behind its URL.
+
+    Raises
+    ------
+    ParameterError
+        Where a network could read and write without a token.
+    StorageError
+        If the address cannot be had, or the index cannot be opened.
+    """
+    settings.check()
+    open_index(settings).close()  # its errors are told here, not in the log of a worker
+    os.environ[_VARIABLE] = settings.model_dump_json()
+    with contextlib.ExitStack() as stack:
+        if settings.workers > 1:
+            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="hebbgraph-metrics-"))
+            os.environ[SHARED] = shared
+        listening = stack.enter_context(contextlib.closing(_listen(settings)))
+        config = uvicorn.Config(
+            "hebbgraph_server.running:app_of_worker",
+            factory=True,
+            workers=settings.workers,
+            log_config=_log_config(log_level, log_format),
+            access_log=False,  # observing.py logs requests, without ids
+            server_header=False,
+            timeout_graceful_shutdown=settings.drain_seconds,
+            limit_concurrency=1_000,
+        )
+        host, port = listening.getsockname()[:2]
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        on_start(url)
+        if opens is not None:
+            threading.Timer(0.5, webbrowser.open, [url + opens]).start()
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn has ended in order
+            if settings.workers > 1:
+                Multiprocess(config, sockets=[listening]).run()
+            else:
+                uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise StorageError(
+            f"cannot listen on {settings.host}, port {settings.port}: {reason}; --port 0 takes "
+            "any that is free"
+        ) from error

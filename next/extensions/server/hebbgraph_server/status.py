@@ -1,0 +1,119 @@
+"""Routes about the server: who asks, what is there, whether all is well."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import PurePath
+from typing import Any
+
+from anyio import CapacityLimiter, fail_after, to_thread
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+
+from hebbgraph import HebbianIndex, __version__
+from hebbgraph.errors import HebbgraphError
+from hebbgraph_server import files, models
+from hebbgraph_server.errors import ApiError
+from hebbgraph_server.observing import metrics_text
+from hebbgraph_server.tokens import LOCAL, Role
+from hebbgraph_server.visits import Admin, Reader, Visit
+
+__all__ = ["router"]
+
+logger = logging.getLogger(__name__)
+router = APIRouter()
+_READY_SECONDS = 3.0
+
+
+@router.get("/session", tags=["read"])
+async def session(visit: Reader) -> models.Session:
+    """Say who asks, what they may do and see, and what the corpus is."""
+    service, token = visit.service, visit.token
+    settings = service.settings
+    has_folder = settings.folder is not None and visit.namespace == settings.namespace
+
+    def work(index: HebbianIndex) -> models.Session:
+        numbers = _numbers(visit, index)
+        return models.Session(
+            token=token.name,
+            role=token.role.name.lower(),
+            may={
+                "teach": token.may_teach,
+                "write": token.role >= Role.WRITE,
+                "admin": token.role >= Role.ADMIN,
+            },
+            actor=token.actor,
+            namespaces=service.visible(token),
+            namespace=visit.namespace,
+            filtered=token.filter is not None,
+            name=settings.name,
+            documents=numbers["documents"],
+            passages=numbers["chunks"],
+            lessons=numbers.get("lessons", 0),
+            model=numbers.get("embedder"),
+            folder=PurePath(str(settings.folder)).name if has_folder else None,
+            kinds=files.kinds(),
+            keeps_questions=index.settings.keep_questions,
+            needs_token=token is not LOCAL,
+            version=__version__,
+        )
+
+    return await visit.run(work)
+
+
+def _numbers(visit: Visit, index: HebbianIndex) -> dict[str, Any]:
+    """Return what a token sees, in numbers."""
+    if visit.token.filter is None:
+        return index.stats()
+    seen = index.get(index.ids(visit.where()))
+    return {"chunks": len(seen), "documents": len({chunk.document_id for chunk in seen} - {None})}
+
+
+@router.get("/stats", tags=["read"])
+async def stats(visit: Reader) -> dict[str, Any]:
+    """Return what the namespace holds, in numbers."""
+    return await visit.run(lambda index: _numbers(visit, index))
+
+
+@router.get("/namespaces", tags=["read"])
+async def namespaces(visit: Reader) -> dict[str, list[str]]:
+    """List the namespaces that the token sees."""
+    return {"namespaces": await to_thread.run_sync(visit.service.visible, visit.token)}
+
+
+@router.post("/namespaces", tags=["admin"])
+async def make_namespace(body: models.NamespaceBody, visit: Admin) -> dict[str, list[str]]:
+    """Make a namespace, an empty one; if it exists, nothing changes."""
+    if not visit.token.sees(body.name):
+        text = f"your token does not see the namespace {body.name!r:.80}"
+        raise ApiError(403, "not_allowed", text, "name")
+    await visit.run(lambda index: index.in_namespace(body.name).close(), "write")
+    return await namespaces(visit)
+
+
+@router.get("/health", tags=["any"])
+async def health() -> dict[str, str]:
+    """Say that the process answers."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/ready", tags=["any"])
+async def ready(request: Request) -> dict[str, str]:
+    """Say whether the index answers; 503 if not."""
+    index: HebbianIndex = request.app.state.service.index
+    limiter: CapacityLimiter = request.app.state.ready_limiter  # busy threads are no illness
+    try:
+        with fail_after(_READY_SECONDS):
+            await to_thread.run_sync(index.get, [], abandon_on_cancel=True, limiter=limiter)
+    except (HebbgraphError, OSError) as error:
+        logger.error("not ready: %s: %s", type(error).__name__, error)
+        text = "the index does not answer; the server's log says more"
+        raise ApiError(503, "failed", text) from error
+    return {"status": "ok"}
+
+
+@router.get("/metrics", tags=["admin"], response_class=PlainTextResponse)
+async def metrics(request: Request, visit: Admin) -> PlainTextResponse:
+    """Return metrics in Prometheus' format."""
+    content, kind = metrics_text(request.app.state.metrics)
+    return PlainTextResponse(content, media_type=kind)

@@ -1,0 +1,182 @@
+"""Tokens: what the bearer of a secret may do, see, and in whose name."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import tomllib
+from collections.abc import Iterable
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.limits import MAX_ID
+
+__all__ = ["LOCAL", "Role", "Token", "Tokens", "make_token", "read_tokens"]
+
+#: A shorter secret could be guessed.
+_MIN_SECRET = 16
+
+
+class Role(IntEnum):
+    """What a token allows. Each role includes the ones before it."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+class Token(BaseModel):
+    """What one bearer token allows.
+
+    Attributes
+    ----------
+    name : str
+        For logs and metrics; the secret appears in neither.
+    digest : str
+        SHA-256 of the secret, as 64 hex digits; the server keeps no more of it.
+    role : Role
+    teach : bool
+        Whether a token of the role ``read`` may teach; the others may.
+    namespaces : frozenset of str, optional
+        The visible namespaces; None for all.
+    filter : dict, optional
+        A metadata filter: only passages that pass it exist for this token.
+    actor : str, optional
+        The actor of all its lessons. Whoever gave the token out vouches for that person.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=64, pattern="^[A-Za-z0-9_.-]+$")
+    digest: str = Field(pattern="^[0-9a-f]{64}$", repr=False)
+    role: Role = Role.READ
+    teach: bool = False
+    namespaces: frozenset[str] | None = None
+    filter: dict[str, JsonValue] | None = None
+    actor: str | None = Field(default=None, min_length=1, max_length=MAX_ID)
+
+    @field_validator("role", mode="before")
+    @classmethod
+    def _role_by_name(cls, value: object) -> object:
+        known = {role.name.lower(): role for role in Role}
+        if isinstance(value, str) and value not in known:
+            raise ValueError(f"a role is one of {', '.join(known)}, got {value!r:.40}")
+        return known[value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _reads_if_filtered(self) -> Self:
+        if self.filter is not None and self.role > Role.READ:
+            raise ValueError("a filter bounds what is read; it takes the role read")
+        return self
+
+    @property
+    def may_teach(self) -> bool:
+        """Whether lessons of this token are taken."""
+        return self.teach or self.role >= Role.WRITE
+
+    @property
+    def is_vouched_for(self) -> bool:
+        """Whether its lessons count at once, without a second name that says the same."""
+        return self.actor is not None or self.role >= Role.WRITE
+
+    def sees(self, namespace: str) -> bool:
+        """Return whether the token may see a namespace."""
+        return self.namespaces is None or namespace in self.namespaces
+
+
+#: The caller where no tokens are set, which only the loopback address allows.
+LOCAL = Token(name="local", digest="0" * 64, role=Role.ADMIN)
+
+
+class Tokens:
+    """The tokens of a server, found by their secret."""
+
+    def __init__(self, tokens: Iterable[Token] = ()) -> None:
+        self._by_digest = {token.digest: token for token in tokens}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_digest)
+
+    def find(self, authorization: str | None) -> Token | None:
+        """Return the token of an ``Authorization`` header; LOCAL if no tokens are set.
+
+        The secret is hashed before the look-up, so timing reveals nothing about it.
+        """
+        if not self._by_digest:
+            return LOCAL
+        scheme, _, secret = (authorization or "").partition(" ")
+        return self._by_digest.get(_digest(secret.strip())) if scheme.lower() == "bearer" else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def make_token(name: str, *, secret: str | None = None, **fields: Any) -> tuple[Token, str]:
+    """Return a token, and its secret: 256 new random bits unless one is given.
+
+    Raises
+    ------
+    ParameterError
+        If the secret is short, or a field is invalid.
+    """
+    chosen = secrets.token_urlsafe(32) if secret is None else secret
+    if len(chosen) < _MIN_SECRET:
+        raise ParameterError(
+            f"the secret of token {name!r} has {len(chosen)} characters, not at least "
+            f"{_MIN_SECRET}; `openssl rand -hex 32` prints one"
+        )
+    try:
+        return Token(name=name, **{"digest": _digest(chosen), **fields}), chosen
+    except ValidationError as error:  # without the value, which may be secret
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise ParameterError(f"token {name!r}: {field}: {message}") from None
+
+
+def read_tokens(file: Path) -> tuple[Token, ...]:
+    """Read tokens from a TOML file, a table for each.
+
+    ::
+
+        [ann]
+        secret = "…"              # or digest = "…", its SHA-256
+        role = "read"             # the default; write, admin
+        teach = true              # false, if left out
+        namespaces = ["papers"]   # all, if left out
+        filter = { team = "lab" } # none, if left out
+        actor = "ann"             # any, if left out
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{file} is no TOML file of tokens: {error}") from error
+    tokens = []
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise ParameterError(f"{file}: {name!r} is no table; write [{name}] above its fields")
+        if ("secret" in table) is ("digest" in table):
+            raise ParameterError(f"{file}: token {name!r} takes either secret or digest")
+        tokens.append(make_token(name, **table)[0])
+    if not tokens:
+        raise ParameterError(f"{file} holds no token")
+    if len({token.digest for token in tokens}) < len(tokens):
+        raise ParameterError(f"{file}: two tokens have the same secret")
+    return tuple(tokens)
