@@ -20,7 +20,9 @@ _GENERIC = frozenset(
     )
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_ASKS = re.compile(r"(?i)(?:why|what|when|where|which|who|how|can|does|do|is|are|should)\b|.*\?$")
+_ASKS = re.compile(
+    r"(?i)(?:(?:why|what|when|where|which|who|how) )?(?:can|does|do|is|are|should)\b|.*\?$"
+)
 _HOW_TO = re.compile(r"(?i)how to (?=\w)")
 _GERUND = re.compile(r"\w{3,}ing \w")
 _ODD = re.compile(r"[^\w\s'’,.?:-]|\d{2}|:.*:")
