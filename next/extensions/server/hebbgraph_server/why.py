@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise, zip_longest
 
 from hebbgraph import Chunk, HebbianIndex, Recall
 from hebbgraph import Hit as Found
@@ -107,9 +107,9 @@ class Explainer:
     def hits(self) -> list[Hit]:
         """Return the hits with their reasons."""
         hits = [self._hit(hit) for hit in self._recall.hits]
-        for before, hit in itertools.pairwise(hits):
+        for before, hit in pairwise(hits):
             hit.adds = [word for word in hit.has if word not in before.has]
-        for hit, found, after in zip(hits, self._recall.hits, [*hits[1:], None], strict=True):
+        for found, hit, after in zip_longest(self._recall.hits, hits, hits[1:]):
             hit.why = _sentence(hit, found, after)
         return hits
 
