@@ -39,7 +39,9 @@ def token(name: str, **fields: Any) -> Token:
 def caller(served: TestClient, name: str, **options: Any) -> TestClient:
     """Return a client of the same app with the token of this name."""
     headers = {"Authorization": f"Bearer {secret(name)}"}
-    return TestClient(served.app, base_url="http://localhost", headers=headers, **options)
+    client = TestClient(served.app, base_url="http://localhost", headers=headers, **options)
+    client.portal = served.portal  # one event loop, as in a server
+    return client
 
 
 def ask(client: TestClient, question: str, **more: Any) -> Any:

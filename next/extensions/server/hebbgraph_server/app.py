@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 from mcp.server.transport_security import TransportSecuritySettings
@@ -18,7 +18,7 @@ from starlette.middleware import Middleware
 from hebbgraph import HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
 from hebbgraph.errors import ParameterError
 from hebbgraph_server import asking, documents, status, teaching
-from hebbgraph_server.errors import Problem, handlers
+from hebbgraph_server.errors import handlers
 from hebbgraph_server.guard import Guard
 from hebbgraph_server.mcp_tools import served_mcp
 from hebbgraph_server.observing import Metrics, Observed
@@ -101,17 +101,11 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
     )
     app.state.service, app.state.metrics = service, metrics
     app.state.ready_limiter = CapacityLimiter(2)
-    app.include_router(_api())
+    for room in (asking, teaching, documents, status):
+        app.include_router(room.router)
     app.router.routes.extend(mcp_routes)
     _add_pages(app)
     return app
-
-
-def _api() -> APIRouter:
-    api = APIRouter(prefix="/v1", responses={"default": {"model": Problem}})
-    for room in (asking, teaching, documents, status):
-        api.include_router(room.router)
-    return api
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -15,7 +15,7 @@ from hebbgraph.records import Tag
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.tokens import phrase_key, tokenize
 from hebbgraph_server import models
-from hebbgraph_server.errors import ApiError
+from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import retrieval
 from hebbgraph_server.suggesting import suggested
 from hebbgraph_server.teaching import may_undo
@@ -25,7 +25,7 @@ from hebbgraph_server.why import Explainer, passage_of
 
 __all__ = ["ask", "router"]
 
-router = APIRouter()
+router = APIRouter(prefix="/v1", responses=RESPONSES)
 #: Hits that are kept of a recall, which bounds what a teacher can store.
 _KEPT_HITS = 100
 #: Hits whose lessons are looked up.

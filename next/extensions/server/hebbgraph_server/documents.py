@@ -11,13 +11,13 @@ from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import AddReport, DeleteReport, text_digest
 from hebbgraph_server import files, models
-from hebbgraph_server.errors import ApiError
+from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Visit, Writer
 from hebbgraph_server.why import passage_of
 
 __all__ = ["list_documents", "router"]
 
-router = APIRouter()
+router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
 
 
@@ -90,8 +90,8 @@ def _no_document(place: str) -> ApiError:
 @router.post("/documents", tags=["write"])
 async def upload(
     place: _Place,
-    content: Annotated[bytes, Body(media_type="application/octet-stream")],
     visit: Writer,
+    content: Annotated[bytes, Body(media_type="application/octet-stream")] = b"",
     preview: Annotated[bool, Query(description="change nothing")] = False,
 ) -> models.Upload:
     """Upload a file, which replaces the document of its place; preview it first."""

@@ -25,7 +25,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 
-__all__ = ["ApiError", "Problem", "handlers", "problem_of"]
+__all__ = ["RESPONSES", "ApiError", "Problem", "handlers", "problem_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,9 @@ class Problem(BaseModel):
     error: str
     message: str
     field: str | None = None
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {"default": {"model": Problem}}
 
 
 class ApiError(HTTPException):

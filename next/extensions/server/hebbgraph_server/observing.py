@@ -92,7 +92,7 @@ class Observed:
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         # The pattern of a route; other paths may be made up, and share one count.
-        route = getattr(scope.get("route"), "path", "other")
+        route = getattr(scope.get("route"), "path_format", "other")
         token = scope.get("state", {}).get("token")
         name = "" if token is None else token.name
         self._metrics.requests.labels(route, str(status), name).inc()

@@ -13,7 +13,7 @@ from fastapi.responses import PlainTextResponse
 from hebbgraph import HebbianIndex, __version__
 from hebbgraph.errors import HebbgraphError
 from hebbgraph_server import files, models
-from hebbgraph_server.errors import ApiError
+from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import metrics_text
 from hebbgraph_server.tokens import LOCAL, Role
 from hebbgraph_server.visits import Admin, Reader, Visit
@@ -21,7 +21,7 @@ from hebbgraph_server.visits import Admin, Reader, Visit
 __all__ = ["router"]
 
 logger = logging.getLogger(__name__)
-router = APIRouter()
+router = APIRouter(prefix="/v1", responses=RESPONSES)
 _READY_SECONDS = 3.0
 
 

@@ -13,13 +13,13 @@ from hebbgraph.citations.exchange import Reason
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Evaluation
 from hebbgraph_server import models
-from hebbgraph_server.errors import ApiError
+from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token
 from hebbgraph_server.visits import Reader, Visit, Writer
 
 __all__ = ["may_undo", "router", "teach"]
 
-router = APIRouter()
+router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Name = Annotated[str | None, Query(max_length=MAX_ID)]
 
 
