@@ -1,0 +1,314 @@
+"""Convert the bytes of one file to marked Markdown. This runs in the process of `apart`.
+
+Markdown, tables, notebooks, JSON, source code and plain text need nothing installed; the others
+are read by pandoc, HTML without its menus (`web`), and PDF by pypdfium2.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from hebbgraph.documents.markup import clean_markdown, mark_directives, receive, send
+from hebbgraph.errors import ConversionError, MissingExtraError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["Converted", "can_convert", "convert_bytes", "serve"]
+
+_PANDOC = {
+    ".docx": "docx",
+    ".epub": "epub",
+    ".fb2": "fb2",
+    ".ipynb": "ipynb",
+    ".odt": "odt",
+    ".org": "org",
+    ".pptx": "pptx",
+    ".rst": "rst",
+    ".rtf": "rtf",
+    ".tex": "latex",
+    ".textile": "textile",
+    ".typ": "typst",
+    ".wiki": "mediawiki",
+    ".xlsx": "xlsx",
+}
+_PACKED = {".docx", ".epub", ".odt", ".pptx", ".xlsx"}
+_MARKDOWN = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd"}
+_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".asciidoc", ".srt", ".vtt", ".me", ".1st"}
+#: Source code and configuration, where a line that begins with # is no heading.
+CODE = frozenset(
+    ".bash .c .cc .cfg .clj .conf .cpp .cs .cmake .ex .exs .f90 .fish .go .gradle .h .hpp .hs .ini "
+    ".java .jl .js .jsx .kt .lua .m .mjs .ml .php .pl .pm .proto .ps1 .py .pyi .pyx .r .rb .rs "
+    ".scala .sh .sql .swift .tcl .tf .toml .ts .tsx .vue .xml .yaml .yml .zig .zsh".split()
+)
+_MOST_LINE = 5_000  # characters of a line of text, on average
+_ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
+_DEFINITION = re.compile(
+    r"(?m)^(?:(?:export|default|public|private|static|final|abstract|async|pub(?:\(\w+\))?|unsafe)"
+    r"[ \t]+){0,4}(?:def|class|func|function|fn|struct|enum|interface|trait|impl|module|type)\b"
+    r"[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
+)
+
+
+class Converted(NamedTuple):
+    """Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title."""
+
+    text: str
+    title: str = ""
+
+
+def can_convert(name: str) -> bool:
+    """Return whether the suffix of a file's name is one that is read."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix in _READERS or suffix in CODE
+
+
+def convert_bytes(data: bytes, name: str) -> Converted:
+    """Convert the content of a file; the suffix of its name tells its kind.
+
+    Raises
+    ------
+    ConversionError
+        With the reason, if it is empty, binary, damaged, encrypted or of an unknown kind.
+    MissingExtraError
+        If the extra ``documents`` is needed and not installed.
+    """
+    if not data.strip():
+        raise ConversionError("is empty")
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in CODE:
+        return Converted(_code(_decode(data), suffix[1:]))
+    return _READERS.get(suffix, _plain)(data, suffix)
+
+
+def _decode(data: bytes, declared: str = "") -> str:
+    r"""Decode a text: by its mark or declared encoding, as UTF-8, or else as Windows-1252.
+
+    >>> _decode("\ufeffcafé".encode()), _decode("café".encode("cp1252"))
+    ('café', 'café')
+    >>> _decode("é".encode("utf-16")), _decode("é".encode("latin-1"), "iso-8859-1")
+    ('é', 'é')
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:8192]:
+        raise ConversionError("is binary, no text")
+    for encoding in ("utf-8-sig", declared):
+        try:
+            return data.decode(encoding or "cp1252")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    text = data.decode("cp1252", "replace")
+    if sum(not (character.isprintable() or character.isspace()) for character in text) * 20 > len(
+        text
+    ):
+        raise ConversionError("is binary, no text")
+    return text
+
+
+def _plain(data: bytes, suffix: str) -> Converted:
+    text = _decode(data)
+    if suffix in (".adoc", ".asciidoc"):
+        text = re.sub(r"(?m)^(=+)(?= \S)", lambda line: "#" * len(line[1]), text)
+    return Converted(_without_long_lines(text))
+
+
+def _without_long_lines(text: str) -> str:
+    """Refuse what programs have written for programs."""
+    lines = text.count("\n") + 1
+    if len(text) > lines * _MOST_LINE and text.count(" ") * 20 < len(text):
+        raise ConversionError("has long lines without spaces, such as minified code")
+    return text
+
+
+def _markdown(data: bytes, suffix: str) -> Converted:
+    return Converted(*clean_markdown(_decode(data), jsx=suffix == ".mdx"))
+
+
+def _code(text: str, language: str) -> str:
+    r"""Return source code as fenced parts, each below the name of what it defines.
+
+    >>> _code("import os\n\ndef owl():\n    pass\n", "py")
+    '```py\nimport os\n```\n\n## owl\n\n```py\ndef owl():\n    pass\n```'
+    """
+    text = _without_long_lines(text)
+    starts = [0, *(found.start() for found in _DEFINITION.finditer(text)), len(text)]
+    names = ["", *(found[1] for found in _DEFINITION.finditer(text))]
+    parts = []
+    for name, start, end in zip(names, starts[:-1], starts[1:], strict=True):
+        if body := text[start:end].strip("\n"):
+            parts.append((f"## {name}\n\n" if name else "") + _fenced(body.rstrip(), language))
+    return "\n\n".join(parts)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _table(data: bytes, suffix: str) -> Converted:
+    text = _decode(data)
+    delimiter = "\t" if suffix == ".tsv" else ","
+    if suffix == ".csv":
+        head = text[: text.find("\n") + 1 or None]
+        delimiter = max(",;\t|", key=head.count)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise ConversionError(f"is no table that can be read: {error}") from error
+    return Converted("\n".join(_table_lines([row for row in rows if any(row)])))
+
+
+def _table_lines(rows: list[list[str]]) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        cells = [" ".join(cell.split()).replace("|", r"\|") for cell in row]
+        yield f"| {' | '.join(cells)} |"
+        if number == 0:
+            yield f"|{'---|' * len(row)}"
+
+
+def _json(data: bytes, suffix: str) -> Converted:
+    value = _parsed(data)
+    rows = value if isinstance(value, list) else []
+    if rows and all(isinstance(row, dict) and _is_flat(row) for row in rows):
+        fields = list(dict.fromkeys(field for row in rows for field in row))
+        table = [fields, *([_scalar(row.get(field, "")) for field in fields] for row in rows)]
+        return Converted("\n".join(_table_lines(table)))
+    return Converted("\n".join(_outline(value, 0)))
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(_decode(data))
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(f"is no JSON: {error}") from error
+
+
+def _is_flat(row: dict[str, Any]) -> bool:
+    return not any(isinstance(value, dict | list) for value in row.values())
+
+
+def _scalar(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _outline(value: Any, depth: int) -> Iterator[str]:
+    """Yield JSON as lines ``name: value``, indented below the name that they belong to."""
+    space = "  " * depth
+    pairs = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        pairs = (("-", item) for item in value)
+    for name, inner in pairs:
+        label = name if name == "-" else f"{name}:"
+        if isinstance(inner, dict | list):
+            yield f"{space}{label}"
+            yield from _outline(inner, depth + 1)
+        else:
+            yield f"{space}{label} {_scalar(inner)}"
+    if not isinstance(value, dict | list):
+        yield space + _scalar(value)
+
+
+def _html(data: bytes, suffix: str) -> Converted:
+    declared = _ENCODING.search(data[:4096])
+    text = _decode(data, declared[1].decode() if declared else "")
+    title, page = _extra("hebbgraph.documents.pages").read_html(text)
+    return Converted(_pandoc(page.encode("utf-8", "replace"), "html"), title)
+
+
+def _by_pandoc(data: bytes, suffix: str) -> Converted:
+    if suffix not in _PACKED:
+        text = _decode(data)
+        data = (mark_directives(text) if suffix == ".rst" else text).encode("utf-8", "replace")
+    text = _pandoc(data, _PANDOC[suffix])
+    if suffix == ".rst":  # a label is known in all documents
+        text = re.sub("\ue000([^\ue002:]+)\ue002", _with_label, text)
+    return Converted(text)
+
+
+def _with_label(mark: re.Match[str]) -> str:
+    return f"{mark[0]}\ue000label:{re.sub(r'[_ ]+', '-', mark[1].lower())}\ue002"
+
+
+def _pandoc(data: bytes, kind: str) -> str:
+    """Run pandoc, which may read no other file and reach no network."""
+    filter_file = Path(__file__).with_name("plain.lua")
+    command = [_extra("pypandoc").get_pandoc_path(), "+RTS", "-M1g", "-RTS", "--sandbox"]
+    command += ["-f", kind, "-t", "gfm", "--wrap=none", "-L", str(filter_file)]
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
+    return re.sub(r"(?m)^\|.*\|$", _narrow, done.stdout.decode("utf-8", "replace"))
+
+
+def _narrow(row: re.Match[str]) -> str:
+    """Return a row of a table without the spaces that align it."""
+    return re.sub(r" {2,}", " ", re.sub(r"-{4,}", "---", row[0]))
+
+
+def _pdf(data: bytes, suffix: str) -> Converted:
+    title, text = _extra("hebbgraph.documents.pages").read_pdf(data)
+    return Converted(text, title)
+
+
+def _extra(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            'this kind of file needs: pip install "hebbgraph[documents]"'
+        ) from error
+
+
+_READERS: dict[str, Callable[[bytes, str], Converted]] = {
+    **dict.fromkeys(_TEXT, _plain),
+    **dict.fromkeys(_MARKDOWN, _markdown),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys((".csv", ".tsv"), _table),
+    **dict.fromkeys(_PANDOC, _by_pandoc),
+    ".json": _json,
+    ".pdf": _pdf,
+}
+
+
+def serve() -> None:
+    """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            request, data = json.loads(receive(source)), receive(source)
+            send(sink, json.dumps(_answer(request, data)).encode())
+
+
+def _answer(request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
+    try:
+        text, title = convert_bytes(data, request["name"])
+    except (ConversionError, MissingExtraError) as error:
+        return {"error": str(error), "extra": isinstance(error, MissingExtraError)}
+    except (MemoryError, RecursionError):
+        return {"error": "takes more memory than allowed"}
+    except Exception as error:
+        return {"error": f"cannot be read: {type(error).__name__}: {error}"}
+    if len(text) > request["output"]:
+        return {"error": f"holds more than {request['output']:,} characters of text"}
+    return {"text": text, "title": title}
