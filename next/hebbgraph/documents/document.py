@@ -237,7 +237,7 @@ class Converter:
         """Send a file to the process, starting it if there is none, and return its answer."""
         if self._child is None:
             self._child = subprocess.Popen(
-                [sys.executable, "-c", "from hebbgraph.documents.convert import serve; serve()"],
+                [sys.executable, "-c", "from hebbgraph.documents.kinds import serve; serve()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -283,10 +283,11 @@ def _title(name: str, declared: str, text: str) -> str:
     """
     sections = read_sections(text)
     path = PurePosixPath(name.replace("\\", "/"))
-    first = next((section.path[-1] for section in sections if section.path), "")
-    opening = first if sections and sections[0].path else ""
-    stem = path.stem.replace("_", " ")
-    for title in (sole_title(sections), declared, opening, stem, first, path.parent.name):
+    headings = [section.blocks[0] for section in sections if section.path]
+    first = headings[0].title if headings else ""
+    main = first if headings and headings[0].level == 1 else ""
+    stem = re.sub(r"[_-]+", " ", path.stem)
+    for title in (sole_title(sections), declared, main, stem, first, path.parent.name):
         title = " ".join(title.split())[:300]
         if len(re.findall(r"[^\W\d_]", title)) > 1 and not _VAGUE.fullmatch(title):
             return title

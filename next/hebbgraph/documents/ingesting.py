@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from hebbgraph.documents.convert import can_convert
+from hebbgraph.documents.kinds import can_convert
 from hebbgraph.documents.document import Converter, Document, Limits, digest_of, place_of
 from hebbgraph.errors import ConversionError, HebbgraphError, MissingExtraError, ParameterError
 from hebbgraph.index import HebbianIndex

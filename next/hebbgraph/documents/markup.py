@@ -25,6 +25,11 @@ _FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n((?:[^\n]*\n){0,300}?)(?:---|\.\.\.
 _TITLE = re.compile(r"(?m)^title:[ \t]*[\"']?([^\n]*?)[\"']?[ \t]*$")
 _DIRECTIVE = re.compile(r"[ \t>]*[`~]{3,}[ \t]*\{([\w:-]+)\}[ \t]*([^\n]*)\n")
 _SHOWN_AS_CODE = {"code", "code-block", "sourcecode", "code-cell", "prompt", "ipython"}
+_SINCE = {
+    "versionadded": "New in",
+    "versionchanged": "Changed in",
+    "deprecated": "Deprecated since",
+}
 _ROLE = re.compile(r"\{[\w:.+-]+\}\Z")
 _ROLE_TARGET = re.compile(r"\A(.*?)\s*<([^<>]+)>\Z", re.S)
 
@@ -50,6 +55,7 @@ _LINES: tuple[tuple[re.Pattern[str], str], ...] = (
     (_HTML_LINK, "\\2\ue001\\1\ue002"),
     (re.compile(r"(?m)(?<=\S)[ \t]*\{:?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$"), "\ue000\\1\ue002"),
     (re.compile(r"(?m)^\(([\w.:-]+)\)=[ \t]*$"), "\ue000\\1\ue002\ue000label:\\1\ue002"),
+    (re.compile(r"(?m)^::: [\w.]+\n(?:[ \t]+[^\n]*\n)*"), ""),  # what mkdocstrings renders
     (re.compile(r"(?m)^[ \t]*:{3,}[ \t]*(?:\{[\w:-]+\}|\w*)[ \t]*"), ""),
     (
         re.compile(r"(?m)^[ \t]*(?:!!!|\?\?\?\+?|///)[ \t]*[\w-]*[ \t|]*[\"']?([^\n\"']*)[\"']?$"),
@@ -145,12 +151,16 @@ def _directive(fence: str, jsx: bool) -> str:
     if opening is None:
         return fence
     name, argument = opening.groups()
-    body = re.sub(r"\n[^\n]*\Z", "", fence[opening.end() :])
-    body = re.sub(r"\A(?:[ \t]*:[\w-]+:[^\n]*\n)+", "", f"{body}\n")
+    body = re.sub(r"\n[^\n]*\Z", "\n", "\n" + fence[opening.end() :]).removeprefix("\n")
+    body = re.sub(r"\A(?:[ \t]*:[\w-]+:[^\n]*\n)+", "", body)
     if name in _SHOWN_AS_CODE:
         return f"```{argument}\n{body.strip(chr(10))}\n```"
-    if name in ("toctree", "contents", "include", "literalinclude") or name.startswith("auto"):
+    if _SILENT.match(f".. {name}::"):
         return ""
+    if name == "eval-rst":
+        return re.sub(r"(?m)^[ \t]*\.\. [\w:-]+::[^\n]*\n(?:[ \t]+:[^\n]*\n)*", "", body)
+    if name in _SINCE:
+        argument = f"{_SINCE[name]} {argument}"
     if ":" in name:  # a symbol, such as py:function
         return f"`{argument}`\n\n{clean_markdown(body, jsx=jsx)[0]}"
     return f"{argument}\n\n{clean_markdown(body, jsx=jsx)[0]}".strip()

@@ -61,6 +61,12 @@ def read_html(text: str) -> tuple[str, str]:
                 part.tag = "div"
     for term in body.xpath(".//dt[@id]"):
         _entitle(term)
+    for code in list(body.iter("code", "tt")):  # else each word becomes a code of its own
+        if not list(code.iter("a", "br")):
+            text = code.text_content()
+            for part in list(code):
+                code.remove(part)
+            code.text = text
     return " ".join(re.split(r" [—–|·»] | - ", title)[0].split()), etree.tostring(
         body, encoding="unicode", method="html", with_tail=False
     )
@@ -100,6 +106,9 @@ def _remove_links(body: Any) -> None:
         text = element.text_content()
         if len(text) < 400 and _COOKIES.search(" ".join(text.split())):
             _drop(element)
+            continue
+        if not _letters(element) and not element.xpath("descendant-or-self::*[@id]|.//a|.//img"):
+            _drop(element)  # dots between links
             continue
         links = list(element.iter("a"))
         linked, letters = sum(map(_letters, links)), _letters(element)
@@ -168,7 +177,9 @@ def read_pdf(data: bytes) -> tuple[str, str]:
         parts.append(f"\ue000page={number + 1}\ue002" + "\n".join(lines))
     if not any(pages):
         raise ConversionError("holds no text; is it scanned?")
-    return title, re.sub("[\x02\xad\ufffe]\\s?|(?<=[a-z])[-\u2010]\n(?=[a-z])", "", "\n\n".join(parts))
+    return title, re.sub(
+        "[\x02\xad\ufffe]\\s?|(?<=[a-z])[-\u2010]\n(?=[a-z])", "", "\n\n".join(parts)
+    )
 
 
 def _numberless(line: str) -> str:

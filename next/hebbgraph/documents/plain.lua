@@ -1,5 +1,5 @@
 -- A pandoc filter: Markdown without markup that readers do not need. Places of anchors and links
--- are marked by private characters, which `marks.py` takes out again.
+-- are marked by private characters, which `markup.py` takes out again.
 
 local function raw(text) return pandoc.RawInline('gfm', text) end
 local function clean(text)
@@ -67,7 +67,7 @@ local inlines = {
 local SINCE = { versionadded = 'New in', versionchanged = 'Changed in',
   deprecated = 'Deprecated since' }
 
--- A documented function, class or setting, which `convert.py` has renamed: its name is a heading.
+-- A documented function, class or setting, which `markup.py` has renamed: its name is a heading.
 local function symbol(level, inside)
   local signature = pandoc.utils.stringify(inside:remove(1) or '')
   local name = signature:gsub('^class ', ''):match('^[%w_.]+') or signature
@@ -129,6 +129,11 @@ end
 local blocks = {
   Div = div, Header = header, DefinitionList = definitions, Table = grid,
   BlockQuote = content,
+  LineBlock = function(element)
+    local lines = pandoc.List{}
+    for _, line in ipairs(element.content) do lines:extend(line); lines:insert(raw('\n')) end
+    return pandoc.Para(lines)
+  end,
   RawBlock = nothing, HorizontalRule = nothing,
   Figure = function(element)
     local inside = element.content:clone()

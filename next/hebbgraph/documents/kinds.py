@@ -1,7 +1,7 @@
-"""Convert the bytes of one file to marked Markdown. This runs in the process of `apart`.
+"""Convert the bytes of one file to marked Markdown. This runs in the process of a Converter.
 
 Markdown, tables, notebooks, JSON, source code and plain text need nothing installed; the others
-are read by pandoc, HTML without its menus (`web`), and PDF by pypdfium2.
+are read by pandoc, HTML without its menus and PDF by `pages`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ _DEFINITION = re.compile(
     r"[ \t]+){0,4}(?:def|class|func|function|fn|struct|enum|interface|trait|impl|module|type)\b"
     r"[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
 )
+#: Anchors on a line of their own go before the text that they belong to.
+_LONE_MARKS = re.compile("(?m)^([ \t]*(?:\ue000[^\ue000-\ue002\n]*\ue002)+)\n+[ \t]*(?=\\S)")
 
 
 class Converted(NamedTuple):
@@ -130,7 +132,7 @@ def _plain(data: bytes, suffix: str) -> Converted:
 def _without_long_lines(text: str) -> str:
     """Refuse what programs have written for programs."""
     lines = text.count("\n") + 1
-    if len(text) > lines * _MOST_LINE and text.count(" ") * 20 < len(text):
+    if len(text) > lines * _MOST_LINE and text.count(" ") * 10 < len(text):
         raise ConversionError("has long lines without spaces, such as minified code")
     return text
 
@@ -184,45 +186,23 @@ def _table_lines(rows: list[list[str]]) -> Iterator[str]:
 
 
 def _json(data: bytes, suffix: str) -> Converted:
-    value = _parsed(data)
-    rows = value if isinstance(value, list) else []
-    if rows and all(isinstance(row, dict) and _is_flat(row) for row in rows):
-        fields = list(dict.fromkeys(field for row in rows for field in row))
-        table = [fields, *([_scalar(row.get(field, "")) for field in fields] for row in rows)]
-        return Converted("\n".join(_table_lines(table)))
-    return Converted("\n".join(_outline(value, 0)))
-
-
-def _parsed(data: bytes) -> Any:
     try:
-        return json.loads(_decode(data))
+        return Converted("\n".join(_outline(json.loads(_decode(data)), 0)))
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"is no JSON: {error}") from error
 
 
-def _is_flat(row: dict[str, Any]) -> bool:
-    return not any(isinstance(value, dict | list) for value in row.values())
-
-
-def _scalar(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _outline(value: Any, depth: int) -> Iterator[str]:
     """Yield JSON as lines ``name: value``, indented below the name that they belong to."""
-    space = "  " * depth
-    pairs = value.items() if isinstance(value, dict) else ()
-    if isinstance(value, list):
-        pairs = (("-", item) for item in value)
-    for name, inner in pairs:
-        label = name if name == "-" else f"{name}:"
-        if isinstance(inner, dict | list):
-            yield f"{space}{label}"
-            yield from _outline(inner, depth + 1)
-        else:
-            yield f"{space}{label} {_scalar(inner)}"
     if not isinstance(value, dict | list):
-        yield space + _scalar(value)
+        yield "  " * depth + (value if isinstance(value, str) else json.dumps(value))
+        return
+    pairs = value.items() if isinstance(value, dict) else (("-", item) for item in value)
+    for name, inner in pairs:
+        label = "  " * depth + (name if name == "-" else f"{name}:")
+        lines = _outline(inner, depth + 1)
+        yield label if isinstance(inner, dict | list) else f"{label} {next(lines).lstrip()}"
+        yield from lines
 
 
 def _html(data: bytes, suffix: str) -> Converted:
@@ -255,7 +235,8 @@ def _pandoc(data: bytes, kind: str) -> str:
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
         raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
-    return re.sub(r"(?m)^\|.*\|$", _narrow, done.stdout.decode("utf-8", "replace"))
+    text = _LONE_MARKS.sub(r"\1", done.stdout.decode("utf-8", "replace"))
+    return re.sub(r"(?m)^\|.*\|$", _narrow, text)
 
 
 def _narrow(row: re.Match[str]) -> str:
