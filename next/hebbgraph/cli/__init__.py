@@ -70,24 +70,16 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_asking(commands)
     _add_teaching(commands)
     _add_upkeep(commands)
-    plugins = {plugin.name: plugin for plugin in entry_points(group="hebbgraph.commands")}
-    for name in sorted({*plugins, *_ELSEWHERE} - commands.choices.keys()):
-        if name in plugins and name in given[:1]:
-            plugins[name].load()(commands)  # the others are not even imported
-            continue
-        extra = _ELSEWHERE.get(name, name)
-        text = "" if name in plugins else f'; pip install "hebbgraph[{extra}]"'
-        command = commands.add_parser(
-            name, help=f"see hebbgraph {name} --help{text}", add_help=False
-        )
-        command.add_argument("rest", nargs=argparse.REMAINDER)
-        command.set_defaults(run=_not_installed, name=name, extra=extra)
+    for plugin in entry_points(group="hebbgraph.commands"):
+        if plugin.name in given[:1] and plugin.name not in commands.choices:
+            plugin.load()(commands)  # the others are not even imported
+    for name, extra in _ELSEWHERE.items():
+        if name not in commands.choices:
+            text = f'of pip install "hebbgraph[{extra}]"'
+            commands.add_parser(name, help=text, add_help=False)
+            if name in given[:1]:
+                parser.error(f'{name} needs: pip install "hebbgraph[{extra}]"')
     return parser
-
-
-def _not_installed(arguments: argparse.Namespace) -> int:
-    complain(f'error: hebbgraph {arguments.name} needs: pip install "hebbgraph[{arguments.extra}]"')
-    return 2
 
 
 def _command(commands: Any, run: Any, name: str, *, embedder: bool = False) -> Any:
@@ -181,38 +173,27 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
 
 
 def _delete(arguments: argparse.Namespace) -> int:
-    """Delete chunks, documents, or what passes a filter; exit with 1 if one is missing."""
-    ids, documents, where = arguments.ids, arguments.document, arguments.where
-    kinds = bool(ids) + bool(documents) + (where is not None)
-    if kinds > 1 or not (kinds or arguments.everything):
-        raise ParameterError("give ids, or --document, or --where, or --everything")
-    missing: list[str] = []
+    """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
+    kinds = {"--document": arguments.document, "--where": arguments.where, "ids": arguments.ids}
+    if sum(value not in (None, []) for value in kinds.values()) > 1:
+        raise ParameterError("give ids, or --document, or --where")
     with _opened(arguments) as index:
-        every = index.ids()
-        chosen = list(ids or every) if where is None else index.ids(where)
-        if ids:
-            missing = [f"chunk {id_}" for id_ in ids if id_ not in set(every)]
-        if documents:
-            found = {name: _ids_below(index, name) for name in documents}
-            chosen = [id_ for below in found.values() for id_ in below]
-            missing = [f"document {name}" for name, below in found.items() if not below]
-        broad = where is not None or any(name.endswith("/") for name in documents or ())
-        if broad and every and not arguments.everything and set(every) <= set(chosen):
+        every = set(index.ids())
+        chosen = every & set(arguments.ids)
+        if arguments.where is not None:
+            chosen = set(index.ids(arguments.where))
+        for name in arguments.document or ():
+            below = name.endswith("/")
+            places = [place for place in index.documents() if below and place.startswith(name)]
+            chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
+        if arguments.everything:
+            chosen = every
+        elif every and chosen == every:
             raise ParameterError("this would delete all chunks; add --everything if it should")
-        report = index.delete(chosen)
+        report = index.delete(sorted(chosen))
     line = f"{counted(report.deleted, 'chunk')} deleted"
-    show({**report.model_dump(), "missing": missing}, [line], as_json=arguments.json)
-    for name in missing:
-        complain(f"error: there is no {name}")
-    return 1 if missing else 0
-
-
-def _ids_below(index: HebbianIndex, name: str) -> list[str]:
-    """Return the ids of a document, or of all documents below a folder."""
-    if not name.endswith("/"):
-        return index.ids({"$document_id": name})
-    below = [document for document in index.documents() if document.startswith(name)]
-    return index.ids({"$document_id": {"$in": below}}) if below else []
+    show(report.model_dump(), [line], as_json=arguments.json)
+    return 0 if report.deleted else 1
 
 
 # -- asking -----------------------------------------------------------------------------------
@@ -320,7 +301,7 @@ def _lessons(arguments: argparse.Namespace) -> None:
 
 
 def _lesson_line(lesson: Lesson) -> str:
-    parts = [lesson.id, lesson.question and f"“{lesson.question}”"]
+    parts: list[str | None] = [lesson.id, lesson.question and f"“{lesson.question}”"]
     parts += [f"answered by {id_}" for id_ in lesson.cited]
     parts += [f"wrong: {id_}" for id_ in lesson.rejected]
     parts += [lesson.actor and f"by {lesson.actor}", lesson.reason, lesson.note]

@@ -11,13 +11,14 @@ import stat
 import subprocess
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from hebbgraph._version import __version__
-from hebbgraph.documents.markup import receive, send, take_marks
+from hebbgraph.documents.markup import take_marks
 from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Chunk, Record
@@ -111,37 +112,20 @@ def read(
     base: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
 ) -> Document:
-    """Read a file.
-
-    Parameters
-    ----------
-    path : path
-    base : path, optional
-        The folder from which places are counted; by default the current directory if the path lies
-        below it, else the folder of the file.
-    limits : Limits, optional
+    """Read a file as the document of its place, see :func:`place_of`.
 
     Raises
     ------
-    ConversionError
+    ConversionError, MissingExtraError
         With the place and the reason.
-    MissingExtraError
-        If this kind of file needs the extra ``documents``.
     """
     with Converter(limits) as converter:
-        return converter.read(Path(path), place_of(path, base))
+        place = place_of(path, base)
+        return converter.convert(converter.data(Path(path), place), place)
 
 
 def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document:
-    """Read the bytes of a file, such as an upload; ``name`` is its place, with its suffix.
-
-    Raises
-    ------
-    ConversionError
-        With the name and the reason.
-    MissingExtraError
-        If this kind of file needs the extra ``documents``.
-    """
+    """Read bytes, such as an upload, as the document of the place ``name``; as :func:`read`."""
     with Converter(limits) as converter:
         return converter.convert(data, name)
 
@@ -164,6 +148,9 @@ def preview(document: Document, index: HebbianIndex) -> Change:
 def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> str:
     """Return the place of a file or folder, as people know it; never an absolute path.
 
+    It is the path below ``base``: by default the current directory if the path lies below it,
+    else the folder around the path, or around the folder of a file.
+
     >>> place_of("/srv/docs/a.md", base="/srv"), place_of("/srv/docs/a.md")
     ('docs/a.md', 'docs/a.md')
     """
@@ -172,7 +159,7 @@ def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None =
     if not full.is_relative_to(root):
         if base is not None:
             raise ConversionError(f"{full.name}: does not lie below the base {root.name}")
-        root = full.parent.parent if full.is_file() else full.parent
+        root = full.parent if full.is_dir() else full.parent.parent
     place = full.relative_to(root).as_posix()
     return os.fsencode(place).decode("utf-8", "replace")
 
@@ -200,10 +187,6 @@ class Converter:
                 os.killpg(child.pid, 9)
         child.kill()
         child.communicate()
-
-    def read(self, path: Path, place: str) -> Document:
-        """Read a file as the document of a place."""
-        return self.convert(self.data(path, place), place)
 
     def data(self, path: Path, place: str) -> bytes:
         """Return the bytes of a regular file that is not too large."""
@@ -245,7 +228,14 @@ class Converter:
                 start_new_session=True,
             )
         child, late = self._child, threading.Event()
-        assert child.stdin is not None and child.stdout is not None
+        assert child.stdin
+        assert child.stdout
+        request = {
+            "name": name,
+            "data": b64encode(data).decode(),
+            "memory": self.limits.memory,
+            "output": self.limits.output,
+        }
 
         def end() -> None:
             late.set()
@@ -254,11 +244,10 @@ class Converter:
         timer = threading.Timer(self.limits.seconds, end)
         timer.start()
         try:
-            request = {"name": name, "memory": self.limits.memory, "output": self.limits.output}
-            send(child.stdin, json.dumps(request).encode())
-            send(child.stdin, data)
-            return dict(json.loads(receive(child.stdout)))
-        except (OSError, EOFError, ValueError):
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
+            return dict(json.loads(child.stdout.readline()))
+        except (OSError, ValueError):  # it has ended
             self.close()
             if late.is_set():
                 return {"error": f"took longer than {self.limits.seconds:g} seconds"}

@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
+from hebbgraph.documents.document import Converter, Limits, digest_of, place_of
 from hebbgraph.documents.kinds import can_convert
-from hebbgraph.documents.document import Converter, Document, Limits, digest_of, place_of
-from hebbgraph.errors import ConversionError, HebbgraphError, MissingExtraError, ParameterError
+from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.records import AddReport, Chunk, Record
+from hebbgraph.records import Chunk, Record
 
 __all__ = ["IngestReport", "find_files", "ingest"]
 
 _BATCH = 512  # chunks that are written at once
 _PAGE = 1000
+_NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
 #: Folders and files that programs make, beside what they are made from.
-_MADE = frozenset(
-    "node_modules __pycache__ site-packages _static _sources _images _modules genindex.html "
-    "py-modindex.html search.html searchindex.js objects.inv package-lock.json".split()
-)
+_MADE = frozenset({
+    "node_modules", "__pycache__", "site-packages", "_static", "_sources", "_images", "_modules",
+    "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "package-lock.json",
+})  # fmt: skip
 
 
 class IngestReport(Record):
@@ -46,74 +47,52 @@ class IngestReport(Record):
     missing: tuple[str, ...] = ()
 
 
-@dataclass
-class Found:
-    """Files by their places, places that are skipped with the reason, and places of folders."""
+class Found(NamedTuple):
+    """Files by their places, reasons by places that are not read, and places of folders."""
 
-    files: dict[str, Path] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
+    files: dict[str, Path]
+    skipped: dict[str, str]
+    folders: list[str]
 
 
 def find_files(
     paths: Iterable[str | os.PathLike[str]], base: str | os.PathLike[str] | None
 ) -> Found:
-    """Find the files at and below paths, in the order of their names.
-
-    In folders, what is hidden, links and what programs made is skipped.
-
-    Raises
-    ------
-    ParameterError
-        If there is no file or folder at a path.
-    """
-    found = Found()
+    """Find the files at and below paths; what is hidden, a link or made by a program is skipped."""
+    found = Found({}, {}, [])
     for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         if not os.path.lexists(path):
             raise ParameterError(f"there is no file or folder {path}")
         place = place_of(path, base)
-        if not path.is_dir():
-            _note(found, place, path)
-            continue
-        found.folders.append("" if place == "." else f"{place}/")
-        for file, reason in _below(path):
-            inner = place_of(file, Path(os.path.abspath(path)))
-            name = found.folders[-1] + inner
+        if path.is_dir():
+            place = "" if place == "." else f"{place}/"
+            found.folders.append(place)
+        for file, reason in _below(path) if path.is_dir() else [(path, "")]:
+            name = place + (place_of(file, path) if path.is_dir() else "")
+            if not reason and found.files.setdefault(name, file).resolve() != file.resolve():
+                reason = "another file has this place; give a base above both"
             if reason:
                 found.skipped[name] = reason
-            else:
-                _note(found, name, file)
     return found
-
-
-def _note(found: Found, place: str, file: Path) -> None:
-    former = found.files.setdefault(place, file)
-    if not os.path.samefile(former, file) if former.exists() and file.exists() else former != file:
-        found.failed[place] = "two files have this place; give a base above both"
 
 
 def _below(root: Path) -> Iterator[tuple[Path, str]]:
     """Yield the files below a folder, with the reason for those that are not read."""
     failed: list[OSError] = []
     for folder, folders, names in os.walk(root, onerror=failed.append):
-        here = Path(folder)
-        for name in sorted(folders):
-            if name.startswith(".") or name in _MADE or (here / name).is_symlink():
-                folders.remove(name)
-                if not name.startswith("."):
-                    yield here / name, "is a link" if name not in _MADE else "is made by a program"
-        folders.sort()
-        for name in sorted(names):
-            file = here / name
+        inner, folders[:] = sorted(folders), []
+        for name in [*inner, *sorted(names)]:
+            path = Path(folder, name)
             if name.startswith("."):
                 continue
-            if file.is_symlink():
-                yield file, "is a link"
+            if path.is_symlink():
+                yield path, "is a link"
             elif name in _MADE:
-                yield file, "is made by a program"
+                yield path, "is made by a program"
+            elif name in inner:
+                folders.append(name)
             else:
-                yield file, "" if can_convert(name) else "is of a kind that is not read"
+                yield path, "" if can_convert(name) else "is of a kind that is not read"
     for error in failed:
         yield Path(error.filename), f"cannot be listed: {(error.strerror or '').lower()}"
 
@@ -148,58 +127,44 @@ def ingest(
     ParameterError
         If there is no file or folder at a path. Whatever is wrong with a file is reported.
     """
-    found = find_files(paths, base)
-    known = _digests(index)
-    skipped, failed, done = dict(found.skipped), dict(found.failed), list[str]()
+    found, known = find_files(paths, base), _digests(index)
+    skipped, failed, done = dict(found.skipped), dict[str, str](), list[str]()
     counts, batch, same = Counter[str](), list[Chunk](), 0
-
-    def write() -> None:
-        report = index.refresh(batch) if batch else AddReport()
-        counts.update(report.model_dump())
-        batch.clear()
-
     with Converter(limits) as converter:
-        for number, (place, file) in enumerate(found.files.items()):
-            if show_progress is not None:
-                show_progress(number, len(found.files))
-            if place in failed:
-                continue
+        for number, (place, file) in enumerate(found.files.items(), 1):
             try:
                 data = converter.data(file, place)
-                if known.get(place) == digest_of(data):
-                    same += 1
-                    continue
-                chunks = converter.convert(data, place).chunks()
+                same += (is_known := known.get(place) == digest_of(data))
+                chunks = [] if is_known else converter.convert(data, place).chunks()
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
-                is_choice = reason.startswith(("is empty", "is binary", "has long lines"))
-                (skipped if is_choice else failed)[place] = reason
+                (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
                 continue
-            if not chunks:
+            if chunks:
+                batch += chunks
+                done.append(place)
+            elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
                 skipped[place] = "holds no passage"
-                continue
-            batch += chunks
-            done.append(place)
             if len(batch) >= _BATCH:
-                write()
-        write()
-    here = tuple(found.folders)
-    present = {*found.files, *found.skipped}
-    missing = (
-        tuple(name for name in known if name.startswith(here) and name not in present)
-        if here
-        else ()
-    )
+                counts.update(index.refresh(batch).model_dump())
+                batch = []
+            if show_progress is not None:
+                show_progress(number, len(found.files))
+        if batch:
+            counts.update(index.refresh(batch).model_dump())
+    folders = tuple(found.folders)
+    gone = known.keys() - found.files.keys() - found.skipped.keys()
+    missing = sorted(name for name in gone if name.startswith(folders))
     if delete_missing and missing:
-        counts["deleted"] += index.delete(document_id=list(missing)).deleted
+        counts["deleted"] += index.delete(document_id=missing).deleted
     return IngestReport(
         **counts,
         documents=tuple(done),
         unchanged_documents=same,
         skipped=skipped,
         failed=failed,
-        missing=missing,
+        missing=tuple(missing),
     )
 
 

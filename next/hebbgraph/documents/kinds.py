@@ -7,7 +7,6 @@ are read by pandoc, HTML without its menus and PDF by `pages`.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import csv
 import importlib
 import io
@@ -16,11 +15,13 @@ import os
 import re
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from hebbgraph.documents.markup import clean_markdown, mark_directives, receive, send
+from hebbgraph.documents.markup import clean_markdown, mark_directives
 from hebbgraph.errors import ConversionError, MissingExtraError
 
 try:
@@ -30,31 +31,20 @@ except ImportError:  # Windows
 
 __all__ = ["Converted", "can_convert", "convert_bytes", "serve"]
 
-_PANDOC = {
-    ".docx": "docx",
-    ".epub": "epub",
-    ".fb2": "fb2",
-    ".ipynb": "ipynb",
-    ".odt": "odt",
-    ".org": "org",
-    ".pptx": "pptx",
-    ".rst": "rst",
-    ".rtf": "rtf",
-    ".tex": "latex",
-    ".textile": "textile",
-    ".typ": "typst",
-    ".wiki": "mediawiki",
-    ".xlsx": "xlsx",
-}
+_PANDOC = {".tex": "latex", ".typ": "typst", ".wiki": "mediawiki"}
+for _name in ("docx", "epub", "fb2", "ipynb", "odt", "org", "pptx", "rst", "rtf", "xlsx"):
+    _PANDOC[f".{_name}"] = _name
 _PACKED = {".docx", ".epub", ".odt", ".pptx", ".xlsx"}
 _MARKDOWN = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd"}
-_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".asciidoc", ".srt", ".vtt", ".me", ".1st"}
+_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".asciidoc", ".srt", ".vtt"}
 #: Source code and configuration, where a line that begins with # is no heading.
-CODE = frozenset(
-    ".bash .c .cc .cfg .clj .conf .cpp .cs .cmake .ex .exs .f90 .fish .go .gradle .h .hpp .hs .ini "
-    ".java .jl .js .jsx .kt .lua .m .mjs .ml .php .pl .pm .proto .ps1 .py .pyi .pyx .r .rb .rs "
-    ".scala .sh .sql .swift .tcl .tf .toml .ts .tsx .vue .xml .yaml .yml .zig .zsh".split()
-)
+CODE = frozenset({
+    ".bash", ".c", ".cc", ".cfg", ".clj", ".conf", ".cpp", ".cs", ".cmake", ".ex", ".exs", ".f90",
+    ".fish", ".go", ".gradle", ".h", ".hpp", ".hs", ".ini", ".java", ".jl", ".js", ".jsx", ".kt",
+    ".lua", ".m", ".mjs", ".ml", ".php", ".pl", ".pm", ".proto", ".ps1", ".py", ".pyi", ".pyx",
+    ".r", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift", ".tcl", ".tf", ".toml", ".ts", ".tsx",
+    ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
+})  # fmt: skip
 _MOST_LINE = 5_000  # characters of a line of text, on average
 _ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
 _DEFINITION = re.compile(
@@ -75,25 +65,12 @@ class Converted(NamedTuple):
 
 def can_convert(name: str) -> bool:
     """Return whether the suffix of a file's name is one that is read."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _READERS or suffix in CODE
+    return PurePosixPath(name).suffix.lower() in _READERS
 
 
 def convert_bytes(data: bytes, name: str) -> Converted:
-    """Convert the content of a file; the suffix of its name tells its kind.
-
-    Raises
-    ------
-    ConversionError
-        With the reason, if it is empty, binary, damaged, encrypted or of an unknown kind.
-    MissingExtraError
-        If the extra ``documents`` is needed and not installed.
-    """
-    if not data.strip():
-        raise ConversionError("is empty")
+    """Convert the content of a file, whose name's suffix tells its kind; the error has no name."""
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix in CODE:
-        return Converted(_code(_decode(data), suffix[1:]))
     return _READERS.get(suffix, _plain)(data, suffix)
 
 
@@ -115,9 +92,8 @@ def _decode(data: bytes, declared: str = "") -> str:
         except (UnicodeDecodeError, LookupError):
             continue
     text = data.decode("cp1252", "replace")
-    if sum(not (character.isprintable() or character.isspace()) for character in text) * 20 > len(
-        text
-    ):
+    strange = sum(not (letter.isprintable() or letter.isspace()) for letter in text)
+    if strange * 20 > len(text):
         raise ConversionError("is binary, no text")
     return text
 
@@ -141,27 +117,20 @@ def _markdown(data: bytes, suffix: str) -> Converted:
     return Converted(*clean_markdown(_decode(data), jsx=suffix == ".mdx"))
 
 
-def _code(text: str, language: str) -> str:
-    r"""Return source code as fenced parts, each below the name of what it defines.
-
-    >>> _code("import os\n\ndef owl():\n    pass\n", "py")
-    '```py\nimport os\n```\n\n## owl\n\n```py\ndef owl():\n    pass\n```'
-    """
-    text = _without_long_lines(text)
-    starts = [0, *(found.start() for found in _DEFINITION.finditer(text)), len(text)]
-    names = ["", *(found[1] for found in _DEFINITION.finditer(text))]
+def _code(data: bytes, suffix: str) -> Converted:
+    """Return source code as fenced parts, each below the name of what it defines."""
+    text = _without_long_lines(_decode(data))
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
+    found = list(_DEFINITION.finditer(text))
+    starts = [0, *(definition.start() for definition in found), len(text)]
     parts = []
-    for name, start, end in zip(names, starts[:-1], starts[1:], strict=True):
-        if body := text[start:end].strip("\n"):
-            parts.append((f"## {name}\n\n" if name else "") + _fenced(body.rstrip(), language))
-    return "\n\n".join(parts)
-
-
-def _fenced(text: str, language: str = "") -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"
+    for name, (start, end) in zip(
+        ["", *(match[1] for match in found)], pairwise(starts), strict=True
+    ):
+        if body := text[start:end].strip("\n").rstrip():
+            heading = f"## {name}\n\n" if name else ""
+            parts.append(f"{heading}{fence}{suffix[1:]}\n{body}\n{fence}")
+    return Converted("\n\n".join(parts))
 
 
 def _table(data: bytes, suffix: str) -> Converted:
@@ -260,6 +229,7 @@ def _extra(module: str) -> Any:
 
 _READERS: dict[str, Callable[[bytes, str], Converted]] = {
     **dict.fromkeys(_TEXT, _plain),
+    **dict.fromkeys(CODE, _code),
     **dict.fromkeys(_MARKDOWN, _markdown),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys((".csv", ".tsv"), _table),
@@ -270,20 +240,18 @@ _READERS: dict[str, Callable[[bytes, str], Converted]] = {
 
 
 def serve() -> None:
-    """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`."""
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`, a line each."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what a library prints is no answer
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
-            request, data = json.loads(receive(source)), receive(source)
-            send(sink, json.dumps(_answer(request, data)).encode())
+    for request in sys.stdin.buffer:
+        print(json.dumps(_answer(json.loads(request))), file=answers, flush=True)
 
 
-def _answer(request: dict[str, Any], data: bytes) -> dict[str, Any]:
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
     try:
-        text, title = convert_bytes(data, request["name"])
+        text, title = convert_bytes(b64decode(request["data"]), request["name"])
     except (ConversionError, MissingExtraError) as error:
         return {"error": str(error), "extra": isinstance(error, MissingExtraError)}
     except (MemoryError, RecursionError):

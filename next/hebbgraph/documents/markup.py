@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import html
 import re
-import struct
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-__all__ = ["Marked", "clean_markdown", "mark_directives", "receive", "send", "take_marks"]
-
-_HEADER = struct.Struct("!I")
+__all__ = ["Marked", "clean_markdown", "mark_directives", "take_marks"]
 
 _MARK = re.compile("([\ue000\ue001])([^\ue000-\ue002\n]{0,2048})\ue002|[\ue000-\ue002]")
 #: Code stays as it is: a fence up to its end, a span within a paragraph.
@@ -33,53 +30,48 @@ _SINCE = {
 _ROLE = re.compile(r"\{[\w:.+-]+\}\Z")
 _ROLE_TARGET = re.compile(r"\A(.*?)\s*<([^<>]+)>\Z", re.S)
 
-_BADGE = re.compile(
-    r"\[!\[[^\[\]\n]*\](?:\([^()\n]*\)|\[[^\[\]\n]*\])\](?:\([^()\n]*\)|\[[^\[\]\n]*\])"
-    r"|!\[[^\[\]\n]*\]\([^()\n]*(?:badge|shields\.io|\.svg\?|actions/workflows)[^()\n]*\)"
-)
-_IMAGE = re.compile(r"!\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])(?:\{[^{}\n]*\})?")
-_ANCHOR = re.compile(r"(?i)<a\s[^<>]{0,100}?\b(?:id|name)=[\"']([^\"'<>\n]+)[\"'][^<>]{0,100}>")
-_HTML_LINK = re.compile(
-    r"(?is)<a\s[^<>]{0,300}?\bhref=[\"']([^\"'<>\n]+)[\"'][^<>]{0,300}>(.*?)</a>"
-)
-_TAG = re.compile(
-    r"</?[A-Za-z][\w.-]*(?:\s(?:[^<>\"'{}]|\"[^\"]*\"|'[^']*'|\{[^{}\n]*\})*)?/?>|<>|</>"
-)
-_LINES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</\1>"), ""),
-    (re.compile(r"(?s)\{/\*.*?\*/\}|\{%.*?%\}|\{\{.*?\}\}|\{#(?![\w-]+\}).*?#\}|\{!.*?!\}"), ""),
-    (re.compile(r"(?m)^[ \t]*\{\*[^{}\n]*\*\}[ \t]*$"), ""),
-    (_BADGE, ""),
-    (_IMAGE, r"\1"),
-    (_ANCHOR, "\ue000\\1\ue002"),
-    (_HTML_LINK, "\\2\ue001\\1\ue002"),
-    (re.compile(r"(?m)(?<=\S)[ \t]*\{:?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$"), "\ue000\\1\ue002"),
-    (re.compile(r"(?m)^\(([\w.:-]+)\)=[ \t]*$"), "\ue000\\1\ue002\ue000label:\\1\ue002"),
-    (re.compile(r"(?m)^::: [\w.]+\n(?:[ \t]+[^\n]*\n)*"), ""),  # what mkdocstrings renders
-    (re.compile(r"(?m)^[ \t]*:{3,}[ \t]*(?:\{[\w:-]+\}|\w*)[ \t]*"), ""),
-    (
-        re.compile(r"(?m)^[ \t]*(?:!!!|\?\?\?\+?|///)[ \t]*[\w-]*[ \t|]*[\"']?([^\n\"']*)[\"']?$"),
-        r"\1",
-    ),
-    (re.compile(r"(?m)^[ \t]*===[ \t]+\"([^\n\"]*)\"$"), r"\1"),
-    (re.compile(r"(?m)^[ \t]*\[(?:TOC|\[TOC\])\][ \t]*$"), ""),
-    (re.compile(r"(?m)^>[ \t]?\[!\w+\][ \t]*$"), ""),
-    (re.compile(r"(?m)^(?:\{:[^{}\n]*\}|\[\^?\]:[^\n]*)$"), ""),
-    (re.compile(r"\{:?[ \t]*[.#][^{}\n]*\}"), ""),
-)
+_TARGET = r"(?:\([^()\n]*\)|\[[^\[\]\n]*\])"  # of a link or an image
+_TAG_END = r"(?:\s(?:[^<>\"'{}]|\"[^\"]*\"|'[^']*'|\{[^{}\n]*\})*)?/?>"
+#: What is replaced outside of code, in this order.
+_RULES = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?s)<!--.*?-->|<(script|style|svg)\b.*?</\1>", ""),
+        (r"(?s)\{/\*.*?\*/\}|\{%.*?%\}|\{\{.*?\}\}|\{!.*?!\}|\{\*[^{}\n]*\*\}", ""),  # templates
+        (rf"\[!\[[^\[\]\n]*\]{_TARGET}\]{_TARGET}", ""),  # a badge, which is an image that links
+        (r"!\[[^\[\]\n]*\]\([^()\n]*(?:badge|shields\.io)[^()\n]*\)", ""),
+        (rf"!\[([^\[\]\n]*)\]{_TARGET}(?:\{{[^{{}}\n]*\}})?", r"\1"),  # images
+        (
+            r"(?i)<a\s[^<>]{0,100}?\b(?:id|name)=[\"']([^\"'<>\n]+)[\"'][^<>]{0,100}>",
+            "\ue000\\1\ue002",
+        ),
+        (
+            r"(?is)<a\s[^<>]{0,300}?\bhref=[\"']([^\"'<>\n]+)[\"'][^<>]{0,300}>(.*?)</a>",
+            "\\2\ue001\\1\ue002",
+        ),
+        (r"(?m)(?<=\S)[ \t]*\{:?[ \t]*#([\w.:-]+)[^{}\n]*\}[ \t]*$", "\ue000\\1\ue002"),
+        (r"(?m)^\(([\w.:-]+)\)=[ \t]*$", "\ue000\\1\ue002\ue000label:\\1\ue002"),
+        (r"(?m)^::: [\w.]+\n(?:[ \t]+[^\n]*\n)*", ""),  # what mkdocstrings fills in
+        (r"(?m)^[ \t]*:{3,}[ \t]*(?:\{[\w:-]+\}|\w*)[ \t]*", ""),  # ::: note
+        (r"(?m)^[ \t]*(?:!!!|\?{3}\+?|///)[ \t]*[\w-]*[ \t|]*[\"']?([^\n\"']*)[\"']?$", r"\1"),
+        (r"(?m)^[ \t]*===[ \t]+\"([^\n\"]*)\"$", r"\1"),  # a tab
+        (r"(?m)^[ \t]*\[\[?(?:TOC|_TOC_)\]?\][ \t]*$|^>[ \t]?\[!\w+\][ \t]*$", ""),
+        (r"(?m)\{:?[ \t]*[.#][^{}\n]*\}|^\{:[^{}\n]*\}$", ""),  # attributes
+        (rf"</?[A-Za-z][\w.-]*{_TAG_END}|<>|</>", ""),
+    )
+]
 _JSX = re.compile(
     r"(?m)^(?:import\s[^\n]*from\s[^\n]*|import\s+['\"][^\n]*|export\s(?:[^\n]+\n)*[^\n]*)$"
 )
 _EXPRESSION = re.compile(r"\{[^{}\n]*\}")
-
 _OBJECT = re.compile(
     r"(?m)^([ \t]*)\.\. (?:(?:py|c|cpp|js|rst|std):)?(?:function|class|method|classmethod|data|"
     r"staticmethod|attribute|exception|property|decorator|confval|envvar|option|describe)::"
     r"(?=[ \t]+\S[^\n]*\n(?:[ \t]*\n|\1[ \t]+:[^\n]*\n)*\1[ \t]+\S)"
 )
 _SILENT = re.compile(
-    r"(?m)^([ \t]*)\.\. (?:(?:py:)?(?:current)?module|toctree|contents|literalinclude|include|sectnum"
-    r"|highlight|index|setting|signal|reqmeta|test(?:setup|cleanup)|only|tabularcolumns|meta|image"
+    r"(?m)^([ \t]*)\.\. (?:(?:py:)?(?:current)?module|toctree|contents|literalinclude|include"
+    r"|sectnum|highlight|index|setting|signal|reqmeta|test(?:setup|cleanup)|only|tabularcolumns|meta|image"
     r"|auto[a-z]+)::"
 )
 
@@ -123,8 +115,8 @@ def _forward(text: str, at: int) -> int:
 def clean_markdown(text: str, *, jsx: bool = False) -> tuple[str, str]:
     r"""Return Markdown without front matter, badges, tags and directives, and its declared title.
 
-    >>> clean_markdown("---\ntitle: Ice\n---\n[![ci](x.svg)](y)\n\n:::{note}\nIt <b>floats</b>.\n:::")
-    ('\n\n\nIt floats.\n', 'Ice')
+    >>> clean_markdown("---\ntitle: Ice\n---\n[![ci](x)](y)\n:::{note}\nIt <b>floats</b>.\n:::")
+    ('\n\nIt floats.\n', 'Ice')
     """
     text = re.sub("[\ue000-\ue002]", "", text).replace("\r\n", "\n")
     title = ""
@@ -174,9 +166,8 @@ def _role(content: str) -> str:
 def _without_markup(text: str, jsx: bool) -> str:
     if jsx:
         text = _JSX.sub("", text)
-    for pattern, replacement in _LINES:
+    for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
-    text = _TAG.sub(" " if jsx else "", text)
     return html.unescape(_EXPRESSION.sub("", text) if jsx else text)
 
 
@@ -191,18 +182,3 @@ def mark_directives(text: str) -> str:
     return _OBJECT.sub(
         lambda found: f"{found[1]}.. hebbgraph-{'member' if found[1] else 'symbol'}::", text
     )
-
-
-def send(pipe: BinaryIO, data: bytes) -> None:
-    """Write data after its length."""
-    pipe.write(_HEADER.pack(len(data)) + data)
-    pipe.flush()
-
-
-def receive(pipe: BinaryIO) -> bytes:
-    """Read what :func:`send` wrote; raise EOFError if the other side has gone."""
-    header = pipe.read(_HEADER.size)
-    data = pipe.read(_HEADER.unpack(header)[0]) if len(header) == _HEADER.size else b""
-    if not data:
-        raise EOFError
-    return data

@@ -25,8 +25,8 @@ _AROUND = re.compile(
     r"skip-?link|share|advert\w*|searchbox|sphinxsidebar\w*|tooltip|dropdown)(?:$|[\s_-])"
 )
 _ALONE = re.compile(
-    r"(?i)\W*(?:prev(?:ious)?|next|up|top|home|back(?: to top)?|index|contents|edit (?:this page|on "
-    r"\w+)|view (?:page )?source|\[?source\]?|permalink|skip to \w+(?: content)?|¶|#)?\W*"
+    r"(?i)\W*(?:prev(?:ious)?|next|up|top|home|back(?: to top)?|index|contents|"
+    r"edit (?:this page|on \w+)|view (?:page )?source|\[?source\]?|permalink|skip to \w+(?: content)?|¶|#)?\W*"
 )
 _COOKIES = re.compile(
     r"(?i)\bcookies?\b.*\b(?:accept|agree|consent|privacy|policy|we use|uses)\b|"
@@ -112,8 +112,8 @@ def _remove_links(body: Any) -> None:
             continue
         links = list(element.iter("a"))
         linked, letters = sum(map(_letters, links)), _letters(element)
-        is_menu = (
-            len(links) > 2 and linked > 0.75 * letters or len(links) > 1 and letters < linked + 12
+        is_menu = (len(links) > 2 and linked > 0.75 * letters) or (
+            len(links) > 1 and letters < linked + 12
         )
         if is_menu and letters <= half and not list(element.iter("p", "pre", "dd", "code")):
             _drop(element)
@@ -153,8 +153,7 @@ def _letters(element: Any) -> int:
 def read_pdf(data: bytes) -> tuple[str, str]:
     """Return the declared title of a PDF, and its text: a heading for each mark of its outline.
 
-    Lines that stand first or last on three pages, apart from numbers, are left out, and the table of
-    contents.
+    Lines that begin or end three pages, apart from numbers, and those of contents are left out.
     """
     try:
         document = pypdfium2.PdfDocument(data)
