@@ -21,19 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
-from hebbgraph.cli.demo import demo
+from hebbgraph.cli.demo import add_demo
 from hebbgraph.cli.printing import (
     Progress,
     complain,
     count_lines,
     counted,
     hit_lines,
+    lesson_line,
     show,
     visible,
 )
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
-from hebbgraph.records import Lesson
 
 __all__ = ["main"]
 
@@ -297,15 +297,7 @@ def _lessons(arguments: argparse.Namespace) -> None:
     with _opened(arguments, read_only=True) as index:
         lessons = index.lessons(actor=arguments.actor)
     records = [lesson.model_dump(mode="json") for lesson in lessons]
-    show(records, map(_lesson_line, lessons), as_json=arguments.json)
-
-
-def _lesson_line(lesson: Lesson) -> str:
-    parts: list[str | None] = [lesson.id, lesson.question and f"“{lesson.question}”"]
-    parts += [f"answered by {id_}" for id_ in lesson.cited]
-    parts += [f"wrong: {id_}" for id_ in lesson.rejected]
-    parts += [lesson.actor and f"by {lesson.actor}", lesson.reason, lesson.note]
-    return visible("; ".join(filter(None, parts)))
+    show(records, map(lesson_line, lessons), as_json=arguments.json)
 
 
 def _forget(arguments: argparse.Namespace) -> int:
@@ -332,9 +324,7 @@ def _add_upkeep(commands: Any) -> None:
     )
     command = _command(commands, _export, "export")
     command.add_argument("file", type=Path, metavar="FILE", help="- for standard output")
-    command = commands.add_parser("demo", help=_demo.__doc__, description=_demo.__doc__)
-    command.add_argument("--db", default=":memory:", help="keep the index in this directory")
-    command.set_defaults(run=_demo)
+    add_demo(commands)
 
 
 def _stats(arguments: argparse.Namespace) -> None:
@@ -377,11 +367,6 @@ def _all_chunks(index: HebbianIndex) -> Iterator[Chunk]:
     ids = index.ids()
     for start in range(0, len(ids), _PAGE):
         yield from index.get(ids[start : start + _PAGE])
-
-
-def _demo(arguments: argparse.Namespace) -> None:
-    """Show a question that fails, is taught, and succeeds in other words."""
-    demo(arguments.db)
 
 
 # -- shared -----------------------------------------------------------------------------------

@@ -11,9 +11,18 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from hebbgraph.records import Hit, Recall
+from hebbgraph.records import Hit, Lesson, Recall
 
-__all__ = ["Progress", "complain", "count_lines", "counted", "hit_lines", "show", "visible"]
+__all__ = [
+    "Progress",
+    "complain",
+    "count_lines",
+    "counted",
+    "hit_lines",
+    "lesson_line",
+    "show",
+    "visible",
+]
 
 #: Controls, overrides of direction and line separators could move the cursor, show a name
 #: backwards, or forge a line of output.
@@ -100,6 +109,15 @@ def _excerpt(hit: Hit, words: re.Pattern[str]) -> str:
 def count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
     """Return a table of numbers and names."""
     return (f"{number:>8,}  {visible(name)}" for number, name in rows)
+
+
+def lesson_line(lesson: Lesson) -> str:
+    """Return what people see of a lesson."""
+    parts: list[str | None] = [lesson.id, lesson.question and f"“{lesson.question}”"]
+    parts += [f"answered by {id_}" for id_ in lesson.cited]
+    parts += [f"wrong: {id_}" for id_ in lesson.rejected]
+    parts += [lesson.actor and f"by {lesson.actor}", lesson.reason, lesson.note]
+    return visible("; ".join(filter(None, parts)))
 
 
 class Progress:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import posixpath
 import re
 import stat
 import subprocess
@@ -31,6 +32,8 @@ _VAGUE = re.compile(
     r"(?i)(?:index|readme|default|home|main|__init__|untitled|document|contents?|table of contents"
     r"|welcome)?"
 )
+_LETTER = re.compile(r"[^\W\d_]")
+_HEADING = re.compile(r"(?m)^#{1,6} .*$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,21 +48,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Document:
-    """The text of a file.
+    """The text of a file, in Markdown.
 
-    Attributes
-    ----------
-    document_id : str
-        Its place: the path below a base, with ``/``.
-    title : str
-        Its sole main heading, its declared title, its first heading, or its name; where these say
-        nothing ("index", "README"), the name of its folder.
-    text : str
-        In Markdown.
-    digest : str
-        Of the file's bytes and of the version that read them.
-    anchors, links : list of (int, str)
-        Offsets of places in the text that have an address, and of links, besides those in Markdown.
+    ``document_id`` is its place, the path below a base. ``title`` is its main heading, its declared
+    title, or its name; where these say nothing ("index", "README"), its first heading or the name
+    of its folder. ``digest`` is that of its bytes and of the version that read them. ``anchors``
+    and ``links`` are those besides Markdown's, with their offsets.
     """
 
     document_id: str
@@ -82,11 +76,10 @@ class Document:
             anchors=self.anchors,
             links=self.links,
         )
-        spoken = [chunk for chunk in chunks if re.search(r"[^\W\d_]", chunk.text)]
+        spoken = [chunk for chunk in chunks if _LETTER.search(_HEADING.sub("", chunk.text))]
         if spoken:
-            first = spoken[0]
-            known = {**first.metadata, "digest": self.digest}
-            spoken[0] = first.model_copy(update={"metadata": known})
+            known = {**spoken[0].metadata, "digest": self.digest}
+            spoken[0] = spoken[0].model_copy(update={"metadata": known})
         return spoken
 
 
@@ -126,8 +119,9 @@ def read(
 
 def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document:
     """Read bytes, such as an upload, as the document of the place ``name``; as :func:`read`."""
+    place = posixpath.normpath("/" + name.replace("\\", "/")).lstrip("/")
     with Converter(limits) as converter:
-        return converter.convert(data, name)
+        return converter.convert(data, place)
 
 
 def preview(document: Document, index: HebbianIndex) -> Change:

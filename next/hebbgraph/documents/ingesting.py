@@ -113,12 +113,10 @@ def ingest(
     paths : iterable of paths
     index : HebbianIndex
     base : path, optional
-        The folder from which places are counted; by default the current directory if a path lies
-        below it, else the folder around the path.
+        The folder from which places are counted; by default as :func:`~.document.place_of` says.
     delete_missing : bool
         Delete documents of these folders whose files are gone.
     limits : Limits, optional
-        Of each file.
     show_progress : callable, optional
         Called with the number of files that are done, and of all.
 

@@ -19,7 +19,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from hebbgraph.documents.markup import clean_markdown, mark_directives
 from hebbgraph.errors import ConversionError, MissingExtraError
@@ -29,14 +29,17 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["Converted", "can_convert", "convert_bytes", "serve"]
+__all__ = ["can_convert", "serve"]
+
+#: Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title.
+Converted = tuple[str, str]
 
 _PANDOC = {".tex": "latex", ".typ": "typst", ".wiki": "mediawiki"}
 for _name in ("docx", "epub", "fb2", "ipynb", "odt", "org", "pptx", "rst", "rtf", "xlsx"):
     _PANDOC[f".{_name}"] = _name
 _PACKED = {".docx", ".epub", ".odt", ".pptx", ".xlsx"}
 _MARKDOWN = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd"}
-_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".asciidoc", ".srt", ".vtt"}
+_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".srt", ".vtt"}
 #: Source code and configuration, where a line that begins with # is no heading.
 CODE = frozenset({
     ".bash", ".c", ".cc", ".cfg", ".clj", ".conf", ".cpp", ".cs", ".cmake", ".ex", ".exs", ".f90",
@@ -56,22 +59,9 @@ _DEFINITION = re.compile(
 _LONE_MARKS = re.compile("(?m)^([ \t]*(?:\ue000[^\ue000-\ue002\n]*\ue002)+)\n+[ \t]*(?=\\S)")
 
 
-class Converted(NamedTuple):
-    """Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title."""
-
-    text: str
-    title: str = ""
-
-
 def can_convert(name: str) -> bool:
     """Return whether the suffix of a file's name is one that is read."""
     return PurePosixPath(name).suffix.lower() in _READERS
-
-
-def convert_bytes(data: bytes, name: str) -> Converted:
-    """Convert the content of a file, whose name's suffix tells its kind; the error has no name."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return _READERS.get(suffix, _plain)(data, suffix)
 
 
 def _decode(data: bytes, declared: str = "") -> str:
@@ -91,72 +81,55 @@ def _decode(data: bytes, declared: str = "") -> str:
             return data.decode(encoding or "cp1252")
         except (UnicodeDecodeError, LookupError):
             continue
-    text = data.decode("cp1252", "replace")
-    strange = sum(not (letter.isprintable() or letter.isspace()) for letter in text)
-    if strange * 20 > len(text):
-        raise ConversionError("is binary, no text")
-    return text
+    return data.decode("cp1252", "replace")
 
 
-def _plain(data: bytes, suffix: str) -> Converted:
+def _plain(data: bytes, suffix: str = "") -> Converted:
+    """Return a text as it is, unless a program has written it for programs."""
     text = _decode(data)
-    if suffix in (".adoc", ".asciidoc"):
-        text = re.sub(r"(?m)^(=+)(?= \S)", lambda line: "#" * len(line[1]), text)
-    return Converted(_without_long_lines(text))
-
-
-def _without_long_lines(text: str) -> str:
-    """Refuse what programs have written for programs."""
     lines = text.count("\n") + 1
     if len(text) > lines * _MOST_LINE and text.count(" ") * 10 < len(text):
         raise ConversionError("has long lines without spaces, such as minified code")
-    return text
+    return text, ""
 
 
 def _markdown(data: bytes, suffix: str) -> Converted:
-    return Converted(*clean_markdown(_decode(data), jsx=suffix == ".mdx"))
+    return clean_markdown(_decode(data), jsx=suffix == ".mdx")
 
 
 def _code(data: bytes, suffix: str) -> Converted:
     """Return source code as fenced parts, each below the name of what it defines."""
-    text = _without_long_lines(_decode(data))
-    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
+    text, _ = _plain(data)
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
     found = list(_DEFINITION.finditer(text))
     starts = [0, *(definition.start() for definition in found), len(text)]
+    headings = ["", *(f"## {match[1]}\n\n" for match in found)]
     parts = []
-    for name, (start, end) in zip(
-        ["", *(match[1] for match in found)], pairwise(starts), strict=True
-    ):
+    for heading, (start, end) in zip(headings, pairwise(starts), strict=True):
         if body := text[start:end].strip("\n").rstrip():
-            heading = f"## {name}\n\n" if name else ""
             parts.append(f"{heading}{fence}{suffix[1:]}\n{body}\n{fence}")
-    return Converted("\n\n".join(parts))
+    return "\n\n".join(parts), ""
 
 
 def _table(data: bytes, suffix: str) -> Converted:
     text = _decode(data)
-    delimiter = "\t" if suffix == ".tsv" else ","
-    if suffix == ".csv":
-        head = text[: text.find("\n") + 1 or None]
-        delimiter = max(",;\t|", key=head.count)
+    head = text[: text.find("\n") + 1 or None]
+    delimiter = "\t" if suffix == ".tsv" else max(",;\t|", key=head.count)
+    lines = []
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            if any(row):
+                cells = (" ".join(cell.split()).replace("|", r"\|") for cell in row)
+                lines.append(f"| {' | '.join(cells)} |")
+                lines += [f"|{'---|' * len(row)}"] if len(lines) == 1 else []
     except csv.Error as error:
         raise ConversionError(f"is no table that can be read: {error}") from error
-    return Converted("\n".join(_table_lines([row for row in rows if any(row)])))
-
-
-def _table_lines(rows: list[list[str]]) -> Iterator[str]:
-    for number, row in enumerate(rows):
-        cells = [" ".join(cell.split()).replace("|", r"\|") for cell in row]
-        yield f"| {' | '.join(cells)} |"
-        if number == 0:
-            yield f"|{'---|' * len(row)}"
+    return "\n".join(lines), ""
 
 
 def _json(data: bytes, suffix: str) -> Converted:
     try:
-        return Converted("\n".join(_outline(json.loads(_decode(data)), 0)))
+        return "\n".join(_outline(json.loads(_decode(data)), 0)), ""
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"is no JSON: {error}") from error
 
@@ -177,8 +150,8 @@ def _outline(value: Any, depth: int) -> Iterator[str]:
 def _html(data: bytes, suffix: str) -> Converted:
     declared = _ENCODING.search(data[:4096])
     text = _decode(data, declared[1].decode() if declared else "")
-    title, page = _extra("hebbgraph.documents.pages").read_html(text)
-    return Converted(_pandoc(page.encode("utf-8", "replace"), "html"), title)
+    page, title = _extra("hebbgraph.documents.pages").read_html(text)
+    return _pandoc(page.encode("utf-8", "replace"), "html"), title
 
 
 def _by_pandoc(data: bytes, suffix: str) -> Converted:
@@ -188,7 +161,7 @@ def _by_pandoc(data: bytes, suffix: str) -> Converted:
     text = _pandoc(data, _PANDOC[suffix])
     if suffix == ".rst":  # a label is known in all documents
         text = re.sub("\ue000([^\ue002:]+)\ue002", _with_label, text)
-    return Converted(text)
+    return text, ""
 
 
 def _with_label(mark: re.Match[str]) -> str:
@@ -214,8 +187,8 @@ def _narrow(row: re.Match[str]) -> str:
 
 
 def _pdf(data: bytes, suffix: str) -> Converted:
-    title, text = _extra("hebbgraph.documents.pages").read_pdf(data)
-    return Converted(text, title)
+    text, title = _extra("hebbgraph.documents.pages").read_pdf(data)
+    return text, title
 
 
 def _extra(module: str) -> Any:
@@ -251,7 +224,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
     try:
-        text, title = convert_bytes(b64decode(request["data"]), request["name"])
+        suffix = PurePosixPath(request["name"]).suffix.lower()
+        text, title = _READERS.get(suffix, _plain)(b64decode(request["data"]), suffix)
     except (ConversionError, MissingExtraError) as error:
         return {"error": str(error), "extra": isinstance(error, MissingExtraError)}
     except (MemoryError, RecursionError):

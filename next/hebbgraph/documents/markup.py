@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from textwrap import dedent
 from typing import NamedTuple
 
 __all__ = ["Marked", "clean_markdown", "mark_directives", "take_marks"]
@@ -74,6 +75,7 @@ _SILENT = re.compile(
     r"|sectnum|highlight|index|setting|signal|reqmeta|test(?:setup|cleanup)|only|tabularcolumns|meta|image"
     r"|auto[a-z]+)::"
 )
+_RST_LINES = re.compile(r"(?m)^[ \t]*\.\. [\w:-]+::[^\n]*\n(?:[ \t]+:[^\n]*\n)*")
 
 
 class Marked(NamedTuple):
@@ -134,7 +136,7 @@ def clean_markdown(text: str, *, jsx: bool = False) -> tuple[str, str]:
             parts[-1] = _role(code[0].strip("`"))
         last = code.end()
     parts.append(_without_markup(text[last:], jsx))
-    return "".join(parts), title
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts)), title
 
 
 def _directive(fence: str, jsx: bool) -> str:
@@ -150,7 +152,10 @@ def _directive(fence: str, jsx: bool) -> str:
     if _SILENT.match(f".. {name}::"):
         return ""
     if name == "eval-rst":
-        return re.sub(r"(?m)^[ \t]*\.\. [\w:-]+::[^\n]*\n(?:[ \t]+:[^\n]*\n)*", "", body)
+        shown = re.sub(r"(?m)^[ \t]*\.\. [\w:-]+::[^\n]*\n(?:[ \t]+:[^\n]*\n)*", "", body).strip(
+            "\n"
+        )
+        return f"```\n{dedent(shown)}\n```" if shown.strip() else ""
     if name in _SINCE:
         argument = f"{_SINCE[name]} {argument}"
     if ":" in name:  # a symbol, such as py:function

@@ -26,7 +26,7 @@ _AROUND = re.compile(
 )
 _ALONE = re.compile(
     r"(?i)\W*(?:prev(?:ious)?|next|up|top|home|back(?: to top)?|index|contents|"
-    r"edit (?:this page|on \w+)|view (?:page )?source|\[?source\]?|permalink|skip to \w+(?: content)?|¶|#)?\W*"
+    r"edit (?:this page|on \w+)|view (?:page )?source|source|permalink|skip to [\w ]+)?\W*"
 )
 _COOKIES = re.compile(
     r"(?i)\bcookies?\b.*\b(?:accept|agree|consent|privacy|policy|we use|uses)\b|"
@@ -37,7 +37,7 @@ _BLOCKS = "p|div|ul|ol|li|table|tr|td|th|dl|section|aside|header|center|blockquo
 
 
 def read_html(text: str) -> tuple[str, str]:
-    """Return the declared title of a page, and its HTML without what surrounds the text.
+    """Return a page without what surrounds its text, and its declared title.
 
     An element goes if its name, role or class says that it is no text, or if nearly all of its
     words are links; none goes that holds half of the page.
@@ -67,9 +67,8 @@ def read_html(text: str) -> tuple[str, str]:
             for part in list(code):
                 code.remove(part)
             code.text = text
-    return " ".join(re.split(r" [—–|·»] | - ", title)[0].split()), etree.tostring(
-        body, encoding="unicode", method="html", with_tail=False
-    )
+    html = etree.tostring(body, encoding="unicode", method="html", with_tail=False)
+    return html, re.split(r" [—–|·»] | - ", title)[0]
 
 
 def _remove_surroundings(body: Any) -> None:
@@ -95,12 +94,8 @@ def _remove_surroundings(body: Any) -> None:
 def _remove_links(body: Any) -> None:
     """Remove blocks of links, single ones that lead on or back, and lines on cookies."""
     half = _letters(body) / 2
-    for link in list(body.iter("a")):
-        if (
-            link.get("href")
-            and _ALONE.fullmatch(link.text_content())
-            and not link.findall(".//img")
-        ):
+    for link in body.xpath(".//a[@href][not(.//img)]"):
+        if _ALONE.fullmatch(link.text_content()):
             _drop(link)
     for element in reversed(list(body.iter(*_BLOCKS.split("|")))):
         text = element.text_content()
@@ -151,7 +146,7 @@ def _letters(element: Any) -> int:
 
 
 def read_pdf(data: bytes) -> tuple[str, str]:
-    """Return the declared title of a PDF, and its text: a heading for each mark of its outline.
+    """Return the text of a PDF with a heading for each mark of its outline, and its title.
 
     Lines that begin or end three pages, apart from numbers, and those of contents are left out.
     """
@@ -176,9 +171,8 @@ def read_pdf(data: bytes) -> tuple[str, str]:
         parts.append(f"\ue000page={number + 1}\ue002" + "\n".join(lines))
     if not any(pages):
         raise ConversionError("holds no text; is it scanned?")
-    return title, re.sub(
-        "[\x02\xad\ufffe]\\s?|(?<=[a-z])[-\u2010]\n(?=[a-z])", "", "\n\n".join(parts)
-    )
+    hyphens = "[\x02\xad\ufffe]\\s?|(?<=[a-z])[-\u2010]\n(?=[a-z])"
+    return re.sub(hyphens, "", "\n\n".join(parts)), title
 
 
 def _numberless(line: str) -> str:

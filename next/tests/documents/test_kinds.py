@@ -77,7 +77,10 @@ def test_directives_of_myst_are_read() -> None:
         "```{eval-rst}\n.. click:example::\n    :x: y\n\n    import ice\n```\n\n"
         "```{code-block} python\n:linenos:\nmelt()\n```\n",
     )
-    assert " ".join(document.text.split()) == "# Ice New in 2.0 import ice ```python melt() ```"
+    assert (
+        " ".join(document.text.split())
+        == "# Ice New in 2.0 ``` import ice ``` ```python melt() ```"
+    )
     assert "label:start" in document.chunks()[0].addresses
 
 
@@ -250,6 +253,11 @@ def test_a_page_is_read_without_what_surrounds_it() -> None:
 
 
 @pandoc
+def test_what_holds_headings_only_has_no_passages() -> None:
+    assert read("api.rst", "API\n===\n\n.. autoclass:: sea.Ship\n\nMore\n----\n").chunks() == []
+
+
+@pandoc
 def test_a_page_that_is_mostly_links_with_notes_stays() -> None:
     items = "".join(
         f"<li><a href='{n}'>Ship {n}</a>: carried salt from the bay to the north.</li>"
@@ -303,6 +311,11 @@ def test_a_pdf_has_an_address_for_each_page() -> None:
 )
 def test_titles_say_something(name: str, content: str, title: str) -> None:
     assert read(name, content).title == title
+
+
+def test_the_name_of_an_upload_is_a_place() -> None:
+    for name in ("/srv/docs/a.md", "../../srv/docs/a.md", "srv\\docs\\a.md"):
+        assert read(name, "Text.").document_id == "srv/docs/a.md"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
