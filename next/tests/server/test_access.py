@@ -204,7 +204,9 @@ def test_reading_stores_nothing_and_takes_no_id(serve: Any, location: Path) -> N
     assert (first.status_code, first.json()["id"]) == (200, "run-17")
     for client in (ann, bob):
         assert client.post("/v1/recalls", json=named).status_code == 403
-        assert client.post("/v1/recalls", json={**named, "id": None, "answer": "a"}).status_code == 403
+        assert (
+            client.post("/v1/recalls", json={**named, "id": None, "answer": "a"}).status_code == 403
+        )
     taken = app.post("/v1/recalls", json=named)
     assert (taken.status_code, taken.json()["field"]) == (409, "id")
     lesson = app.post("/v1/lessons", json={"recall": "run-17", "cited": ["bin"]}).json()

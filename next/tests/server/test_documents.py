@@ -82,7 +82,6 @@ def test_a_document_is_shown_in_order_and_deleted(api: Any) -> None:
         ("noise.md", b"\x89PNG\r\n" + bytes(range(256)) * 9, "noise.md"),
         ("none.md", b"", "none.md"),
         ("a\nb.md", b"It is.", "printable"),
-        ("../..", b"It is.", "place is a name"),
     ],
 )
 def test_what_is_no_text_is_refused_with_the_reason(

@@ -177,7 +177,7 @@ def test_a_tag_has_passages_by_relevance_neighbors_and_links(api: Any) -> None:
     add(api, moss)
     panel = api.get("/v1/tags/Ida Moss").json()
     assert (panel["tag"], panel["chunks"], panel["titles"]) == ("ida moss", 3, 1)
-    assert [hit["id"] for hit in panel["hits"]][0] == "moss"
+    assert panel["hits"][0]["id"] == "moss"
     assert len(panel["hits"]) == 3
     assert {"tag": "corin vale", "weight": 2, "learned": 0.0} in panel["neighbors"]
     assert [chunk["id"] for chunk in panel["linked_from"]] == ["letter"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
 
 from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.documents import Document, IngestReport
+from hebbgraph.documents import preview as what_changes
 from hebbgraph.limits import MAX_ID
-from hebbgraph.records import AddReport, DeleteReport, text_digest
+from hebbgraph.records import AddReport, DeleteReport
 from hebbgraph_server import files, models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Visit, Writer
@@ -95,43 +98,33 @@ async def upload(
     preview: Annotated[bool, Query(description="change nothing")] = False,
 ) -> models.Upload:
     """Upload a file, which replaces the document of its place; preview it first."""
-    name = files.place_of(place)
-    if not name.isprintable() or not name.strip(". "):
-        text = "place is a name like guide/setup.md, of printable characters"
-        raise ApiError(422, "invalid", text, "place")
-    title, chunks = await visit.run(lambda _: files.read_file(content, name), "convert")
+    document = await visit.run(lambda _: files.read_file(content, place), "convert")
 
     def work(index: HebbianIndex) -> models.Upload:
-        change = _change(index, name, title, chunks, preview)
+        change = _change(index, document, preview)
         if not preview:
-            index.refresh(chunks)
+            index.refresh(document.chunks())
         return change
 
     return await visit.run(work, "write")
 
 
-def _change(
-    index: HebbianIndex, place: str, title: str, chunks: list[Chunk], preview: bool
-) -> models.Upload:
-    """Compare passages with those that are at their place now."""
+def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Upload:
+    """Compare a file with the document that is at its place now."""
+    place, chunks = document.document_id, document.chunks()
     former = _passages(index, {"$document_id": place})
-    held, new = (
-        {(chunk.id, text_digest(chunk.title, chunk.text)) for chunk in listed}
-        for listed in (former, chunks)
-    )
-    end = place.rpartition("/")[2].casefold()
+    replaced = {"place": place, "title": former and _title(former[0]), "passages": len(former)}
+    name = PurePosixPath(place).name.casefold()
     others = [other for other in index.documents() if other != place]
-    replaced = {"place": place, "title": _title(former[0])} if former else None
+    changed = what_changes(document, index).model_dump(include={"added", "unchanged", "deleted"})
     return models.Upload(
         place=place,
-        title=title,
+        title=document.title,
         passages=len(chunks),
         preview=preview,
-        added=len(new - held),
-        unchanged=len(new & held),
-        deleted=len({id_ for id_, _ in held} - {id_ for id_, _ in new}),
-        replaces=replaced and models.Document(**replaced, passages=len(former)),
-        same_name=[other for other in others if other.rpartition("/")[2].casefold() == end][:20],
+        **changed,
+        replaces=models.Document.model_validate(replaced) if former else None,
+        same_name=[other for other in others if PurePosixPath(other).name.casefold() == name][:20],
         sample=list(map(passage_of, chunks[:3])),
     )
 
@@ -154,7 +147,7 @@ def _deleted(index: HebbianIndex, dry_run: bool, ids: list[str]) -> DeleteReport
 
 
 @router.post("/documents/folder", tags=["write"])
-async def read_folder(visit: Writer, delete_missing: bool = False) -> Any:
+async def read_folder(visit: Writer, delete_missing: bool = False) -> IngestReport:
     """Read the folder again that the server was started with."""
     settings = visit.service.settings
     if settings.folder is None or visit.namespace != settings.namespace:

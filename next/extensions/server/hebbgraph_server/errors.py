@@ -20,6 +20,7 @@ from hebbgraph.errors import (
     DiskFullError,
     HebbgraphError,
     IndexBusyError,
+    MissingExtraError,
     NotFoundError,
     ReadOnlyIndexError,
     StorageError,
@@ -41,6 +42,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str | None], ...] = (
     (RecursionError, 422, "invalid", "the body nests too deep"),
     (NotFoundError, 404, "not_found", None),
     (ConversionError, 422, "unreadable", None),
+    (MissingExtraError, 422, "unreadable", None),
     (HebbgraphError, 422, "invalid", None),
     (Exception, 500, "failed", "the server failed; its log says more"),
 )

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import posixpath
-from typing import Any
-
-from hebbgraph import Chunk, HebbianIndex
+from hebbgraph import HebbianIndex
+from hebbgraph.documents import Document, IngestReport, convert, ingest
+from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import ConversionError
-from hebbgraph.splitter import Splitter
 
-__all__ = ["kinds", "place_of", "read_file", "read_folder"]
+__all__ = ["KINDS", "read_file", "read_folder"]
 
-
-def place_of(name: str) -> str:
-    r"""Return a document's place: a relative path, whatever the browser or shell called it.
-
-    >>> place_of("./guide\\setup.md"), place_of("/etc/../a.md"), place_of("../../b.md")
-    ('guide/setup.md', 'a.md', 'b.md')
-    """
-    return posixpath.normpath("/" + name.replace("\\", "/").strip()).strip("/")
+_OFFERED = ".csv .docx .epub .htm .html .ipynb .json .md .mdx .odt .org .pdf .pptx .rst .rtf .txt"
+#: Endings of files that people may choose; other texts are read as well.
+KINDS = [ending for ending in _OFFERED.split(" ") if can_convert(f"a{ending}")]
 
 
-def read_file(data: bytes, place: str) -> tuple[str, list[Chunk]]:
-    """Return the title and the passages of a file; the converter has limits of its own.
+def read_file(data: bytes, place: str) -> Document:
+    """Read an upload, in a process of its own with limits.
 
     Raises
     ------
-    ConversionError
+    ConversionError, MissingExtraError
         If it cannot be read; the message says why.
     """
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise ConversionError(f"{place} is no text") from error
-    chunks = Splitter().split(text, document_id=place, address=place)
-    if not chunks:
-        raise ConversionError(f"{place} holds no text")
-    return chunks[0].title or place, chunks
+    document = convert(data, place)
+    if not document.chunks():
+        raise ConversionError(f"{document.document_id}: holds no passage")
+    return document
 
 
-def read_folder(index: HebbianIndex, folder: str, *, delete_missing: bool) -> Any:
+def read_folder(index: HebbianIndex, folder: str, *, delete_missing: bool) -> IngestReport:
     """Read a folder again: files that changed are replaced."""
-    raise NotImplementedError
-
-
-def kinds() -> list[str]:
-    """Return the endings of files that can be read here."""
-    return [".md", ".txt"]
+    return ingest([folder], index, delete_missing=delete_missing)

@@ -52,7 +52,7 @@ async def session(visit: Reader) -> models.Session:
             lessons=numbers.get("lessons", 0),
             model=numbers.get("embedder"),
             folder=PurePath(str(settings.folder)).name if has_folder else None,
-            kinds=files.kinds(),
+            kinds=files.KINDS,
             keeps_questions=index.settings.keep_questions,
             needs_token=token is not LOCAL,
             version=__version__,
