@@ -112,7 +112,7 @@ async def ready(request: Request) -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/metrics", tags=["admin"], response_class=PlainTextResponse)
+@router.get("/metrics", tags=["admin"], responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request, visit: Admin) -> PlainTextResponse:
     """Return metrics in Prometheus' format."""
     content, kind = metrics_text(request.app.state.metrics)
