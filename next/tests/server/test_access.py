@@ -37,7 +37,7 @@ PATHS: dict[tuple[str, str], tuple[str, Any]] = {
     ("GET", "/v1/tags"): ("read", None),
     ("GET", "/v1/tags/{tag}"): ("read", None),
     ("GET", "/v1/namespaces"): ("read", None),
-    ("POST", "/v1/namespaces"): ("admin", {"name": "default"}),
+    ("POST", "/v1/namespaces"): ("admin", ...),
     ("GET", "/v1/stats"): ("read", None),
     ("GET", "/v1/metrics"): ("admin", None),
     ("GET", "/v1/health"): ("none", None),
@@ -64,6 +64,9 @@ def request(client: Any, method: str, path: str, given: Any, namespace: str) -> 
     target = path.replace("{id}", "none").replace("{tag}", "none")
     parameters = {"namespace": namespace} if path not in ("/v1/health", "/v1/ready") else {}
     options: dict[str, Any] = {}
+    if given is ...:
+        given = None
+        parameters["name"] = "default"
     if path == "/v1/documents" and method == "POST":
         options = {"content": b"It is.", "headers": {"Content-Type": "application/octet-stream"}}
     if given is not None and (method in ("GET", "DELETE") or "content" in options):
@@ -223,7 +226,7 @@ def test_namespaces_are_made_by_name(serve: Any) -> None:
     missing = app.get("/v1/stats?namespace=defualt")
     assert (missing.status_code, "'defualt'" in missing.json()["message"]) == (404, True)
     assert "defualt" not in app.get("/v1/namespaces").json()["namespaces"]
-    made = root.post("/v1/namespaces", json={"name": "new"}).json()
+    made = root.post("/v1/namespaces?name=new").json()
     assert made == {"namespaces": ["default", "new", "other"]}
     assert app.get("/v1/stats?namespace=new").json()["chunks"] == 0
 
@@ -257,7 +260,7 @@ def test_tokens_are_read_from_a_file(tmp_path: Path) -> None:
         ("a = 1", "no table"),
         ('[a]\nrole = "read"', "either secret or digest"),
         ('[a]\nsecret = "short"', "at least 16"),
-        ('[a]\nsecret = "long enough, it seems"\nrole = "king"', "read, write, admin"),
+        ('[a]\nsecret = "long enough, it seems"\nrole = "king"', "'read', 'write' or 'admin'"),
         ('[a]\nsecret = "long enough, it seems"\nnamespace = "x"', "namespace"),
         ('[a]\nsecret = "long enough, it seems"\nrole = "write"\nfilter = {}', "role read"),
     ],

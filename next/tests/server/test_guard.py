@@ -90,7 +90,7 @@ def test_bodies_that_fit_nothing_are_refused(api: Any) -> None:
         b'{"question": "Who?", "wher": {}}',
         json.dumps({"question": "\ud800", "k": "\ud800"}).encode(),
     ]
-    paths = ("recalls", "lessons", "lessons/forget", "chunks", "chunks/delete", "namespaces")
+    paths = ("recalls", "lessons", "lessons/forget", "chunks", "chunks/delete")
     for path in paths:
         for body in bodies:
             headers = {"Content-Type": "application/json"}

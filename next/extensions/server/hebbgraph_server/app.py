@@ -25,8 +25,6 @@ from hebbgraph_server.observing import Metrics, Observed
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.visits import Service
 
-__all__ = ["create_app", "open_index"]
-
 logger = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: Addresses of the page, which all give the same file.

@@ -23,8 +23,6 @@ from hebbgraph_server.tokens import Role
 from hebbgraph_server.visits import Reader, Visit
 from hebbgraph_server.why import Explainer, passage_of
 
-__all__ = ["ask", "router"]
-
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 #: Hits that are kept of a recall, which bounds what a teacher can store.
 _KEPT_HITS = 100
@@ -86,7 +84,7 @@ def _keep(index: HebbianIndex, recall: Recall, answer: str | None) -> None:
 
 def _raised_by(
     visit: Visit, index: HebbianIndex, recall: Recall, hit: models.Hit
-) -> models.RaisedBy | None:
+) -> dict[str, Any] | None:
     """Return the lesson that cites a hit for the question most like this one."""
     found = []
     for lesson in index.lessons(chunk=hit.id):
@@ -99,11 +97,9 @@ def _raised_by(
     lesson = max(found, key=lambda row: row[:2])[2]
     who, verb = lesson.actor or "somebody", "first" if hit.rank == 1 else "raised"
     asked = f"“{lesson.question}”" if lesson.question else "an earlier question"
-    return models.RaisedBy(
-        **lesson.model_dump(include={"id", "actor", "question", "created"}),
-        may_undo=may_undo(visit.token, lesson),
-        text=f"{verb} because {who} marked it for {asked}",
-    )
+    said = {"text": f"{verb} because {who} marked it for {asked}"}
+    said |= lesson.model_dump(include={"id", "actor", "question", "created"})
+    return {**said, "may_undo": may_undo(visit.token, lesson)}
 
 
 class _WithoutLessons(RankStep):
@@ -135,9 +131,7 @@ def _compare(
     for hit in answer.hits:
         hit.untaught_rank = ranks.get(hit.id)
     answer.without_lessons = [
-        models.Ranked(
-            id=hit.id, title=hit.title, place=hit.document_id, rank=hit.rank, score=hit.score
-        )
+        models.Quote(id=hit.id, title=hit.title, place=hit.document_id, rank=hit.rank)
         for hit in plain.hits[: body.k]
     ]
 

@@ -1,13 +1,10 @@
-"""A client of a server, over httpx.
-
-Answers are the JSON of the API as dicts, as docs/http.md describes it.
-"""
+"""A client of a server, over httpx; answers are the JSON that docs/http.md describes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import quote
 
 import httpx
@@ -18,12 +15,7 @@ __all__ = ["Client", "ServerError"]
 class ServerError(Exception):
     """The server refused a request, or failed.
 
-    Attributes
-    ----------
-    status : int
-        Of HTTP; 0 if no answer came.
-    error, field : str
-        Its kind, and the field to mend.
+    ``status`` is that of HTTP, 0 if no answer came; ``error`` its kind, ``field`` what to mend.
     """
 
     def __init__(self, status: int, error: str, message: str, field: str | None = None) -> None:
@@ -34,20 +26,7 @@ class ServerError(Exception):
 
 
 class Client:
-    """A namespace of a server.
-
-    Parameters
-    ----------
-    url : str
-        Such as ``http://127.0.0.1:4321``.
-    token : str, optional
-    namespace : str, optional
-        By default the one that the token sees.
-    timeout : float
-        Seconds for one request.
-    transport : httpx.BaseTransport, optional
-        Such as one for tests.
-    """
+    """A namespace of a server at a URL; by default the namespace that the token sees."""
 
     def __init__(
         self,
@@ -56,16 +35,13 @@ class Client:
         token: str | None = None,
         namespace: str | None = None,
         timeout: float = 90.0,
-        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self.namespace = namespace
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(
-            base_url=f"{self.url}/v1", headers=headers, timeout=timeout, transport=transport
-        )
+        self._http = httpx.Client(base_url=f"{self.url}/v1", headers=headers, timeout=timeout)
 
-    def recall(self, question: str, k: int = 10, **options: Any) -> dict[str, Any]:
+    def recall(self, question: str, k: int = 10, **options: Any) -> Any:
         """Ask; options are ``where``, ``compare``, ``keep``, ``id``, ``answer``."""
         return self._send("POST", "/recalls", {"question": question, "k": k, **options})
 
@@ -75,7 +51,7 @@ class Client:
         cited: Iterable[str] = (),
         rejected: Iterable[str] = (),
         **options: Any,
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Teach which passages answer a question, by its recall or the id of that.
 
         Options are ``answer``, ``rating``, ``shown``, ``actor``, ``trusted``, ``reason``.
@@ -84,63 +60,51 @@ class Client:
         body = {"recall": id_, "cited": list(cited), "rejected": list(rejected), **options}
         return self._send("POST", "/lessons", body)
 
-    def lessons(self, **chosen: Any) -> list[dict[str, Any]]:
+    def lessons(self, **chosen: Any) -> Any:
         """List lessons by ``actor``, ``chunk``, ``recall``, ``since``, ``until``, newest first."""
-        return cast(
-            list[dict[str, Any]], self._send("GET", "/lessons", parameters=chosen)["lessons"]
-        )
+        return self._send("GET", "/lessons", parameters=chosen)["lessons"]
 
-    def forget(self, lesson: str | None = None, *, dry_run: bool = False, **chosen: Any) -> int:
+    def forget(self, lesson: str | None = None, *, dry_run: bool = False, **chosen: Any) -> Any:
         """Take a lesson back; or those of an ``actor``, ``chunk``, or time; or ``everything``."""
         if lesson is not None:
-            return int(self._send("DELETE", f"/lessons/{_quoted(lesson)}")["forgotten"])
-        body = {**chosen, "dry_run": dry_run}
-        return int(self._send("POST", "/lessons/forget", body)["forgotten"])
+            return self._send("DELETE", f"/lessons/{quote(lesson, safe='')}")["forgotten"]
+        return self._send("POST", "/lessons/forget", {**chosen, "dry_run": dry_run})["forgotten"]
 
-    def add(self, chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    def add(self, chunks: Iterable[Mapping[str, Any]]) -> Any:
         """Add chunks, as JSON objects."""
         return self._send("POST", "/chunks", {"chunks": list(map(dict, chunks))})
 
-    def get(self, chunk: str) -> dict[str, Any]:
+    def get(self, chunk: str) -> Any:
         """Return a passage by its id."""
-        return self._send("GET", f"/chunks/{_quoted(chunk)}")
+        return self._send("GET", f"/chunks/{quote(chunk, safe='')}")
 
-    def delete(self, ids: Iterable[str] | None = None, **options: Any) -> dict[str, Any]:
+    def delete(self, ids: Iterable[str] | None = None, **options: Any) -> Any:
         """Delete chunks by id or ``where``; ``dry_run`` only counts."""
         body = {"ids": None if ids is None else list(ids), **options}
         return self._send("POST", "/chunks/delete", body)
 
-    def upload(
-        self, file: str | Path | bytes, place: str | None = None, *, preview: bool = False
-    ) -> dict[str, Any]:
+    def upload(self, file: str | Path | bytes, place: str = "", *, preview: bool = False) -> Any:
         """Upload a file, or bytes with a ``place``; it replaces the document of its place."""
-        content = file if isinstance(file, bytes) else Path(file).read_bytes()
-        name = place or ("" if isinstance(file, bytes) else Path(file).name)
-        return self._send(
-            "POST", "/documents", content, parameters={"place": name, "preview": preview}
-        )
+        if not isinstance(file, bytes):
+            place, file = place or Path(file).name, Path(file).read_bytes()
+        return self._send("POST", "/documents", file, {"place": place, "preview": preview})
 
-    def documents(self, find: str = "", limit: int = 1_000) -> list[dict[str, Any]]:
+    def documents(self, find: str = "", limit: int = 1_000) -> Any:
         """List documents whose place or title holds some words."""
-        found = self._send("GET", "/documents", parameters={"find": find, "limit": limit})
-        return cast(list[dict[str, Any]], found["documents"])
+        parameters = {"find": find, "limit": limit}
+        return self._send("GET", "/documents", parameters=parameters)["documents"]
 
-    def delete_document(self, place: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def delete_document(self, place: str, *, dry_run: bool = False) -> Any:
         """Delete a document."""
-        parameters = {"place": place, "dry_run": dry_run}
-        return self._send("DELETE", "/documents", parameters=parameters)
+        return self._send("DELETE", "/documents", None, {"place": place, "dry_run": dry_run})
 
-    def tag(self, tag: str, k: int = 20) -> dict[str, Any]:
+    def tag(self, tag: str, k: int = 20) -> Any:
         """Return what is known about a tag."""
-        return self._send("GET", f"/tags/{_quoted(tag)}", parameters={"k": k})
+        return self._send("GET", f"/tags/{quote(tag, safe='')}", parameters={"k": k})
 
-    def session(self) -> dict[str, Any]:
+    def session(self) -> Any:
         """Return who asks, and what is there."""
         return self._send("GET", "/session")
-
-    def stats(self) -> dict[str, Any]:
-        """Return what the namespace holds, in numbers."""
-        return self._send("GET", "/stats")
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,9 +124,8 @@ class Client:
         method: str,
         path: str,
         body: dict[str, Any] | bytes | None = None,
-        *,
         parameters: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Any:
         chosen = {"namespace": self.namespace, **(parameters or {})}
         query = {name: value for name, value in chosen.items() if value is not None}
         options: dict[str, Any] = {} if body is None else {"json": body}
@@ -171,18 +134,13 @@ class Client:
             options = {"content": body, "headers": headers}
         try:
             response = self._http.request(method, path, params=query, **options)
+            answer = response.json()
         except httpx.HTTPError as error:
             text = f"no answer from {self.url}: {error or type(error).__name__}"
             raise ServerError(0, "no_answer", text) from error
-        try:
-            answer = response.json()
         except ValueError:
             answer = {"message": "unexpected response; is this a hebbgraph server?"}
-        if response.is_success:
-            return cast(dict[str, Any], answer)
+        if response.is_success and "error" not in answer:
+            return answer
         kind, message = answer.get("error", "failed"), str(answer.get("message", answer))
         raise ServerError(response.status_code, kind, message, answer.get("field"))
-
-
-def _quoted(part: str) -> str:
-    return quote(part, safe="")

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hebbgraph_server.tokens import Token
 
-__all__ = ["add_commands"]
-
 _SECRET = "HEBBGRAPH_TOKEN"
 _ROLES = ("read", "teach", "write", "admin")
 
@@ -40,19 +38,14 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--name", help="what the page calls the corpus")
     add("--folder", metavar="DIR", help="files that the page can read again")
     add("--tokens", type=Path, metavar="FILE", help=f"tokens, as TOML; or one admin in {_SECRET}")
-    add(
-        "--token",
-        action="append",
-        default=[],
-        choices=_ROLES,
-        help="make a token for this start and print it; repeatable",
-    )
-    add("--allowed-host", action="append", default=[], metavar="NAME", help="a name of the server")
-    add("--allowed-origin", action="append", default=[], metavar="URL", help="of other web pages")
-    add("--no-questions", action="store_true", help="keep no text of questions with lessons")
+    text = "make a token for this start and print it; repeatable"
+    add("--token", action="append", default=[], choices=_ROLES, help=text)
+    add("--allowed-host", dest="allowed_hosts", action="append", default=[], metavar="NAME")
+    add("--allowed-origin", dest="allowed_origins", action="append", default=[], metavar="URL")
+    text = "keep no text of questions with lessons"
+    add("--no-questions", dest="keep_questions", action="store_false", help=text)
     add("--quorum", type=int, default=2, help="names that must agree if nobody vouches for them")
     add("--log-level", default="warning", choices=("debug", "info", "warning", "error"))
-    add("--log-format", default="text", choices=("text", "json"))
     parser.set_defaults(run=serve)
 
 
@@ -65,40 +58,33 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve an index until interrupted."""
+    from pydantic import ValidationError
+
+    from hebbgraph.errors import ParameterError
     from hebbgraph_server.running import run
     from hebbgraph_server.settings import ServerSettings
 
     tokens, secrets = _tokens(arguments)
     name = Path(arguments.index).stem if "://" not in arguments.index else "memory"
-    settings = ServerSettings(
-        index=arguments.index,
-        namespace=arguments.namespace or _first_namespace(arguments.index),
-        name=arguments.name or name,
-        host=arguments.host,
-        port=arguments.port,
-        workers=arguments.workers,
-        tokens=tokens,
-        allowed_hosts=arguments.allowed_host,
-        allowed_origins=arguments.allowed_origin,
-        folder=arguments.folder,
-        embedder=arguments.embedder,
-        keep_questions=not arguments.no_questions,
-        quorum=arguments.quorum,
-    )
+    named = {
+        key: vars(arguments)[key] for key in ServerSettings.model_fields.keys() & vars(arguments)
+    }
+    named |= {"tokens": tokens, "name": arguments.name or name}
+    named["namespace"] = arguments.namespace or _first_namespace(arguments.index)
+    try:
+        settings = ServerSettings.model_validate(named)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ParameterError(f"--{first['loc'][0]}: {first['msg']}") from error
 
     def announce(url: str) -> None:
         for role, secret in secrets:
             print(f"token ({role}): {secret}", file=sys.stderr)  # noqa: T201
         print(f"serving {name} on {url}", file=sys.stderr, flush=True)  # noqa: T201
 
-    opens = f"#token={secrets[-1][1]}" if secrets else ""
-    run(
-        settings,
-        log_level=arguments.log_level,
-        log_format=arguments.log_format,
-        on_start=announce,
-        opens=opens if arguments.open else None,
-    )
+    opens: str | None = f"#token={secrets[-1][1]}" if secrets else ""
+    opens = opens if arguments.open else None
+    run(settings, log_level=arguments.log_level, on_start=announce, opens=opens)
     return 0
 
 
@@ -134,9 +120,7 @@ def mcp(arguments: argparse.Namespace) -> int:
 
     model = arguments.embedder and SentenceTransformerEmbedder(arguments.embedder)
     namespace = arguments.namespace or _first_namespace(arguments.index)
-    read_only = arguments.read_only
-    index = HebbianIndex.open(
-        arguments.index, namespace=namespace, embedder=model or None, read_only=read_only
-    )
-    run_stdio(index, teach=not read_only, actor=arguments.actor)
+    options = {"embedder": model or None, "read_only": arguments.read_only}
+    index = HebbianIndex.open(arguments.index, namespace=namespace, **options)
+    run_stdio(index, teach=not arguments.read_only, actor=arguments.actor)
     return 0

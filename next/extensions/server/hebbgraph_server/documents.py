@@ -18,8 +18,6 @@ from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Visit, Writer
 from hebbgraph_server.why import passage_of
 
-__all__ = ["list_documents", "router"]
-
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
 
@@ -149,11 +147,10 @@ def _deleted(index: HebbianIndex, dry_run: bool, ids: list[str]) -> DeleteReport
 @router.post("/documents/folder", tags=["write"])
 async def read_folder(visit: Writer, delete_missing: bool = False) -> IngestReport:
     """Read the folder again that the server was started with."""
-    settings = visit.service.settings
-    if settings.folder is None or visit.namespace != settings.namespace:
+    folder = visit.service.folder_of(visit.namespace)
+    if folder is None:
         text = "there is no folder to read again; see hebbgraph serve --folder"
         raise ApiError(404, "not_found", text)
-    folder = settings.folder
     return await visit.run(
         lambda index: files.read_folder(index, folder, delete_missing=delete_missing), "convert"
     )

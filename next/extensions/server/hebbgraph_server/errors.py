@@ -13,37 +13,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from hebbgraph.errors import (
-    ClosedIndexError,
-    ConnectionLostError,
-    ConversionError,
-    DiskFullError,
-    HebbgraphError,
-    IndexBusyError,
-    MissingExtraError,
-    NotFoundError,
-    ReadOnlyIndexError,
-    StorageError,
-)
-
-__all__ = ["RESPONSES", "ApiError", "Problem", "handlers", "problem_of"]
+from hebbgraph import errors as core
 
 logger = logging.getLogger(__name__)
 
 _LATER = "try again in a moment"
 #: The first match counts. Where the message is None, the error speaks of what the request holds.
 _KINDS: tuple[tuple[type[Exception], int, str, str | None], ...] = (
-    (IndexBusyError, 503, "busy", f"another change takes long; {_LATER}"),
-    (ConnectionLostError, 503, "busy", f"the database does not answer; {_LATER}"),
-    (ClosedIndexError, 503, "busy", f"the server is shutting down; {_LATER}"),
-    (DiskFullError, 507, "disk_full", "the server's disk is full; nothing was stored"),
-    (ReadOnlyIndexError, 409, "conflict", "the index is read-only"),
-    (StorageError, 500, "failed", "the index cannot be read; the server's log says more"),
+    (core.IndexBusyError, 503, "busy", f"another change takes long; {_LATER}"),
+    (core.ConnectionLostError, 503, "busy", f"the database does not answer; {_LATER}"),
+    (core.ClosedIndexError, 503, "busy", f"the server is shutting down; {_LATER}"),
+    (core.DiskFullError, 507, "disk_full", "the server's disk is full; nothing was stored"),
+    (core.ReadOnlyIndexError, 409, "conflict", "the index is read-only"),
+    (core.StorageError, 500, "failed", "the index cannot be read; the server's log says more"),
     (RecursionError, 422, "invalid", "the body nests too deep"),
-    (NotFoundError, 404, "not_found", None),
-    (ConversionError, 422, "unreadable", None),
-    (MissingExtraError, 422, "unreadable", None),
-    (HebbgraphError, 422, "invalid", None),
+    (core.NotFoundError, 404, "not_found", None),
+    (core.ConversionError, 422, "unreadable", None),
+    (core.MissingExtraError, 422, "unreadable", None),
+    (core.HebbgraphError, 422, "invalid", None),
     (Exception, 500, "failed", "the server failed; its log says more"),
 )
 _BY_STATUS = {401: "token_unknown", 403: "not_allowed", 404: "not_found", 405: "not_found"}
@@ -139,5 +126,5 @@ async def _answer(_: Request, error: Exception) -> JSONResponse:
 
 def handlers() -> dict[int | type[Exception], Any]:
     """Return the exception handlers of the app."""
-    kinds = (HebbgraphError, RequestValidationError, HTTPException, RecursionError, Exception)
+    kinds = (core.HebbgraphError, RequestValidationError, HTTPException, RecursionError, Exception)
     return dict.fromkeys(kinds, _answer)

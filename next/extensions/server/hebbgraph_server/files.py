@@ -7,8 +7,6 @@ from hebbgraph.documents import Document, IngestReport, convert, ingest
 from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import ConversionError
 
-__all__ = ["KINDS", "read_file", "read_folder"]
-
 _OFFERED = ".csv .docx .epub .htm .html .ipynb .json .md .mdx .odt .org .pdf .pptx .rst .rtf .txt"
 #: Endings of files that people may choose; other texts are read as well.
 KINDS = [ending for ending in _OFFERED.split(" ") if can_convert(f"a{ending}")]

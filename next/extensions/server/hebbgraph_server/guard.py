@@ -20,8 +20,6 @@ from hebbgraph_server.errors import ApiError
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.tokens import Tokens
 
-__all__ = ["Guard", "Rate"]
-
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; object-src 'none'",
@@ -44,8 +42,6 @@ _WRONG_TOKENS_PER_MINUTE = 60.0
 class Rate:
     """A token bucket for each caller, with bursts of up to five seconds' worth.
 
-    Examples
-    --------
     >>> rate = Rate(per_minute=12)  # one every five seconds
     >>> [rate.allows("a", now) for now in (0.0, 1.0, 5.0)]
     [True, False, True]
@@ -83,9 +79,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
-        if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
-            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -101,11 +94,9 @@ class Guard:
         """Raise ApiError for a request that no route shall see."""
         host = headers.get("host", "")
         if not self._is_own_name(host):
-            text = f"this server is not known as {host!r:.200}; see --allowed-host"
-            raise ApiError(421, "not_allowed", text)
+            raise _refused(421, f"this server is not known as {host!r:.200}; see --allowed-host")
         if not self._is_own_origin(headers, host):
-            text = "a web page of another origin sent this; see --allowed-origin"
-            raise ApiError(403, "not_allowed", text)
+            raise _refused(403, "a web page of another origin sent this; see --allowed-origin")
         if not _is_private(scope["path"]):
             return
         address = scope["client"][0] if scope.get("client") else ""
@@ -184,6 +175,10 @@ class Guard:
             return message
 
         return bounded
+
+
+def _refused(status: int, text: str) -> ApiError:
+    return ApiError(status, "not_allowed", text)
 
 
 def _too_large(most: int) -> ApiError:

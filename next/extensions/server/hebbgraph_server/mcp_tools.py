@@ -24,8 +24,6 @@ from hebbgraph_server.teaching import teach
 from hebbgraph_server.tokens import make_token
 from hebbgraph_server.visits import Service, Visit, visit_of
 
-__all__ = ["run_stdio", "served_mcp"]
-
 VisitOf: TypeAlias = Callable[[Any], Visit]
 
 _INSTRUCTIONS = """\

@@ -74,12 +74,6 @@ class DeleteBody(Body):
     dry_run: bool = False
 
 
-class NamespaceBody(Body):
-    """A new namespace."""
-
-    name: Id
-
-
 # -- answers ------------------------------------------------------------------------------
 
 
@@ -109,13 +103,6 @@ class Named(BaseModel):
     place: str | None = None
 
 
-class Ranked(Named):
-    """A passage in the ranking without lessons."""
-
-    rank: int
-    score: float
-
-
 class Passage(Named):
     """A passage; ``complete`` is false if its text is cut."""
 
@@ -127,7 +114,7 @@ class Passage(Named):
 
 
 class Quote(Named):
-    """One of the two passages that a hop joins."""
+    """A passage by name, with its rank among the hits and a sentence of it, if these matter."""
 
     rank: int | None = None
     quote: str = ""
@@ -141,17 +128,6 @@ class Hop(BaseModel):
     shared: list[str]
     source: Quote
     target: Quote
-    text: str
-
-
-class RaisedBy(BaseModel):
-    """The lesson that raised a passage most."""
-
-    id: str
-    actor: str | None
-    question: str
-    created: float
-    may_undo: bool
     text: str
 
 
@@ -169,7 +145,7 @@ class Hit(Passage):
     title_marks: list[Mark]
     parts: dict[str, float]
     hop: Hop | None
-    lesson: RaisedBy | None = None
+    lesson: dict[str, JsonValue] | None = None
 
 
 class Answer(BaseModel):
@@ -184,7 +160,7 @@ class Answer(BaseModel):
     words: list[Word]
     ignored: list[Word]
     hits: list[Hit]
-    without_lessons: list[Ranked] | None = None
+    without_lessons: list[Quote] | None = None
 
 
 class LessonOut(BaseModel):
@@ -244,25 +220,3 @@ class TagPanel(Tag):
     hits: list[Passage]
     neighbors: list[Neighbor]
     linked_from: list[Named]
-
-
-class Session(BaseModel):
-    """Who asks, and what is there."""
-
-    token: str
-    role: str
-    may: dict[Literal["teach", "write", "admin"], bool]
-    actor: str | None
-    namespaces: list[str]
-    namespace: str
-    filtered: bool
-    name: str
-    documents: int
-    passages: int
-    lessons: int
-    model: str | None
-    folder: str | None
-    kinds: list[str]
-    keeps_questions: bool
-    needs_token: bool
-    version: str

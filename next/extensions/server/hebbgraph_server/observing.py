@@ -13,22 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import prometheus_client as prometheus
 from opentelemetry import trace
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hebbgraph import Recall, __version__
-
-__all__ = ["Metrics", "Observed", "metrics_text", "retrieval"]
 
 logger = logging.getLogger(__name__)
 #: A folder that all workers write their numbers to, if there are several.
@@ -44,13 +34,17 @@ class Metrics:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)
         own = {"namespace": "hebbgraph", "registry": self.registry}
         labels = ("route", "status", "token")
-        self.requests = Counter("requests", "By route, status, token's name.", labels, **own)
-        self.seconds = Histogram("request_seconds", "Time to the end.", ("route",), **own)
-        self.running = Gauge(
+        self.requests = prometheus.Counter(
+            "requests", "By route, status, token's name.", labels, **own
+        )
+        self.seconds = prometheus.Histogram(
+            "request_seconds", "Time to the end.", ("route",), **own
+        )
+        self.running = prometheus.Gauge(
             "requests_running", "Being answered.", multiprocess_mode="livesum", **own
         )
 
@@ -59,9 +53,9 @@ def metrics_text(metrics: Metrics) -> tuple[bytes, str]:
     """Return the metrics of all workers, and their media type."""
     registry = metrics.registry
     if SHARED in os.environ:
-        registry = CollectorRegistry()
+        registry = prometheus.CollectorRegistry()
         MultiProcessCollector(registry)
-    return generate_latest(registry), CONTENT_TYPE_LATEST
+    return prometheus.generate_latest(registry), prometheus.CONTENT_TYPE_LATEST
 
 
 class Observed:
@@ -98,9 +92,9 @@ class Observed:
         self._metrics.requests.labels(route, str(status), name).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         if logger.isEnabledFor(logging.INFO):
-            fields = {"route": route, "status": status, "token": name}
-            fields["milliseconds"] = round(1000 * seconds, 1)
-            logger.info("request", extra={"fields": fields})
+            milliseconds = round(1000 * seconds, 1)
+            fields = {"route": route, "status": status, "token": name, "ms": milliseconds}
+            logger.info("%s", json.dumps(fields))
 
 
 @contextmanager

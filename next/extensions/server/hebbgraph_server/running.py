@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
-import logging
 import os
 import socket
 import sys
@@ -13,7 +11,6 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import uvicorn
@@ -25,8 +22,6 @@ from hebbgraph_server.app import create_app, open_index
 from hebbgraph_server.observing import SHARED
 from hebbgraph_server.settings import ServerSettings
 
-__all__ = ["app_of_worker", "run"]
-
 #: The settings of a worker, as JSON; of tokens they hold digests.
 _VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
 #: How long a thread keeps the interpreter while others wait. With Python's default of 5 ms, each
@@ -34,32 +29,13 @@ _VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
 _SWITCH_SECONDS = 0.0005
 
 
-class Lines(logging.Formatter):
-    """Formats each event as one line, of text or of JSON, with its extra ``fields``."""
-
-    def __init__(self, *, as_json: bool) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        self._as_json = as_json
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields = getattr(record, "fields", {})
-        if not self._as_json:
-            return " ".join([super().format(record), *(f"{n}={v}" for n, v in fields.items())])
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        event = {"time": at, "level": record.levelname.lower(), "logger": record.name}
-        event |= {"event": record.getMessage(), **fields}
-        if record.exc_info:
-            event["exception"] = self.formatException(record.exc_info)
-        return json.dumps(event)
-
-
-def _log_config(level: str, form: str) -> dict[str, Any]:
+def _log_config(level: str) -> dict[str, Any]:
     """Return the logging configuration: everything goes to standard error, uvicorn's log too."""
     ours = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": Lines, "as_json": form == "json"}},
+        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": dict.fromkeys(("hebbgraph", "hebbgraph_server", "uvicorn"), ours),
@@ -81,7 +57,6 @@ def run(
     settings: ServerSettings,
     *,
     log_level: str = "warning",
-    log_format: str = "text",
     on_start: Callable[[str], None] = lambda url: None,
     opens: str | None = None,
 ) -> None:
@@ -108,7 +83,7 @@ def run(
             "hebbgraph_server.running:app_of_worker",
             factory=True,
             workers=settings.workers,
-            log_config=_log_config(log_level, log_format),
+            log_config=_log_config(log_level),
             access_log=False,  # observing.py logs requests, without ids
             server_header=False,
             timeout_graceful_shutdown=settings.drain_seconds,

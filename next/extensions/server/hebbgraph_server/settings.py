@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from hebbgraph.errors import ParameterError
 from hebbgraph_server.tokens import Token
 
-__all__ = ["ServerSettings"]
-
 
 class ServerSettings(BaseModel):
     """Settings of a server; ``hebbgraph serve --help`` explains those that it can set."""

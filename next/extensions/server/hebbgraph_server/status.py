@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import logging
 from pathlib import PurePath
-from typing import Any
+from typing import Annotated, Any
 
 from anyio import CapacityLimiter, fail_after, to_thread
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse
 
 from hebbgraph import HebbianIndex, __version__
 from hebbgraph.errors import HebbgraphError
-from hebbgraph_server import files, models
+from hebbgraph.limits import MAX_ID
+from hebbgraph_server import files
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import metrics_text
 from hebbgraph_server.tokens import LOCAL, Role
-from hebbgraph_server.visits import Admin, Reader, Visit
-
-__all__ = ["router"]
+from hebbgraph_server.visits import Admin, Reader, Visit, visit_of
 
 logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/v1", responses=RESPONSES)
@@ -26,37 +25,34 @@ _READY_SECONDS = 3.0
 
 
 @router.get("/session", tags=["read"])
-async def session(visit: Reader) -> models.Session:
+async def session(visit: Reader) -> dict[str, Any]:
     """Say who asks, what they may do and see, and what the corpus is."""
     service, token = visit.service, visit.token
-    settings = service.settings
-    has_folder = settings.folder is not None and visit.namespace == settings.namespace
+    settings, folder = service.settings, service.folder_of(visit.namespace)
 
-    def work(index: HebbianIndex) -> models.Session:
+    def work(index: HebbianIndex) -> dict[str, Any]:
         numbers = _numbers(visit, index)
-        return models.Session(
-            token=token.name,
-            role=token.role.name.lower(),
-            may={
-                "teach": token.may_teach,
-                "write": token.role >= Role.WRITE,
-                "admin": token.role >= Role.ADMIN,
-            },
-            actor=token.actor,
-            namespaces=service.visible(token),
-            namespace=visit.namespace,
-            filtered=token.filter is not None,
-            name=settings.name,
-            documents=numbers["documents"],
-            passages=numbers["chunks"],
-            lessons=numbers.get("lessons", 0),
-            model=numbers.get("embedder"),
-            folder=PurePath(str(settings.folder)).name if has_folder else None,
-            kinds=files.KINDS,
-            keeps_questions=index.settings.keep_questions,
-            needs_token=token is not LOCAL,
-            version=__version__,
-        )
+        is_admin = token.role == Role.ADMIN
+        writes = token.role.includes(Role.WRITE)
+        return {
+            "token": token.name,
+            "role": token.role,
+            "may": {"teach": token.may_teach, "write": writes, "admin": is_admin},
+            "actor": token.actor,
+            "namespaces": service.visible(token),
+            "namespace": visit.namespace,
+            "filtered": token.filter is not None,
+            "name": settings.name,
+            "documents": numbers["documents"],
+            "passages": numbers["chunks"],
+            "lessons": numbers.get("lessons", 0),
+            "model": numbers.get("embedder"),
+            "folder": folder and PurePath(folder).name,
+            "kinds": files.KINDS,
+            "keeps_questions": index.settings.keep_questions,
+            "needs_token": token is not LOCAL,
+            "version": __version__,
+        }
 
     return await visit.run(work)
 
@@ -82,12 +78,12 @@ async def namespaces(visit: Reader) -> dict[str, list[str]]:
 
 
 @router.post("/namespaces", tags=["admin"])
-async def make_namespace(body: models.NamespaceBody, visit: Admin) -> dict[str, list[str]]:
+async def make_namespace(
+    name: Annotated[str, Query(min_length=1, max_length=MAX_ID)], visit: Admin
+) -> dict[str, list[str]]:
     """Make a namespace, an empty one; if it exists, nothing changes."""
-    if not visit.token.sees(body.name):
-        text = f"your token does not see the namespace {body.name!r:.80}"
-        raise ApiError(403, "not_allowed", text, "name")
-    await visit.run(lambda index: index.in_namespace(body.name).close(), "write")
+    visit_of(visit.service, visit.token, name)  # which it must see
+    await visit.run(lambda index: index.in_namespace(name).close(), "write")
     return await namespaces(visit)
 
 

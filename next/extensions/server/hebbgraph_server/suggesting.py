@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["suggested"]
-
 #: Headings of any document, which say nothing of this one.
-_GENERIC = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        about abstract acknowledgements appendix authors changelog changes conclusion contents
-        contributing copyright credits description example examples faq index introduction license
-        links menu navigation news next notes overview preface previous readme references see
-        summary synopsis toc
-        """,
-    )
+_GENERIC = re.compile(
+    r"(?i)\b(?:about|abstract|acknowledgements|appendix|authors|changelog|changes|conclusion"
+    r"|contents|contributing|copyright|credits|description|examples?|faq|index|introduction|license"
+    r"|links|menu|navigation|news|next|notes|overview|preface|previous|readme|references|see|summary"
+    r"|synopsis|toc)\b"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _ASKS = re.compile(
@@ -49,8 +42,8 @@ def suggested(headings: Iterable[tuple[str, str]]) -> list[str]:
 def _question(heading: str) -> tuple[int, str] | None:
     """Return how little a heading looks like a question, and it as one; None if it is generic."""
     words = _WORD.findall(heading)
-    is_generic = {word.casefold() for word in words} & _GENERIC
-    if not 2 <= len(words) <= 9 or len(heading) > 80 or is_generic or _ODD.search(heading):
+    is_generic = _GENERIC.search(heading) or _ODD.search(heading)
+    if not 2 <= len(words) <= 9 or len(heading) > 80 or is_generic:
         return None
     if how_to := _HOW_TO.match(heading):
         return 0, f"How do I {heading[how_to.end() :].rstrip('?.')}?"

@@ -17,8 +17,6 @@ from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token
 from hebbgraph_server.visits import Reader, Visit, Writer
 
-__all__ = ["may_undo", "router", "teach"]
-
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Name = Annotated[str | None, Query(max_length=MAX_ID)]
 
@@ -184,7 +182,7 @@ async def forget(body: models.ForgetBody, visit: Writer) -> dict[str, int | bool
     if not chosen and not body.everything:
         text = "say which: actor, chunk, since, until; or everything"
         raise ApiError(422, "invalid", text, "everything")
-    if visit.token.role < Role.ADMIN and visit.token.actor is not None:
+    if visit.token.role != Role.ADMIN and visit.token.actor is not None:
         chosen["actor"] = visit.token.actor
 
     def work(index: HebbianIndex) -> int:

@@ -6,90 +6,65 @@ import hashlib
 import secrets
 import tomllib
 from collections.abc import Iterable
-from enum import IntEnum
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_ID
-
-__all__ = ["LOCAL", "Role", "Token", "Tokens", "make_token", "read_tokens"]
 
 #: A shorter secret could be guessed.
 _MIN_SECRET = 16
 
 
-class Role(IntEnum):
+class Role(StrEnum):
     """What a token allows. Each role includes the ones before it."""
 
-    READ = 1
-    WRITE = 2
-    ADMIN = 3
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def includes(self, other: Role) -> bool:
+        """Return whether this role allows what the other does."""
+        return list(Role).index(self) >= list(Role).index(other)
 
 
 class Token(BaseModel):
-    """What one bearer token allows.
-
-    Attributes
-    ----------
-    name : str
-        For logs and metrics; the secret appears in neither.
-    digest : str
-        SHA-256 of the secret, as 64 hex digits; the server keeps no more of it.
-    role : Role
-    teach : bool
-        Whether a token of the role ``read`` may teach; the others may.
-    namespaces : frozenset of str, optional
-        The visible namespaces; None for all.
-    filter : dict, optional
-        A metadata filter: only passages that pass it exist for this token.
-    actor : str, optional
-        The actor of all its lessons. Whoever gave the token out vouches for that person.
-    """
+    """What one bearer token allows."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    #: For logs and metrics; the secret appears in neither.
     name: str = Field(min_length=1, max_length=64, pattern="^[A-Za-z0-9_.-]+$")
+    #: SHA-256 of the secret, as hex digits; the server keeps no more of it.
     digest: str = Field(pattern="^[0-9a-f]{64}$", repr=False)
     role: Role = Role.READ
+    #: Whether a token of the role ``read`` may teach; the others may.
     teach: bool = False
+    #: The visible namespaces; None for all.
     namespaces: frozenset[str] | None = None
+    #: A metadata filter: only passages that pass it exist for this token.
     filter: dict[str, JsonValue] | None = None
+    #: The actor of all its lessons. Whoever gave the token out vouches for that person.
     actor: str | None = Field(default=None, min_length=1, max_length=MAX_ID)
-
-    @field_validator("role", mode="before")
-    @classmethod
-    def _role_by_name(cls, value: object) -> object:
-        known = {role.name.lower(): role for role in Role}
-        if isinstance(value, str) and value not in known:
-            raise ValueError(f"a role is one of {', '.join(known)}, got {value!r:.40}")
-        return known[value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _reads_if_filtered(self) -> Self:
-        if self.filter is not None and self.role > Role.READ:
+        if self.filter is not None and self.role != Role.READ:
             raise ValueError("a filter bounds what is read; it takes the role read")
         return self
 
     @property
     def may_teach(self) -> bool:
         """Whether lessons of this token are taken."""
-        return self.teach or self.role >= Role.WRITE
+        return self.teach or self.role.includes(Role.WRITE)
 
     @property
     def is_vouched_for(self) -> bool:
         """Whether its lessons count at once, without a second name that says the same."""
-        return self.actor is not None or self.role >= Role.WRITE
+        return self.actor is not None or self.role.includes(Role.WRITE)
 
     def sees(self, namespace: str) -> bool:
         """Return whether the token may see a namespace."""
@@ -125,13 +100,7 @@ def _digest(secret: str) -> str:
 
 
 def make_token(name: str, *, secret: str | None = None, **fields: Any) -> tuple[Token, str]:
-    """Return a token, and its secret: 256 new random bits unless one is given.
-
-    Raises
-    ------
-    ParameterError
-        If the secret is short, or a field is invalid.
-    """
+    """Return a token, and its secret: 256 new random bits unless one is given."""
     chosen = secrets.token_urlsafe(32) if secret is None else secret
     if len(chosen) < _MIN_SECRET:
         raise ParameterError(

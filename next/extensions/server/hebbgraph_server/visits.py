@@ -18,8 +18,6 @@ from hebbgraph_server.errors import ApiError
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.tokens import Role, Token
 
-__all__ = ["Admin", "Reader", "Service", "Visit", "Writer", "visit_of"]
-
 T = TypeVar("T")
 Kind: TypeAlias = Literal["ask", "write", "convert"]
 #: Threads of one namespace, and of all together, by kind of work. A request waits for a thread of
@@ -56,6 +54,10 @@ class Service:
     def visible(self, token: Token) -> list[str]:
         """Return the namespaces that a token sees."""
         return [name for name in self.index.namespaces() if token.sees(name)]
+
+    def folder_of(self, namespace: str) -> str | None:
+        """Return the folder that can be read again into a namespace."""
+        return self.settings.folder if namespace == self.settings.namespace else None
 
     def close(self) -> None:
         """Learn what waits, and close what is open."""
@@ -94,9 +96,8 @@ class Visit:
 
     def check(self, role: Role) -> None:
         """Raise ApiError unless the token has a role."""
-        if self.token.role < role:
-            name, mine = role.name.lower(), self.token.role.name.lower()
-            text = f"this takes a token of the role {name!r}; yours has {mine!r}"
+        if not self.token.role.includes(role):
+            text = f"this takes a token of the role {role}; yours has {self.token.role}"
             raise ApiError(403, "not_allowed", text)
 
     def check_teaches(self) -> None:

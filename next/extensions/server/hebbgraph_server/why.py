@@ -16,8 +16,6 @@ from hebbgraph.text.query import function_words, query_terms
 from hebbgraph.text.tokens import lexical_terms, phrase_key, tokenize
 from hebbgraph_server.models import Hit, Hop, Mark, Passage, Quote, Word
 
-__all__ = ["Explainer", "passage_of"]
-
 #: Characters of a passage's text that are sent and marked, and of a quotation.
 _MAX_SHOWN, _MAX_QUOTE = 20_000, 240
 #: What may be a word: parts joined by punctuation are tried one by one, then together.
