@@ -73,12 +73,10 @@ def referring(session: Session, ids: list[str]) -> list[str]:
     """Return the ids of the chunks that refer to an address of these chunks."""
     rows = rows_of(session, ids).values()
     held = session.rows("SELECT tags FROM $held WHERE row = ANY(?)", list(rows))
-    own = {
-        term
-        for (data,) in held
-        for term, role in zip(*map(np.ndarray.tolist, unpack_tags(data)), strict=True)
-        if role == Role.TITLE
-    }
+    own: set[int] = set()
+    for (data,) in held:
+        tags, roles = unpack_tags(data)
+        own.update(tags[roles == Role.TITLE].tolist())
     terms = [id_ for id_, term in terms_by_id(session, own).items() if term.kind > TermKind.TAG]
     found: set[int] = set()
     for postings in read_postings(session, terms).values():

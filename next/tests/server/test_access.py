@@ -257,7 +257,7 @@ def test_tokens_are_read_from_a_file(tmp_path: Path) -> None:
     [
         ("", "holds no token"),
         ("a =", "no TOML file"),
-        ("a = 1", "no table"),
+        ("a = 1", "is no table"),
         ('[a]\nrole = "read"', "either secret or digest"),
         ('[a]\nsecret = "short"', "at least 16"),
         ('[a]\nsecret = "long enough, it seems"\nrole = "king"', "'read', 'write' or 'admin'"),

@@ -174,8 +174,8 @@ def test_the_page_is_the_servers_own(api: Any) -> None:
         assert "https://" not in view.text
         assert "<script>" not in view.text
         assert "style=" not in view.text
-    assert api.get("/page.js").status_code == api.get("/reference/reference.js").status_code == 200
-    for path in ("/../settings.py", "/%2e%2e/settings.py", "/reference/../app.py"):
+    assert api.get("/page.js").status_code == api.get("/docs/reference.js").status_code == 200
+    for path in ("/../settings.py", "/%2e%2e/settings.py", "/docs/../app.py"):
         assert api.get(path).status_code == 404
 
 

@@ -28,7 +28,7 @@ from hebbgraph_server.visits import Service
 logger = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: Addresses of the page, which all give the same file.
-_VIEWS = ("/", "/learned", "/documents")
+_VIEWS = ("/learned", "/documents")
 _DESCRIPTION = """\
 A retriever that learns which passages answer a question. Errors have one shape: `error`, `message`,
 `field`. Every path takes `namespace`; left out, it is the one that your token sees."""
@@ -46,22 +46,13 @@ def open_index(settings: ServerSettings) -> HebbianIndex:
         index = HebbianIndex.open(settings.index, settings=chosen, **options)
     unvouched = [t.name for t in settings.tokens if t.may_teach and not t.is_vouched_for]
     if unvouched and index.settings.quorum < settings.quorum:
-        logger.warning(
-            "the index was built with quorum=%d, so lessons of %s count at once",
-            index.settings.quorum,
-            ", ".join(unvouched),
-        )
+        text = "the index was built with quorum 1, so lessons of %s count at once"
+        logger.warning(text, ", ".join(unvouched))
     return index
 
 
 def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> FastAPI:
-    """Return an ASGI app over the namespaces of an index, which it closes at its end.
-
-    Raises
-    ------
-    ParameterError
-        If the app would listen to the network without a token.
-    """
+    """Return an ASGI app over the namespaces of an index, which it closes at its end."""
     settings = settings or ServerSettings(namespace=index.namespace)
     settings.check()
     service, metrics = Service(index, settings), Metrics()
@@ -77,11 +68,9 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        try:
-            async with mcp.session_manager.run():
-                yield
-        finally:
-            await to_thread.run_sync(service.close)
+        async with mcp.session_manager.run():
+            yield
+        await to_thread.run_sync(service.close)
 
     app = FastAPI(
         title="hebbgraph",
@@ -92,10 +81,7 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
         redoc_url=None,
         lifespan=lifespan,
         exception_handlers=handlers(),
-        middleware=[
-            Middleware(Observed, metrics=metrics),
-            Middleware(Guard, settings=settings),
-        ],
+        middleware=[Middleware(Observed, metrics), Middleware(Guard, settings)],
     )
     app.state.service, app.state.metrics = service, metrics
     app.state.ready_limiter = CapacityLimiter(2)
@@ -112,11 +98,6 @@ def _add_pages(app: FastAPI) -> None:
     async def page() -> FileResponse:
         return FileResponse(_HERE / "page" / "index.html")
 
-    async def reference() -> FileResponse:
-        return FileResponse(_HERE / "reference" / "index.html")
-
     for view in _VIEWS:
         app.add_api_route(view, page, include_in_schema=False)
-    app.add_api_route("/docs", reference, include_in_schema=False)
-    app.mount("/reference", StaticFiles(directory=_HERE / "reference"))
-    app.mount("/", StaticFiles(directory=_HERE / "page"), name="page")
+    app.mount("/", StaticFiles(directory=_HERE / "page", html=True))

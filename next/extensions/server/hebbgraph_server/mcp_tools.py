@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import anyio
 from mcp.server import MCPServer
@@ -24,6 +24,7 @@ from hebbgraph_server.teaching import teach
 from hebbgraph_server.tokens import make_token
 from hebbgraph_server.visits import Service, Visit, visit_of
 
+T = TypeVar("T")
 VisitOf: TypeAlias = Callable[[Any], Visit]
 
 _INSTRUCTIONS = """\
@@ -56,7 +57,7 @@ class _Tools:
             body = models.RecallBody(question=question, k=k, where=where)
             return await ask(self._visit_of(ctx), body)
 
-        return (await _plain(work)).model_dump(mode="json", include=_ASKED)
+        return (await _plain(work())).model_dump(mode="json", include=_ASKED)
 
     async def cite(
         self,
@@ -72,7 +73,7 @@ class _Tools:
             body = models.LessonBody(**said, actor=_AGENT)
             return await teach(self._visit_of(ctx), body)
 
-        return await _plain(work)
+        return await _plain(work())
 
     async def list_documents(
         self,
@@ -85,13 +86,13 @@ class _Tools:
         async def work() -> models.Documents:
             return await list_documents(self._visit_of(ctx), find, limit)
 
-        return await _plain(work)
+        return await _plain(work())
 
 
-async def _plain(work: Callable[[], Awaitable[Any]]) -> Any:
+async def _plain(work: Awaitable[T]) -> T:
     """Do a work; its errors become messages that the agent sees."""
     try:
-        return await work()
+        return await work
     except (HTTPException, HebbgraphError) as error:
         raise ToolError(problem_of(error).problem.message) from error
     except ValidationError as error:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import prometheus_client as prometheus
 from opentelemetry import trace
@@ -36,7 +37,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=self.registry)
-        own = {"namespace": "hebbgraph", "registry": self.registry}
+        own: dict[str, Any] = {"namespace": "hebbgraph", "registry": self.registry}
         labels = ("route", "status", "token")
         self.requests = prometheus.Counter(
             "requests", "By route, status, token's name.", labels, **own
@@ -54,7 +55,7 @@ def metrics_text(metrics: Metrics) -> tuple[bytes, str]:
     registry = metrics.registry
     if SHARED in os.environ:
         registry = prometheus.CollectorRegistry()
-        MultiProcessCollector(registry)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return prometheus.generate_latest(registry), prometheus.CONTENT_TYPE_LATEST
 
 

@@ -111,8 +111,7 @@ def make_token(name: str, *, secret: str | None = None, **fields: Any) -> tuple[
         return Token(name=name, **{"digest": _digest(chosen), **fields}), chosen
     except ValidationError as error:  # without the value, which may be secret
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
+        field, message = ".".join(map(str, first["loc"])), first["msg"]
         raise ParameterError(f"token {name!r}: {field}: {message}") from None
 
 
@@ -128,24 +127,16 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
         namespaces = ["papers"]   # all, if left out
         filter = { team = "lab" } # none, if left out
         actor = "ann"             # any, if left out
-
-    Raises
-    ------
-    ParameterError
     """
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ParameterError(f"{file} is no TOML file of tokens: {error}") from error
-    tokens = []
     for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise ParameterError(f"{file}: {name!r} is no table; write [{name}] above its fields")
-        if ("secret" in table) is ("digest" in table):
-            raise ParameterError(f"{file}: token {name!r} takes either secret or digest")
-        tokens.append(make_token(name, **table)[0])
-    if not tokens:
-        raise ParameterError(f"{file} holds no token")
-    if len({token.digest for token in tokens}) < len(tokens):
-        raise ParameterError(f"{file}: two tokens have the same secret")
-    return tuple(tokens)
+        if not isinstance(table, dict) or ("secret" in table) is ("digest" in table):
+            text = f"[{name}] is no table with either secret or digest"
+            raise ParameterError(f"{file}: {text}")
+    tokens = tuple(make_token(name, **table)[0] for name, table in tables.items())
+    if len({token.digest for token in tokens}) < max(len(tokens), 1):
+        raise ParameterError(f"{file} holds no token, or two with the same secret")
+    return tokens
