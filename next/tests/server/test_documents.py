@@ -66,8 +66,6 @@ def test_a_document_is_shown_in_order_and_deleted(api: Any) -> None:
     passages = api.get("/v1/documents/passages?place=setup.md").json()["passages"]
     assert len(passages) > 3
     assert "Install it." in passages[0]["text"]
-    counted = api.delete("/v1/documents?place=setup.md&dry_run=true").json()
-    assert counted == {"deleted": len(passages), "erased": False}
     assert api.delete("/v1/documents?place=setup.md").json() == {
         "deleted": len(passages),
         "erased": True,
@@ -139,7 +137,7 @@ def test_slow_uploads_of_one_tenant_stop_no_other(
             assert ask(client, "packages")["hits"]
             assert client.get("/v1/documents").status_code == 200
         assert app.post("/v1/chunks/delete", json={"ids": ["cache"]}).json()["deleted"] == 1
-        assert app.post("/v1/lessons/forget", json={"actor": "nobody"}).status_code == 200
+        assert app.get("/v1/lessons").status_code == 200
     finally:
         release.set()
         for thread in threads:
@@ -164,13 +162,10 @@ def test_deleting_waits_for_readers(api: Any, location: Path) -> None:
     assert b"Scoped packages are private" not in texts
 
 
-def test_chunks_are_added_and_deleted_by_filter(api: Any) -> None:
+def test_chunks_are_added_and_deleted(api: Any) -> None:
     chunks = [{"id": f"c{n}", "text": f"Owl {n}", "metadata": {"kind": "owl"}} for n in range(3)]
     added = api.post("/v1/chunks", json={"chunks": chunks}).json()
     assert (added["added"], added["replaced"]) == (3, 0)
-    owls = {"where": {"kind": "owl"}, "dry_run": True}
-    assert api.post("/v1/chunks/delete", json=owls).json() == {"deleted": 3, "erased": False}
-    both = {"where": {"kind": "owl"}, "ids": ["c1", "bin"]}
-    assert api.post("/v1/chunks/delete", json=both).json()["deleted"] == 1
-    assert api.get("/v1/chunks/bin").status_code == 200
-    assert api.get("/v1/chunks/c1").status_code == 404
+    deleted = api.post("/v1/chunks/delete", json={"ids": ["c1", "none"]}).json()
+    assert deleted == {"deleted": 1, "erased": True}
+    assert [api.get(f"/v1/chunks/c{n}").status_code for n in range(3)] == [200, 404, 200]

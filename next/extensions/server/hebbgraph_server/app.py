@@ -1,7 +1,5 @@
 """The ASGI app: routes, page, reference and MCP behind the guard."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Routes that ask and look up: recalls, suggestions, passages, tags."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Any
 

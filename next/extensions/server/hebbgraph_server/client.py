@@ -43,7 +43,7 @@ class Client:
 
     def recall(self, question: str, k: int = 10, **options: Any) -> Any:
         """Ask; options are ``where``, ``compare``, ``keep``, ``id``, ``answer``."""
-        return self._send("POST", "/recalls", {"question": question, "k": k, **options})
+        return self.request("POST", "/recalls", {"question": question, "k": k, **options})
 
     def reinforce(
         self,
@@ -58,53 +58,21 @@ class Client:
         """
         id_ = recall["id"] if isinstance(recall, Mapping) else recall
         body = {"recall": id_, "cited": list(cited), "rejected": list(rejected), **options}
-        return self._send("POST", "/lessons", body)
+        return self.request("POST", "/lessons", body)
 
-    def lessons(self, **chosen: Any) -> Any:
-        """List lessons by ``actor``, ``chunk``, ``recall``, ``since``, ``until``, newest first."""
-        return self._send("GET", "/lessons", parameters=chosen)["lessons"]
-
-    def forget(self, lesson: str | None = None, *, dry_run: bool = False, **chosen: Any) -> Any:
-        """Take a lesson back; or those of an ``actor``, ``chunk``, or time; or ``everything``."""
-        if lesson is not None:
-            return self._send("DELETE", f"/lessons/{quote(lesson, safe='')}")["forgotten"]
-        return self._send("POST", "/lessons/forget", {**chosen, "dry_run": dry_run})["forgotten"]
+    def forget(self, lesson: str) -> Any:
+        """Take a lesson back."""
+        return self.request("DELETE", f"/lessons/{quote(lesson, safe='')}")
 
     def add(self, chunks: Iterable[Mapping[str, Any]]) -> Any:
         """Add chunks, as JSON objects."""
-        return self._send("POST", "/chunks", {"chunks": list(map(dict, chunks))})
-
-    def get(self, chunk: str) -> Any:
-        """Return a passage by its id."""
-        return self._send("GET", f"/chunks/{quote(chunk, safe='')}")
-
-    def delete(self, ids: Iterable[str] | None = None, **options: Any) -> Any:
-        """Delete chunks by id or ``where``; ``dry_run`` only counts."""
-        body = {"ids": None if ids is None else list(ids), **options}
-        return self._send("POST", "/chunks/delete", body)
+        return self.request("POST", "/chunks", {"chunks": list(map(dict, chunks))})
 
     def upload(self, file: str | Path | bytes, place: str = "", *, preview: bool = False) -> Any:
         """Upload a file, or bytes with a ``place``; it replaces the document of its place."""
         if not isinstance(file, bytes):
             place, file = place or Path(file).name, Path(file).read_bytes()
-        return self._send("POST", "/documents", file, {"place": place, "preview": preview})
-
-    def documents(self, find: str = "", limit: int = 1_000) -> Any:
-        """List documents whose place or title holds some words."""
-        parameters = {"find": find, "limit": limit}
-        return self._send("GET", "/documents", parameters=parameters)["documents"]
-
-    def delete_document(self, place: str, *, dry_run: bool = False) -> Any:
-        """Delete a document."""
-        return self._send("DELETE", "/documents", None, {"place": place, "dry_run": dry_run})
-
-    def tag(self, tag: str, k: int = 20) -> Any:
-        """Return what is known about a tag."""
-        return self._send("GET", f"/tags/{quote(tag, safe='')}", parameters={"k": k})
-
-    def session(self) -> Any:
-        """Return who asks, and what is there."""
-        return self._send("GET", "/session")
+        return self.request("POST", "/documents", file, place=place, preview=preview)
 
     def close(self) -> None:
         """Close the connections."""
@@ -119,14 +87,11 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.url!r}, namespace={self.namespace!r})"
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | bytes | None = None,
-        parameters: Mapping[str, Any] | None = None,
+    def request(
+        self, method: str, path: str, body: Any = None, **parameters: str | float | None
     ) -> Any:
-        chosen = {"namespace": self.namespace, **(parameters or {})}
+        """Send a request to a path below ``/v1``, such as ``request("GET", "/documents")``."""
+        chosen = {"namespace": self.namespace, **parameters}
         query = {name: value for name, value in chosen.items() if value is not None}
         options: dict[str, Any] = {} if body is None else {"json": body}
         if isinstance(body, bytes):

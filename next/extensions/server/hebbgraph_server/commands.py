@@ -82,9 +82,8 @@ def serve(arguments: argparse.Namespace) -> int:
             print(f"token ({role}): {secret}", file=sys.stderr)  # noqa: T201
         print(f"serving {name} on {url}", file=sys.stderr, flush=True)  # noqa: T201
 
-    opens: str | None = f"#token={secrets[-1][1]}" if secrets else ""
-    opens = opens if arguments.open else None
-    run(settings, log_level=arguments.log_level, on_start=announce, opens=opens)
+    opens = f"#token={secrets[-1][1]}" if secrets else ""
+    run(settings, on_start=announce, opens=opens if arguments.open else None)
     return 0
 
 

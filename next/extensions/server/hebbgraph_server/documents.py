@@ -1,7 +1,5 @@
 """Routes for documents and chunks: found, shown, uploaded, deleted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -128,20 +126,12 @@ def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Up
 
 
 @router.delete("/documents", tags=["write"])
-async def delete_document(place: _Place, visit: Writer, dry_run: bool = False) -> DeleteReport:
+async def delete_document(place: _Place, visit: Writer) -> DeleteReport:
     """Delete a document; its texts are overwritten on the disk."""
-
-    def work(index: HebbianIndex) -> DeleteReport:
-        ids = index.ids({"$document_id": place})
-        if not ids:
-            raise _no_document(place)
-        return _deleted(index, dry_run, ids)
-
-    return await visit.run(work, "write")
-
-
-def _deleted(index: HebbianIndex, dry_run: bool, ids: list[str]) -> DeleteReport:
-    return DeleteReport(deleted=len(ids), erased=False) if dry_run else index.delete(ids)
+    report = await visit.run(lambda index: index.delete(document_id=place), "write")
+    if not report.deleted:
+        raise _no_document(place)
+    return report
 
 
 @router.post("/documents/folder", tags=["write"])
@@ -164,9 +154,5 @@ async def add(body: models.ChunksBody, visit: Writer) -> AddReport:
 
 @router.post("/chunks/delete", tags=["write"])
 async def delete(body: models.DeleteBody, visit: Writer) -> DeleteReport:
-    """Delete the chunks that fit all fields; their texts are overwritten on the disk."""
-    if body.ids is None and not body.where:
-        raise ApiError(422, "invalid", "say which chunks: ids or where", "ids")
-    chosen = None if body.ids is None else {"$id": {"$in": body.ids}}
-    where = visit.where(chosen, body.where)
-    return await visit.run(lambda index: _deleted(index, body.dry_run, index.ids(where)), "write")
+    """Delete chunks; their texts are overwritten on the disk."""
+    return await visit.run(lambda index: index.delete(body.ids), "write")

@@ -1,7 +1,5 @@
 """Errors as one shape of JSON, in a person's words: ``{"error", "message", "field"}``."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The one module that knows :mod:`hebbgraph.documents`: files to passages."""
 
-from __future__ import annotations
-
 from hebbgraph import HebbianIndex
 from hebbgraph.documents import Document, IngestReport, convert, ingest
 from hebbgraph.documents.kinds import can_convert

@@ -5,8 +5,6 @@ the page's own name point here and shows in the Host header, or across sites, wh
 Origin header. The guard refuses both, so web pages cannot reach a server without tokens.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import time

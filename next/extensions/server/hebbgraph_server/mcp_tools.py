@@ -1,9 +1,8 @@
 """Tools for agents, over the Model Context Protocol (MCP): ask, cite, list documents."""
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import anyio
 from mcp.server import MCPServer
@@ -24,9 +23,6 @@ from hebbgraph_server.teaching import teach
 from hebbgraph_server.tokens import make_token
 from hebbgraph_server.visits import Service, Visit, visit_of
 
-T = TypeVar("T")
-VisitOf: TypeAlias = Callable[[Any], Visit]
-
 _INSTRUCTIONS = """\
 Documents that are searched, and a search that learns. Ask with `ask`. After you have answered, \
 report with `cite` which passages your answer rests on, and which were wrong: later questions find \
@@ -38,12 +34,16 @@ _ASKED: dict[str, Any] = {"id": True, "confidence": True, "notes": True, "hits":
 _AGENT = "agent"
 
 
-class _Tools:
-    def __init__(self, visit_of: VisitOf) -> None:
-        self._visit_of = visit_of
+def _server(visit_of: Callable[[Any], Visit]) -> MCPServer:
+    """Return an MCP server with the tools, for any transport."""
+    server = MCPServer(
+        "hebbgraph", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+    )
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    teaches = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
 
-    async def ask(
-        self,
+    @server.tool(name="ask", annotations=reads)
+    async def ask_tool(
         ctx: Context,
         question: Annotated[str, Field(description="in plain language")],
         k: Annotated[int, Field(ge=1, le=50, description="number of passages")] = 5,
@@ -52,64 +52,44 @@ class _Tools:
         ] = None,
     ) -> dict[str, Any]:
         """Find the passages that answer a question, even one that takes two steps."""
-
-        async def work() -> models.Answer:
+        with _plain():
             body = models.RecallBody(question=question, k=k, where=where)
-            return await ask(self._visit_of(ctx), body)
+            return (await ask(visit_of(ctx), body)).model_dump(mode="json", include=_ASKED)
 
-        return (await _plain(work())).model_dump(mode="json", include=_ASKED)
-
+    @server.tool(annotations=teaches)
     async def cite(
-        self,
         ctx: Context,
         recall_id: Annotated[str, Field(description="the id that ask returned")],
         chunk_ids: Annotated[list[str], Field(description="passages that the answer rests on")],
         rejected: Annotated[list[str] | None, Field(description="passages that were wrong")] = None,
     ) -> models.LessonOut:
         """Report which passages an answer rests on, so that later questions find them sooner."""
-
-        async def work() -> models.LessonOut:
+        with _plain():
             said = {"recall": recall_id, "cited": chunk_ids, "rejected": rejected or []}
-            body = models.LessonBody(**said, actor=_AGENT)
-            return await teach(self._visit_of(ctx), body)
+            return await teach(visit_of(ctx), models.LessonBody(**said, actor=_AGENT))
 
-        return await _plain(work())
-
-    async def list_documents(
-        self,
+    @server.tool(name="list_documents", annotations=reads)
+    async def list_tool(
         ctx: Context,
         find: Annotated[str, Field(description="words in place or title; all if empty")] = "",
         limit: Annotated[int, Field(ge=1, le=1_000)] = 50,
     ) -> models.Documents:
         """List the documents that can be asked about."""
+        with _plain():
+            return await list_documents(visit_of(ctx), find, limit)
 
-        async def work() -> models.Documents:
-            return await list_documents(self._visit_of(ctx), find, limit)
-
-        return await _plain(work())
+    return server
 
 
-async def _plain(work: Awaitable[T]) -> T:
-    """Do a work; its errors become messages that the agent sees."""
+@contextmanager
+def _plain() -> Iterator[None]:
+    """Turn errors into messages that the agent sees."""
     try:
-        return await work
+        yield
     except (HTTPException, HebbgraphError) as error:
         raise ToolError(problem_of(error).problem.message) from error
     except ValidationError as error:
         raise ToolError(str(error.errors()[0]["msg"])) from error
-
-
-def _server(visit_of: VisitOf) -> MCPServer:
-    """Return an MCP server with the tools, for any transport."""
-    tools = _Tools(visit_of)
-    server = MCPServer(
-        "hebbgraph", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
-    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    teaches = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
-    for tool, hint in ((tools.ask, reads), (tools.cite, teaches), (tools.list_documents, reads)):
-        server.add_tool(tool, annotations=hint)
-    return server
 
 
 def served_mcp(service: Service) -> MCPServer:

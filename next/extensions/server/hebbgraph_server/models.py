@@ -1,7 +1,5 @@
 """What requests and answers hold; docs/http.md explains them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -47,17 +45,6 @@ class LessonBody(Body):
     reason: str | None = Field(default=None, max_length=2_000)
 
 
-class ForgetBody(Body):
-    """Lessons that fit all of this; times are seconds since 1970."""
-
-    actor: Id | None = None
-    chunk: Id | None = None
-    since: float | None = None
-    until: float | None = None
-    everything: bool = False
-    dry_run: bool = True
-
-
 class ChunksBody(Body):
     """Chunks to add; an id that exists is replaced."""
 
@@ -67,11 +54,9 @@ class ChunksBody(Body):
 
 
 class DeleteBody(Body):
-    """Chunks to delete: those that fit all of this."""
+    """Chunks to delete."""
 
-    ids: Ids | None = Field(default=None, examples=[["owl"]])
-    where: Where = None
-    dry_run: bool = False
+    ids: Ids = Field(examples=[["owl"]])
 
 
 # -- answers ------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ They hold routes, token names and numbers: no question, text, id or secret. Fast
 OpenTelemetry spans of requests once an SDK is configured.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -27,7 +25,6 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 #: The conventions are in development; this is the version whose names are used.
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
-_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _tracer = trace.get_tracer("hebbgraph", __version__, schema_url=_SCHEMA)
 
 
@@ -100,10 +97,9 @@ class Observed:
 
 @contextmanager
 def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
-    """Record a recall as a span, by OpenTelemetry's conventions for retrieval.
+    """Record a recall as a span, by OpenTelemetry's conventions, with ids and scores of the hits.
 
-    It holds ids and scores of the hits, and the question only if the conventions' environment
-    variable asks for content. Without an SDK it goes nowhere.
+    Without an SDK it goes nowhere.
     """
     attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "retrieval",
@@ -117,7 +113,5 @@ def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
             if span.is_recording():
                 hits = [{"id": hit.id, "score": hit.score} for hit in recall]
                 span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
-                if os.environ.get(_CAPTURE, "").lower() in ("true", "span_only", "span_and_event"):
-                    span.set_attribute("gen_ai.retrieval.query.text", recall.question)
 
         yield seen

@@ -1,9 +1,8 @@
 """Run a server: one process or several, until SIGTERM or Ctrl-C; running requests end first."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
+import logging
 import os
 import socket
 import sys
@@ -11,7 +10,6 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,23 +27,13 @@ _VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
 _SWITCH_SECONDS = 0.0005
 
 
-def _log_config(level: str) -> dict[str, Any]:
-    """Return the logging configuration: everything goes to standard error, uvicorn's log too."""
-    ours = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["stderr"], "level": "WARNING"},
-        "loggers": dict.fromkeys(("hebbgraph", "hebbgraph_server", "uvicorn"), ours),
-    }
-
-
 def app_of_worker() -> FastAPI:
     """Return the app of one process, by the settings in its environment."""
     settings = ServerSettings.model_validate_json(os.environ[_VARIABLE])
     sys.setswitchinterval(_SWITCH_SECONDS)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    for name in ("hebbgraph", "hebbgraph_server", "uvicorn"):
+        logging.getLogger(name).setLevel(settings.log_level.upper())
     app = create_app(open_index(settings), settings)
     # A full garbage collection stops all threads: exempt what is loaded by now.
     gc.collect()
@@ -56,20 +44,12 @@ def app_of_worker() -> FastAPI:
 def run(
     settings: ServerSettings,
     *,
-    log_level: str = "warning",
     on_start: Callable[[str], None] = lambda url: None,
     opens: str | None = None,
 ) -> None:
     """Serve until interrupted; ``on_start`` gets the URL once the server listens.
 
     ``opens`` opens the page in a browser, with this behind its URL.
-
-    Raises
-    ------
-    ParameterError
-        Where a network could read and write without a token.
-    StorageError
-        If the address cannot be had, or the index cannot be opened.
     """
     settings.check()
     open_index(settings).close()  # its errors are told here, not in the log of a worker
@@ -83,7 +63,7 @@ def run(
             "hebbgraph_server.running:app_of_worker",
             factory=True,
             workers=settings.workers,
-            log_config=_log_config(log_level),
+            log_config=None,
             access_log=False,  # observing.py logs requests, without ids
             server_header=False,
             timeout_graceful_shutdown=settings.drain_seconds,

@@ -1,8 +1,7 @@
 """Settings of a server: what it serves, where, to whom, and its limits."""
 
-from __future__ import annotations
-
 import ipaddress
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -45,6 +44,7 @@ class ServerSettings(BaseModel):
     #: Processes, and seconds for running requests to end after SIGTERM.
     workers: int = Field(default=1, ge=1, le=64)
     drain_seconds: int = Field(default=30, ge=1)
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
     def check(self) -> None:
         """Raise ParameterError if the server would listen to the network without a token."""

@@ -1,23 +1,20 @@
 """Routes about the server: who asks, what is there, whether all is well."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Any
 
 from anyio import CapacityLimiter, fail_after, to_thread
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
 from hebbgraph import HebbianIndex, __version__
 from hebbgraph.errors import HebbgraphError
-from hebbgraph.limits import MAX_ID
 from hebbgraph_server import files
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import metrics_text
 from hebbgraph_server.tokens import LOCAL, Role
-from hebbgraph_server.visits import Admin, Reader, Visit, visit_of
+from hebbgraph_server.visits import Admin, Reader, Visit
 
 logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/v1", responses=RESPONSES)
@@ -75,16 +72,6 @@ async def stats(visit: Reader) -> dict[str, Any]:
 async def namespaces(visit: Reader) -> dict[str, list[str]]:
     """List the namespaces that the token sees."""
     return {"namespaces": await to_thread.run_sync(visit.service.visible, visit.token)}
-
-
-@router.post("/namespaces", tags=["admin"])
-async def make_namespace(
-    name: Annotated[str, Query(min_length=1, max_length=MAX_ID)], visit: Admin
-) -> dict[str, list[str]]:
-    """Make a namespace, an empty one; if it exists, nothing changes."""
-    visit_of(visit.service, visit.token, name)  # which it must see
-    await visit.run(lambda index: index.in_namespace(name).close(), "write")
-    return await namespaces(visit)
 
 
 @router.get("/health", tags=["any"])

@@ -1,16 +1,13 @@
 """Questions that an index can answer, made of its own headings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
 #: Headings of any document, which say nothing of this one.
 _GENERIC = re.compile(
-    r"(?i)\b(?:about|abstract|acknowledgements|appendix|authors|changelog|changes|conclusion"
-    r"|contents|contributing|copyright|credits|description|examples?|faq|index|introduction|license"
-    r"|links|menu|navigation|news|next|notes|overview|preface|previous|readme|references|see|summary"
-    r"|synopsis|toc)\b"
+    r"(?i)\b(?:about|authors|change(?:s|log)|contents|contributing|copyright|credits|description"
+    r"|examples?|index|introduction|license|links|news|notes|overview|preface|readme|references|see"
+    r"|summary|synopsis)\b"
 )
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _ASKS = re.compile(
@@ -53,6 +50,6 @@ def _question(heading: str) -> tuple[int, str] | None:
     # Only the first word of a sentence is written small; names and acronyms stay.
     if words[0][1:].islower() and words[1].islower():
         plain = plain[0].lower() + plain[1:]
-    return (2, f"How does {plain} work?") if _GERUND.match(plain) else (
-        3, f"What is said about {plain}?"
-    )  # fmt: skip
+    if _GERUND.match(plain):
+        return 2, f"How does {plain} work?"
+    return 3, f"What is said about {plain}?"

@@ -1,7 +1,5 @@
 """Routes that teach: lessons are given, listed, taken back."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from typing import Annotated
@@ -15,7 +13,7 @@ from hebbgraph.records import Evaluation
 from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token
-from hebbgraph_server.visits import Reader, Visit, Writer
+from hebbgraph_server.visits import Reader, Visit
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Name = Annotated[str | None, Query(max_length=MAX_ID)]
@@ -54,15 +52,11 @@ async def teach(visit: Visit, body: models.LessonBody) -> models.LessonOut:
             recalls[0],
             **body.model_dump(include={"cited", "rejected", "rating", "shown", "reason"}),
             actor=visit.actor(body.actor),
-            trusted=_is_trusted(visit, body),
+            trusted=visit.trusts(body.trusted),
         )
         return _shown(visit, index, [given])[0]
 
     return await visit.run(work, "write")
-
-
-def _is_trusted(visit: Visit, body: models.LessonBody) -> bool:
-    return visit.token.is_vouched_for and body.trusted is not False
 
 
 async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.LessonOut:
@@ -76,7 +70,7 @@ async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.
         body.rating,
         cited=body.cited or None,
         actor=visit.actor(body.actor),
-        trusted=_is_trusted(visit, body),
+        trusted=visit.trusts(body.trusted),
         namespace=visit.namespace,
         reason=body.reason,
     )
@@ -171,21 +165,3 @@ async def take_back(id: str, visit: Reader) -> dict[str, int]:
         return index.forget(id)
 
     return {"forgotten": await visit.run(work, "write")}
-
-
-@router.post("/lessons/forget", tags=["write"])
-async def forget(body: models.ForgetBody, visit: Writer) -> dict[str, int | bool]:
-    """Forget the lessons that fit all fields; by default only count them."""
-    chosen = body.model_dump(exclude={"everything", "dry_run"}, exclude_none=True)
-    if body.everything and not body.dry_run:
-        visit.check(Role.ADMIN)
-    if not chosen and not body.everything:
-        text = "say which: actor, chunk, since, until; or everything"
-        raise ApiError(422, "invalid", text, "everything")
-    if visit.token.role != Role.ADMIN and visit.token.actor is not None:
-        chosen["actor"] = visit.token.actor
-
-    def work(index: HebbianIndex) -> int:
-        return index.forget(**chosen, everything=body.everything, dry_run=body.dry_run)
-
-    return {"forgotten": await visit.run(work, "write"), "dry_run": body.dry_run}

@@ -1,7 +1,5 @@
 """One request: its token, its namespace, and the thread in which the index answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -86,6 +84,10 @@ class Visit:
     def actor(self, asked: str | None) -> str | None:
         """Return in whose name a request speaks."""
         return actor_of(self.token.actor, {USER: asked})
+
+    def trusts(self, asked: bool | None) -> bool:
+        """Return whether a lesson counts at once, without a second name that says the same."""
+        return self.token.is_vouched_for and asked is not False
 
     def visible(self, index: HebbianIndex, ids: Iterable[str]) -> list[Chunk]:
         """Return those of some chunks that exist for the token."""

@@ -1,7 +1,5 @@
 """Why a passage was found, for people: words, marks, parts of the score, hops."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping
