@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def location(tmp_path: Path) -> Path:
     """An index with the manuals in ``default``, and one chunk in ``other``."""
-    from hebbgraph_server import ServerSettings
     from hebbgraph_server.app import open_index
+    from hebbgraph_server.settings import ServerSettings
 
     place = tmp_path / "served"
     with open_index(ServerSettings(index=str(place))) as index:
@@ -37,8 +37,8 @@ def location(tmp_path: Path) -> Path:
 @pytest.fixture
 def serve(location: Path) -> Iterator[Serve]:
     """Serve the index with some settings; ``as_`` names the token of the client."""
-    from hebbgraph_server import ServerSettings, create_app
-    from hebbgraph_server.app import open_index
+    from hebbgraph_server.app import create_app, open_index
+    from hebbgraph_server.settings import ServerSettings
     from served import caller
     from starlette.testclient import TestClient
 

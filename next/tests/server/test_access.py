@@ -13,7 +13,8 @@ from hebbgraph.errors import ParameterError
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
-from hebbgraph_server import Role, ServerSettings, read_tokens
+from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.tokens import Role, read_tokens
 
 ROLES = ("read", "teach", "write", "admin")
 #: Every path, the least of the roles above, and a body or parameters that fit.

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hebbgraph_server import Token, make_token
+from hebbgraph_server.tokens import Token, make_token
 from starlette.testclient import TestClient
 
 __all__ = ["ask", "caller", "secret", "served_process", "token"]

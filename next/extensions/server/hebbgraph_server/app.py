@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
@@ -82,7 +82,6 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
         middleware=[Middleware(Observed, metrics), Middleware(Guard, settings)],
     )
     app.state.service, app.state.metrics = service, metrics
-    app.state.ready_limiter = CapacityLimiter(2)
     for room in (asking, teaching, documents, status):
         app.include_router(room.router)
     app.router.routes.extend(mcp_routes)

@@ -1,8 +1,7 @@
 """Checks every request before a route sees it: Host, Origin, token, rate, and the body's size.
 
-Any web page that a user visits can send requests to this machine: by *DNS rebinding*, which makes
-the page's own name point here and shows in the Host header, or across sites, which shows in the
-Origin header. The guard refuses both, so web pages cannot reach a server without tokens.
+A web page that a user visits can send requests to this machine by *DNS rebinding*, which shows in
+the Host header, or across sites, which shows in the Origin header; both are refused.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hebbgraph_server.errors import ApiError
 from hebbgraph_server.settings import ServerSettings
-from hebbgraph_server.tokens import Tokens
+from hebbgraph_server.tokens import LOCAL, digest_of
 
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -69,7 +68,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._settings = settings
-        self._tokens = Tokens(settings.tokens)
+        self._tokens = {token.digest: token for token in settings.tokens}
         self._rate = Rate(settings.requests_per_minute)
         self._wrong = Rate(_WRONG_TOKENS_PER_MINUTE)
         hosts = {"localhost", settings.host, *settings.allowed_hosts}
@@ -100,8 +99,9 @@ class Guard:
         address = scope["client"][0] if scope.get("client") else ""
         caller = address
         if scope["path"] not in _OPEN:
-            token = self._tokens.find(headers.get("authorization"))
-            if token is None:
+            scheme, _, secret = headers.get("authorization", "").partition(" ")
+            token = self._tokens.get(digest_of(secret.strip())) if self._tokens else LOCAL
+            if token is None or (self._tokens and scheme.lower() != "bearer"):
                 raise self._unauthorized("authorization" in headers, address)
             scope.setdefault("state", {})["token"] = token
             # Behind a proxy, tokens share an address; without tokens, callers share a name.

@@ -84,14 +84,13 @@ async def health() -> dict[str, str]:
 async def ready(request: Request) -> dict[str, str]:
     """Say whether the index answers; 503 if not."""
     index: HebbianIndex = request.app.state.service.index
-    limiter: CapacityLimiter = request.app.state.ready_limiter  # busy threads are no illness
+    own = CapacityLimiter(1)  # that all other threads are busy is no illness
     try:
         with fail_after(_READY_SECONDS):
-            await to_thread.run_sync(index.get, [], abandon_on_cancel=True, limiter=limiter)
+            await to_thread.run_sync(index.get, [], abandon_on_cancel=True, limiter=own)
     except (HebbgraphError, OSError) as error:
         logger.error("not ready: %s: %s", type(error).__name__, error)
-        text = "the index does not answer; the server's log says more"
-        raise ApiError(503, "failed", text) from error
+        raise ApiError(503, "failed", "the index does not answer; see the server's log") from error
     return {"status": "ok"}
 
 

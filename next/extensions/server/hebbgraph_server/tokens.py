@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import tomllib
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -75,27 +74,8 @@ class Token(BaseModel):
 LOCAL = Token(name="local", digest="0" * 64, role=Role.ADMIN)
 
 
-class Tokens:
-    """The tokens of a server, found by their secret."""
-
-    def __init__(self, tokens: Iterable[Token] = ()) -> None:
-        self._by_digest = {token.digest: token for token in tokens}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_digest)
-
-    def find(self, authorization: str | None) -> Token | None:
-        """Return the token of an ``Authorization`` header; LOCAL if no tokens are set.
-
-        The secret is hashed before the look-up, so timing reveals nothing about it.
-        """
-        if not self._by_digest:
-            return LOCAL
-        scheme, _, secret = (authorization or "").partition(" ")
-        return self._by_digest.get(_digest(secret.strip())) if scheme.lower() == "bearer" else None
-
-
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
+    """Return the SHA-256 of a secret; looking that up, timing reveals nothing of it."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
@@ -108,7 +88,7 @@ def make_token(name: str, *, secret: str | None = None, **fields: Any) -> tuple[
             f"{_MIN_SECRET}; `openssl rand -hex 32` prints one"
         )
     try:
-        return Token(name=name, **{"digest": _digest(chosen), **fields}), chosen
+        return Token(name=name, **{"digest": digest_of(chosen), **fields}), chosen
     except ValidationError as error:  # without the value, which may be secret
         first = error.errors(include_url=False, include_input=False)[0]
         field, message = ".".join(map(str, first["loc"])), first["msg"]

@@ -97,22 +97,24 @@ class Visit:
         return index.get(wanted)
 
     def check(self, role: Role) -> None:
-        """Raise ApiError unless the token has a role."""
-        if not self.token.role.includes(role):
-            text = f"this takes a token of the role {role}; yours has {self.token.role}"
-            raise ApiError(403, "not_allowed", text)
+        """Refuse a token without a role."""
+        mine = self.token.role
+        _require(mine.includes(role), f"this takes a token of the role {role}; yours has {mine}")
 
     def check_teaches(self) -> None:
-        """Raise ApiError unless the token may teach."""
-        if not self.token.may_teach:
-            text = "your token may ask, but not teach; whoever runs the server can allow it"
-            raise ApiError(403, "not_allowed", text)
+        """Refuse a token that may not teach."""
+        text = "your token may ask, but not teach; whoever runs the server can allow it"
+        _require(self.token.may_teach, text)
 
     def check_whole(self) -> None:
-        """Raise ApiError if the token sees a part of the namespace only."""
-        if self.token.filter is not None:
-            text = "your token sees a part of the namespace, and this tells of all of it"
-            raise ApiError(403, "not_allowed", text)
+        """Refuse a token that sees a part of the namespace only."""
+        text = "your token sees a part of the namespace, and this tells of all of it"
+        _require(self.token.filter is None, text)
+
+
+def _require(allowed: bool, text: str) -> None:
+    if not allowed:
+        raise ApiError(403, "not_allowed", text)
 
 
 def visit_of(service: Service, token: Token, asked: str | None) -> Visit:
@@ -120,10 +122,9 @@ def visit_of(service: Service, token: Token, asked: str | None) -> Visit:
     default = service.settings.namespace
     if asked is None:
         asked = default if token.sees(default) else min(token.namespaces or {default})
-    if not token.sees(asked):  # a token does not even learn whether other namespaces exist
-        names = ", ".join(sorted(token.namespaces or ()))
-        text = f"your token does not see the namespace {asked!r:.80}; it sees {names}"
-        raise ApiError(403, "not_allowed", text, "namespace")
+    names = ", ".join(sorted(token.namespaces or ()))
+    # A token does not even learn whether other namespaces exist.
+    _require(token.sees(asked), f"your token does not see {asked!r:.80}; it sees {names}")
     return Visit(service, token, asked)
 
 
