@@ -39,18 +39,18 @@ def test_documents_are_found_by_title_and_place(api: Any) -> None:
 
 
 def test_an_upload_is_previewed_and_replaces_the_document_of_its_place(api: Any) -> None:
-    before = api.get("/v1/stats").json()["chunks"]
+    before = api.get("/v1/session").json()["passages"]
     preview = upload(api, "docs/npm-ping.md", b"# Ping\n\nIt prints Pong.", preview=True).json()
     assert preview["preview"] is True
     assert preview["replaces"] == {"place": "docs/npm-ping.md", "title": "npm ping", "passages": 1}
     assert (preview["added"], preview["deleted"], preview["passages"]) == (1, 1, 1)
     assert "Pong" in preview["sample"][0]["text"]
-    assert api.get("/v1/stats").json()["chunks"] == before
+    assert api.get("/v1/session").json()["passages"] == before
     assert api.get("/v1/chunks/ping").status_code == 200
     done = upload(api, "docs/npm-ping.md", b"# Ping\n\nIt prints Pong.").json()
     assert {**preview, "preview": False} == done
     assert api.get("/v1/chunks/ping").status_code == 404
-    assert api.get("/v1/stats").json()["chunks"] == before
+    assert api.get("/v1/session").json()["passages"] == before
     again = upload(api, "./docs\\npm-ping.md", b"# Ping\n\nIt prints Pong.", preview=True).json()
     assert (again["added"], again["unchanged"], again["deleted"]) == (0, 1, 0)
 

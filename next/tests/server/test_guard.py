@@ -17,7 +17,7 @@ SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io"])
 def test_a_rebound_name_is_refused(api: Any, host: str) -> None:
-    assert api.get("/v1/stats", headers={"Host": host}).status_code == 421
+    assert api.get("/v1/session", headers={"Host": host}).status_code == 421
     assert api.get("/", headers={"Host": host}).status_code == 421
 
 
@@ -46,11 +46,11 @@ def test_pages_of_others_are_refused(serve: Any) -> None:
 
 def test_tokens_are_not_guessed_at_speed(serve: Any) -> None:
     api = serve(tokens=(token("ann"),))
-    statuses = [caller(api, "eve").get("/v1/stats").status_code for _ in range(8)]
+    statuses = [caller(api, "eve").get("/v1/session").status_code for _ in range(8)]
     assert (statuses[:5], statuses[-1]) == ([401] * 5, 429)
     # Who has a token, or has not tried one yet, is not held up by it.
-    assert caller(api, "ann").get("/v1/stats").status_code == 200
-    assert api.get("/v1/stats").json()["error"] == "token_missing"
+    assert caller(api, "ann").get("/v1/session").status_code == 200
+    assert api.get("/v1/session").json()["error"] == "token_missing"
 
 
 def test_rates_and_sizes_are_bounded(serve: Any) -> None:
@@ -67,7 +67,7 @@ def test_rates_and_sizes_are_bounded(serve: Any) -> None:
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
     file = {"content": b"x" * 4_000, "headers": {"Content-Type": "application/octet-stream"}}
     assert api.post("/v1/documents?place=a.md", **file).status_code == 413
-    answers = [api.get("/v1/namespaces") for _ in range(6)]
+    answers = [api.get("/v1/session") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
     assert (answers[-1].json()["error"], answers[-1].headers["retry-after"]) == ("too_many", "1")
 
@@ -104,7 +104,12 @@ def test_bodies_that_fit_nothing_are_refused(api: Any) -> None:
     [
         ("recalls", {}, "question is missing", "question"),
         ("recalls", {"question": 5}, "question: input should be text, got 5", "question"),
-        ("recalls", {"question": "x", "k": 500}, "k: at most 100, got 500", "k"),
+        (
+            "recalls",
+            {"question": "x", "k": 500},
+            "k: at most 100, got 500",
+            "k",
+        ),
         ("recalls", {"question": "x", "wher": 1}, "there is no field 'wher' here", "wher"),
         ("recalls", {"question": "x", "where": 5}, "where: input should be an object", "where"),
         ("lessons", {}, "give recall or answer", "recall"),

@@ -232,7 +232,7 @@ def test_the_client_says_what_went_wrong(location: Path, tmp_path: Path) -> None
 def test_the_client_needs_no_server_installed() -> None:
     code = (
         "import sys; sys.modules['fastapi'] = sys.modules['hebbgraph'] = None;"
-        "import hebbgraph_server; print(hebbgraph_server.Client('http://x'))"
+        "import hebbgraph_server; print(hebbgraph_server.Client('http://x').url)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -241,7 +241,7 @@ def test_the_client_needs_no_server_installed() -> None:
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == "Client('http://x', namespace=None)", done.stderr
+    assert done.stdout.strip() == "http://x", done.stderr
 
 
 def test_threads_of_one_tenant_are_bounded(serve: Any) -> None:

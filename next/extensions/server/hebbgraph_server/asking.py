@@ -19,7 +19,7 @@ from hebbgraph_server.suggesting import suggested
 from hebbgraph_server.teaching import may_undo
 from hebbgraph_server.tokens import Role
 from hebbgraph_server.visits import Reader, Visit
-from hebbgraph_server.why import Explainer, passage_of
+from hebbgraph_server.why import Explainer, named, passage_of
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 #: Hits that are kept of a recall, which bounds what a teacher can store.
@@ -31,16 +31,8 @@ _SAMPLED = 300
 
 
 @router.post("/recalls", tags=["read"])
-async def recall(body: models.RecallBody, visit: Reader) -> models.Answer:
+async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
     """Find the passages that answer a question, and say why."""
-    return await ask(visit, body)
-
-
-async def ask(visit: Visit, body: models.RecallBody) -> models.Answer:
-    """Answer a question of the API or an agent."""
-    most = visit.service.settings.max_k
-    if body.k > most:
-        raise ApiError(422, "invalid", f"k: at most {most}, got {body.k}", "k")
     if body.id is not None or body.answer is not None:
         visit.check(Role.WRITE)  # a name may be one that somebody else waits for
     where = visit.where(body.where)
@@ -63,7 +55,13 @@ async def ask(visit: Visit, body: models.RecallBody) -> models.Answer:
         for hit in [hit for hit in answer.hits if hit.parts["learned"] > 0][:_MOST_RAISED]:
             hit.lesson = _raised_by(visit, index, found, hit)
         if body.compare:
-            _compare(index, body, where, answer)
+            plain = index.recall(body.question, 100, where=where, steps=[_WithoutLessons()])
+            ranks = {hit.id: hit.rank for hit in plain if hit.score > 0}
+            for hit in answer.hits:
+                hit.untaught_rank = ranks.get(hit.id)
+            answer.without_lessons = [
+                models.Quote(**named(hit), rank=hit.rank) for hit in plain.hits[: body.k]
+            ]
         return answer
 
     return await visit.run(work)
@@ -117,23 +115,6 @@ class _WithoutLessons(RankStep):
         return replace(ranking, rows=np.array(rows, np.int64), scores=shown)
 
 
-def _compare(
-    index: HebbianIndex,
-    body: models.RecallBody,
-    where: dict[str, Any] | None,
-    answer: models.Answer,
-) -> None:
-    """Add the ranking without lessons."""
-    plain = index.recall(body.question, max(body.k, 100), where=where, steps=[_WithoutLessons()])
-    ranks = {hit.id: hit.rank for hit in plain if hit.score > 0}
-    for hit in answer.hits:
-        hit.untaught_rank = ranks.get(hit.id)
-    answer.without_lessons = [
-        models.Quote(id=hit.id, title=hit.title, place=hit.document_id, rank=hit.rank)
-        for hit in plain.hits[: body.k]
-    ]
-
-
 @router.get("/suggestions", tags=["read"])
 async def suggestions(visit: Reader) -> dict[str, list[str]]:
     """Suggest three questions, from headings of the documents."""
@@ -185,23 +166,22 @@ async def tag_panel(
 
     def work(index: HebbianIndex) -> models.TagPanel:
         tags = index.tags(key, limit=1_000) if key else []
-        named = next((tag for tag in tags if phrase_key(tag.tag) == key), None)
-        if named is None:
+        known = next((tag for tag in tags if phrase_key(tag.tag) == key), None)
+        if known is None:
             raise ApiError(404, "not_found", f"no passage has the tag {tag!r:.80}")
-        found = index.recall(tag, min(2 * max(k, named.chunks), 400))
+        found = index.recall(tag, min(2 * max(k, known.chunks), 400))
         explainer = Explainer(found, index)
         titled = [hit.id for hit in found if holds(hit.title)]
         return models.TagPanel(
-            **named.model_dump(),
+            **known.model_dump(),
             hits=[
                 passage_of(hit, explainer.marks(hit.text))
                 for hit in found
                 if holds(f"{hit.title}\n{hit.text}")
             ][:k],
-            neighbors=index.neighbors(named.tag, k),
+            neighbors=index.neighbors(known.tag, k),
             linked_from=[
-                models.Named(id=chunk.id, title=chunk.title, place=chunk.document_id)
-                for chunk in index.get(index.referring(titled)[:k])
+                models.Named(**named(chunk)) for chunk in index.get(index.referring(titled)[:k])
             ],
         )
 

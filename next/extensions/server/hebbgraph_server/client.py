@@ -84,9 +84,6 @@ class Client:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Client({self.url!r}, namespace={self.namespace!r})"
-
     def request(
         self, method: str, path: str, body: Any = None, **parameters: str | float | None
     ) -> Any:

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query
 
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.documents import Document, IngestReport
+from hebbgraph.documents import Document, IngestReport, ingest
 from hebbgraph.documents import preview as what_changes
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import AddReport, DeleteReport
 from hebbgraph_server import files, models
 from hebbgraph_server.errors import RESPONSES, ApiError
-from hebbgraph_server.visits import Reader, Visit, Writer
+from hebbgraph_server.visits import Reader, Writer
 from hebbgraph_server.why import passage_of
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
@@ -21,17 +21,12 @@ _Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name
 
 
 @router.get("/documents", tags=["read"])
-async def documents(
+async def list_documents(
     visit: Reader,
     find: Annotated[str, Query(max_length=200, description="in place or title")] = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> models.Documents:
-    """List documents by place."""
-    return await list_documents(visit, find, limit, offset)
-
-
-async def list_documents(visit: Visit, find: str, limit: int, offset: int = 0) -> models.Documents:
     """List the documents whose place or title holds all words of ``find``."""
 
     def work(index: HebbianIndex) -> models.Documents:
@@ -142,7 +137,7 @@ async def read_folder(visit: Writer, delete_missing: bool = False) -> IngestRepo
         text = "there is no folder to read again; see hebbgraph serve --folder"
         raise ApiError(404, "not_found", text)
     return await visit.run(
-        lambda index: files.read_folder(index, folder, delete_missing=delete_missing), "convert"
+        lambda index: ingest([folder], index, delete_missing=delete_missing), "convert"
     )
 
 

@@ -37,6 +37,8 @@ _WORDS = {
     r"\ba (?:valid )?dict(?:ionary)?\b(?: or instance of \w+)?": "an object",
     r"\ba (?:valid )?str(?:ing)?\b": "text",
     r"\ba valid (list|integer|number|boolean)\b": r"a \1",
+    r"input should be less than or equal to": "at most",
+    r"input should be greater than or equal to": "at least",
     r"\bTrue\b": "true",
     r"\bFalse\b": "false",
     r"\bNone\b": "null",
@@ -91,11 +93,7 @@ def problem_of(error: Exception) -> ApiError:
 
 
 def _in_words(message: str) -> str:
-    """Return a message without spellings of Python.
-
-    >>> _in_words("a filter is a dict, got None"), _in_words("$exists takes True or False")
-    ('a filter is an object, got null', '$exists takes true or false')
-    """
+    """Return a message without spellings of Python."""
     for pattern, word in _WORDS.items():
         message = re.sub(pattern, word, message)
     return message

@@ -1,7 +1,6 @@
 """The one module that knows :mod:`hebbgraph.documents`: files to passages."""
 
-from hebbgraph import HebbianIndex
-from hebbgraph.documents import Document, IngestReport, convert, ingest
+from hebbgraph.documents import Document, convert
 from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import ConversionError
 
@@ -22,8 +21,3 @@ def read_file(data: bytes, place: str) -> Document:
     if not document.chunks():
         raise ConversionError(f"{document.document_id}: holds no passage")
     return document
-
-
-def read_folder(index: HebbianIndex, folder: str, *, delete_missing: bool) -> IngestReport:
-    """Read a folder again: files that changed are replaced."""
-    return ingest([folder], index, delete_missing=delete_missing)

@@ -37,12 +37,7 @@ _WRONG_TOKENS_PER_MINUTE = 60.0
 
 
 class Rate:
-    """A token bucket for each caller, with bursts of up to five seconds' worth.
-
-    >>> rate = Rate(per_minute=12)  # one every five seconds
-    >>> [rate.allows("a", now) for now in (0.0, 1.0, 5.0)]
-    [True, False, True]
-    """
+    """A token bucket for each caller, with bursts of up to five seconds' worth."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60.0
@@ -91,9 +86,11 @@ class Guard:
         """Raise ApiError for a request that no route shall see."""
         host = headers.get("host", "")
         if not self._is_own_name(host):
-            raise _refused(421, f"this server is not known as {host!r:.200}; see --allowed-host")
+            text = f"this server is not known as {host!r:.200}; see --allowed-host"
+            raise ApiError(421, "not_allowed", text)
         if not self._is_own_origin(headers, host):
-            raise _refused(403, "a web page of another origin sent this; see --allowed-origin")
+            text = "a web page of another origin sent this; see --allowed-origin"
+            raise ApiError(403, "not_allowed", text)
         if not _is_private(scope["path"]):
             return
         address = scope["client"][0] if scope.get("client") else ""
@@ -175,13 +172,8 @@ class Guard:
         return bounded
 
 
-def _refused(status: int, text: str) -> ApiError:
-    return ApiError(status, "not_allowed", text)
-
-
 def _too_large(most: int) -> ApiError:
-    text = f"at most {most:,} bytes fit into one request; send less at a time"
-    return ApiError(413, "too_large", text)
+    return ApiError(413, "too_large", f"at most {most:,} bytes fit into one request; send less")
 
 
 def _is_private(path: str) -> bool:

@@ -54,7 +54,7 @@ def _server(visit_of: Callable[[Any], Visit]) -> MCPServer:
         """Find the passages that answer a question, even one that takes two steps."""
         with _plain():
             body = models.RecallBody(question=question, k=k, where=where)
-            return (await ask(visit_of(ctx), body)).model_dump(mode="json", include=_ASKED)
+            return (await ask(body, visit_of(ctx))).model_dump(mode="json", include=_ASKED)
 
     @server.tool(annotations=teaches)
     async def cite(
@@ -66,7 +66,7 @@ def _server(visit_of: Callable[[Any], Visit]) -> MCPServer:
         """Report which passages an answer rests on, so that later questions find them sooner."""
         with _plain():
             said = {"recall": recall_id, "cited": chunk_ids, "rejected": rejected or []}
-            return await teach(visit_of(ctx), models.LessonBody(**said, actor=_AGENT))
+            return await teach(models.LessonBody(**said, actor=_AGENT), visit_of(ctx))
 
     @server.tool(name="list_documents", annotations=reads)
     async def list_tool(

@@ -23,7 +23,7 @@ class RecallBody(Body):
     """A question."""
 
     question: str = Field(max_length=16 * MAX_QUESTION, examples=["How do I publish a package?"])
-    k: int = Field(default=10, ge=1, description="hits")
+    k: int = Field(default=10, ge=1, le=100, description="hits")
     where: Where = Field(default=None, description='a filter: {"year": {"$gte": 2020}}')
     compare: bool = Field(default=False, description="also return the ranking without lessons")
     keep: bool = Field(default=True, description="keep it, so that it can be judged by its id")
@@ -57,9 +57,6 @@ class DeleteBody(Body):
     """Chunks to delete."""
 
     ids: Ids = Field(examples=[["owl"]])
-
-
-# -- answers ------------------------------------------------------------------------------
 
 
 class Mark(BaseModel):

@@ -23,9 +23,7 @@ logger = logging.getLogger(__name__)
 #: A folder that all workers write their numbers to, if there are several.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
-#: The conventions are in development; this is the version whose names are used.
-_SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
-_tracer = trace.get_tracer("hebbgraph", __version__, schema_url=_SCHEMA)
+_tracer = trace.get_tracer("hebbgraph", __version__)
 
 
 class Metrics:
@@ -83,16 +81,14 @@ class Observed:
                 self._record(scope, status, time.perf_counter() - started)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        # The pattern of a route; other paths may be made up, and share one count.
+        # Paths of no route may be made up, and share one count.
         route = getattr(scope.get("route"), "path_format", "other")
         token = scope.get("state", {}).get("token")
         name = "" if token is None else token.name
         self._metrics.requests.labels(route, str(status), name).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        if logger.isEnabledFor(logging.INFO):
-            milliseconds = round(1000 * seconds, 1)
-            fields = {"route": route, "status": status, "token": name, "ms": milliseconds}
-            logger.info("%s", json.dumps(fields))
+        fields = {"route": route, "status": status, "token": name, "ms": round(1000 * seconds, 1)}
+        logger.info("%s", json.dumps(fields))
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Run a server: one process or several, until SIGTERM or Ctrl-C; running requests end first."""
 
 import contextlib
-import gc
 import logging
 import os
 import socket
@@ -22,23 +21,16 @@ from hebbgraph_server.settings import ServerSettings
 
 #: The settings of a worker, as JSON; of tokens they hold digests.
 _VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
-#: How long a thread keeps the interpreter while others wait. With Python's default of 5 ms, each
-#: busy thread would delay all other requests by as much.
-_SWITCH_SECONDS = 0.0005
 
 
 def app_of_worker() -> FastAPI:
     """Return the app of one process, by the settings in its environment."""
     settings = ServerSettings.model_validate_json(os.environ[_VARIABLE])
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(0.0005)  # by default a busy thread delays others by 5 ms
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
     for name in ("hebbgraph", "hebbgraph_server", "uvicorn"):
         logging.getLogger(name).setLevel(settings.log_level.upper())
-    app = create_app(open_index(settings), settings)
-    # A full garbage collection stops all threads: exempt what is loaded by now.
-    gc.collect()
-    gc.freeze()
-    return app
+    return create_app(open_index(settings), settings)
 
 
 def run(

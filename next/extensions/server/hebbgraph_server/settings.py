@@ -38,8 +38,7 @@ class ServerSettings(BaseModel):
     body_seconds: float = Field(default=60.0, gt=0)
     #: For each token, or each address if there are none; None for no limit.
     requests_per_minute: float | None = Field(default=6_000.0, gt=0)
-    #: Hits of a recall, and namespaces that are kept open.
-    max_k: int = Field(default=100, ge=1, le=1_000)
+    #: Namespaces that are kept open.
     open_namespaces: int = Field(default=64, ge=1)
     #: Processes, and seconds for running requests to end after SIGTERM.
     workers: int = Field(default=1, ge=1, le=64)
@@ -56,11 +55,6 @@ class ServerSettings(BaseModel):
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether an address is the loopback address.
-
-    >>> [_is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.org")]
-    [True, True, True, False, False]
-    """
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -18,7 +18,6 @@ from hebbgraph_server.visits import Admin, Reader, Visit
 
 logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/v1", responses=RESPONSES)
-_READY_SECONDS = 3.0
 
 
 @router.get("/session", tags=["read"])
@@ -62,18 +61,6 @@ def _numbers(visit: Visit, index: HebbianIndex) -> dict[str, Any]:
     return {"chunks": len(seen), "documents": len({chunk.document_id for chunk in seen} - {None})}
 
 
-@router.get("/stats", tags=["read"])
-async def stats(visit: Reader) -> dict[str, Any]:
-    """Return what the namespace holds, in numbers."""
-    return await visit.run(lambda index: _numbers(visit, index))
-
-
-@router.get("/namespaces", tags=["read"])
-async def namespaces(visit: Reader) -> dict[str, list[str]]:
-    """List the namespaces that the token sees."""
-    return {"namespaces": await to_thread.run_sync(visit.service.visible, visit.token)}
-
-
 @router.get("/health", tags=["any"])
 async def health() -> dict[str, str]:
     """Say that the process answers."""
@@ -86,7 +73,7 @@ async def ready(request: Request) -> dict[str, str]:
     index: HebbianIndex = request.app.state.service.index
     own = CapacityLimiter(1)  # that all other threads are busy is no illness
     try:
-        with fail_after(_READY_SECONDS):
+        with fail_after(3.0):
             await to_thread.run_sync(index.get, [], abandon_on_cancel=True, limiter=own)
     except (HebbgraphError, OSError) as error:
         logger.error("not ready: %s: %s", type(error).__name__, error)

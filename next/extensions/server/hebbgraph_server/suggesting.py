@@ -16,7 +16,6 @@ _ASKS = re.compile(
 _HOW_TO = re.compile(r"(?i)how to (?=\w)")
 _GERUND = re.compile(r"\w{3,}ing \w")
 _ODD = re.compile(r"[^\w\s'’,.?:-]|\d{2}|:.*:")
-_WANTED = 3
 
 
 def suggested(headings: Iterable[tuple[str, str]]) -> list[str]:
@@ -33,7 +32,7 @@ def suggested(headings: Iterable[tuple[str, str]]) -> list[str]:
         if (made := _question(" ".join(heading.split()))) is not None:
             best[place] = min(best.get(place, made), made, key=lambda made: made[0])
     ordered = sorted(best.values(), key=lambda made: made[0])
-    return list(dict.fromkeys(question for _, question in ordered))[:_WANTED]
+    return list(dict.fromkeys(question for _, question in ordered))[:3]
 
 
 def _question(heading: str) -> tuple[int, str] | None:

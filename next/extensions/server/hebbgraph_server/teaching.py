@@ -14,6 +14,7 @@ from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token
 from hebbgraph_server.visits import Reader, Visit
+from hebbgraph_server.why import named
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Name = Annotated[str | None, Query(max_length=MAX_ID)]
@@ -29,13 +30,8 @@ def may_undo(token: Token, lesson: Lesson) -> bool:
 
 
 @router.post("/lessons", tags=["teach"])
-async def lesson(body: models.LessonBody, visit: Reader) -> models.LessonOut:
+async def teach(body: models.LessonBody, visit: Reader) -> models.LessonOut:
     """Say which passages answer a question, and which are wrong."""
-    return await teach(visit, body)
-
-
-async def teach(visit: Visit, body: models.LessonBody) -> models.LessonOut:
-    """Take a lesson of the API or an agent."""
     visit.check_teaches()
     if (body.recall is None) is (body.answer is None):
         raise ApiError(422, "invalid", "give recall or answer, one of them", "recall")
@@ -99,8 +95,7 @@ def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list
     """Return lessons with the titles of their passages."""
     listed = list(lessons)
     titles = {
-        chunk.id: models.Named(id=chunk.id, title=chunk.title, place=chunk.document_id)
-        for chunk in index.get(sorted(_named_in(listed)))
+        chunk.id: models.Named(**named(chunk)) for chunk in index.get(sorted(_named_in(listed)))
     }
     return [
         models.LessonOut(

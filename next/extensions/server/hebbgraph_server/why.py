@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise, zip_longest
+from typing import Any, Literal
 
 from hebbgraph import Chunk, HebbianIndex, Recall
 from hebbgraph import Hit as Found
@@ -141,15 +142,14 @@ class Explainer:
         tag = shared[0] if shared else ""
         ends = self._quote(source, tag), self._quote(hit, tag)
         if tag and all(end.marks for end in ends):
-            kind, text = "words", f"both name {tag}"
+            kind: Literal["words", "tag", "link"] = "words"
+            text = f"both name {tag}"
         elif tag and phrase_key(tag) == tag:
             kind, text = "tag", f"both have the tag {tag}"
         else:  # an address, which says nothing to people
             kind, text, shared = "link", "one links to the other", []
         said = f"reached from {ends[0].title}: {text}"
-        return Hop.model_validate(
-            {"kind": kind, "shared": shared, "source": ends[0], "target": ends[1], "text": said}
-        )
+        return Hop(kind=kind, shared=shared, source=ends[0], target=ends[1], text=said)
 
     def _quote(self, passage: Found | Chunk, tag: str) -> Quote:
         """Return a passage with the sentence that names a tag."""
@@ -169,13 +169,16 @@ class Explainer:
         return quote
 
 
+def named(chunk: Found | Chunk) -> dict[str, Any]:
+    """Return what names a passage in answers."""
+    return {"id": chunk.id, "title": chunk.title, "place": chunk.document_id}
+
+
 def passage_of(chunk: Found | Chunk, marks: list[Mark] | None = None) -> Passage:
     """Return a chunk or hit as answers show it."""
     headings = chunk.metadata.get("headings")
     return Passage(
-        id=chunk.id,
-        title=chunk.title,
-        place=chunk.document_id,
+        **named(chunk),
         headings=list(map(str, headings)) if isinstance(headings, list) else [],
         text=chunk.text[:_MAX_SHOWN],
         complete=len(chunk.text) <= _MAX_SHOWN,
