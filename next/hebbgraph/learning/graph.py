@@ -40,13 +40,7 @@ def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
 
 
 def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
-    """Return the tags that most often occur in the chunks of a tag.
-
-    Raises
-    ------
-    NotFoundError
-        If no chunk holds the tag.
-    """
+    """Return the tags that most often occur in the chunks of a tag; raise if none holds it."""
     term = find_terms(session, TermKind.TAG, [phrase_key(tag)]).get(phrase_key(tag))
     if term is None or not term.df:
         raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
