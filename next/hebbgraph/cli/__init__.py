@@ -1,327 +1,372 @@
-"""The command line: ``hebbgraph add``, ``recall``, ``delete`` and others.
+"""The command line: ``hebbgraph index``, ``recall``, ``reinforce`` and others.
 
-Exit codes: 0 success; 1 an error, in one line; 2 wrong usage; 130 interrupted.
+Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted.
+
+Other distributions add commands by entry points of the group ``hebbgraph.commands``: a function
+that takes the subparsers of :mod:`argparse` and calls ``set_defaults(run=function)``, whose
+function takes the arguments and may return an exit code.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import secrets
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
-
-from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, __version__
-from hebbgraph.cli.files import (
-    STDIN,
-    document_name,
-    find_files,
-    holds_chunks,
-    read_chunks,
-    split_file,
+from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
+from hebbgraph.cli.demo import add_demo
+from hebbgraph.cli.printing import (
+    Progress,
+    complain,
+    count_lines,
+    counted,
+    hit_lines,
+    lesson_line,
+    show,
+    visible,
 )
-from hebbgraph.cli.printing import complain, count_lines, counted, err, hit_lines, show, visible
-from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
-from hebbgraph.records import AddReport
-from hebbgraph.store import namespaces_at
+from hebbgraph.documents import ingest
+from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
-_BATCH = 512  # chunks of documents that are written at once
 _PAGE = 1000  # chunks that are read at once
-
-_INDEX, _NAMESPACE = "memory.hebb", "default"
-_Index = Annotated[
-    str,
-    typer.Option(
-        "--index", metavar="DIR", envvar="HEBBGRAPH_INDEX", help="Directory or URL of the index."
-    ),
-]
-_Namespace = Annotated[
-    str, typer.Option("--namespace", envvar="HEBBGRAPH_NAMESPACE", help="A tenant of the index.")
-]
-_Embedder = Annotated[
-    str | None,
-    typer.Option(
-        "--embedder",
-        metavar="MODEL",
-        envvar="HEBBGRAPH_EMBEDDER",
-        help="A sentence-transformers model, by name or path.",
-    ),
-]
-_Where = Annotated[
-    str | None,
-    typer.Option("--where", metavar="JSON", help='A metadata filter, such as \'{"lang": "en"}\'.'),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
 
 
-class _Commands(TyperGroup):
-    """Prints errors in one line."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of a pipe has left, which click handles
-            raise
-        except (HebbgraphError, OSError) as error:
-            complain(f"error: {error}")
-            raise typer.Exit(1) from error
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help="A retriever that learns which passages belong together.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        parsed = _parser(given).parse_args(given)
+        code = parsed.run(parsed)
+        sys.stdout.flush()
+        return code or 0
+    except BrokenPipeError:  # the reader of a pipe has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        complain("interrupted: what was acknowledged is kept; run the command again to go on")
+        return 130
+    except (HebbgraphError, OSError, ImportError) as error:
+        complain(f"error: {error}")
+        return 1
 
 
-def main() -> None:
-    """Run the command line."""
-    app(prog_name="hebbgraph")
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hebbgraph", description="A retriever that learns which passages belong together."
+    )
+    parser.add_argument("--version", action="version", version=f"hebbgraph {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_writing(commands)
+    _add_asking(commands)
+    _add_teaching(commands)
+    _add_upkeep(commands)
+    for plugin in entry_points(group="hebbgraph.commands"):
+        if plugin.name in given[:1] and plugin.name not in commands.choices:
+            plugin.load()(commands)  # the others are not even imported
+    for name, extra in _ELSEWHERE.items():
+        if name not in commands.choices:
+            text = f'of pip install "hebbgraph[{extra}]"'
+            commands.add_parser(name, help=text, add_help=False)
+            if name in given[:1]:
+                parser.error(f'{name} needs: pip install "hebbgraph[{extra}]"')
+    return parser
 
 
-@app.callback(invoke_without_command=True)
-def _root(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    if version:
-        typer.echo(f"hebbgraph {__version__}")
-        raise typer.Exit
+def _command(commands: Any, run: Any, name: str, *, embedder: bool = False) -> Any:
+    """Add a command with the options that all have."""
+    text = run.__doc__
+    command = commands.add_parser(name, help=text.splitlines()[0], description=text)
+    env = os.environ.get
+    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
+    command.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
+    command.add_argument("--namespace", default=namespace, help="a tenant of the index")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    if embedder:
+        command.add_argument(
+            "--embedder",
+            metavar="MODEL",
+            default=env("HEBBGRAPH_EMBEDDER"),
+            help="a sentence-transformers model, by name or path",
+        )
+    command.set_defaults(run=run)
+    return command
 
 
 # -- writing ----------------------------------------------------------------------------------
 
 
-@app.command("index", hidden=True)
-@app.command("add")
-def add(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Files, folders, or - for standard input: .jsonl holds chunks, one a line; .md "
-            "and .txt are split.",
-        ),
-    ],
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-    embedder: _Embedder = None,
-    as_json: _Json = False,
-) -> None:
-    """Add files and folders; also called index. What is there already is skipped.
+def _add_writing(commands: Any) -> None:
+    command = _command(commands, _index, "index", embedder=True)
+    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file, folder, or -")
+    command.add_argument("--base", metavar="DIR", help="folder from which places are counted")
+    command.add_argument("--language", help="of the texts, for stemming; when the index is made")
+    command.add_argument(
+        "--delete-missing", action="store_true", help="delete documents whose files are gone"
+    )
+    command = _command(commands, _delete, "delete")
+    command.add_argument("ids", nargs="*", metavar="ID", help="ids of chunks")
+    command.add_argument(
+        "--document", action="append", metavar="PLACE", help="a document, or FOLDER/ for all below"
+    )
+    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
+    command.add_argument("--everything", action="store_true", help="all chunks")
 
-    A document is named by its path, relative to the current directory if it lies below. Adding it
-    again replaces it.
+
+def _index(arguments: argparse.Namespace) -> int:
+    """Read files and folders; what has not changed is skipped.
+
+    A document is named by its place, and a changed file replaces it. Files .jsonl and standard
+    input (-) hold chunks, one a line, as `hebbgraph export` writes them.
     """
-    if absent := [path for path in paths if path != STDIN and not path.exists()]:
-        raise typer.BadParameter(f"there is no file or folder {absent[0]}")
-    files, others = find_files(paths, index)
-    for suffix, number in Counter(path.suffix or path.name for path in others).most_common():
-        complain(f"skipped {counted(number, 'file')} {suffix}: this needs the extra documents")
-    if not files:
-        raise ParameterError("nothing to add: no file of chunks (.jsonl) or text (.md, .txt)")
-    totals = Counter(AddReport().model_dump())
-    with _opened(index, namespace, embedder, create=True) as opened, err.status("adding") as status:
-        try:
-            for report in _added(opened, files, lambda n: status.update(f"adding: {n:,} chunks")):
-                totals.update(report.model_dump())
-        except KeyboardInterrupt:
-            stored = counted(opened.stats()["chunks"], "chunk")
-            complain(f"interrupted: {index} holds {stored}; run the command again to go on")
-            raise typer.Exit(130) from None
-    skipped = [str(path) for path in others]
-    line = ", ".join(f"{number:,} {what}" for what, number in totals.items())
-    show({**totals, "skipped": skipped}, [f"{line} chunks in {index}"], as_json=as_json)
+    lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
+    files = [path for path in arguments.paths if path not in lines]
+    for path in arguments.paths:  # before an index is made
+        if str(path) != "-" and not os.path.lexists(path):
+            raise ParameterError(f"there is no file or folder {path}")
+    with _opened(arguments, create=True) as index:
+        report = ingest(
+            files,
+            index,
+            base=arguments.base,
+            delete_missing=arguments.delete_missing,
+            show_progress=Progress(sys.stderr),
+        ).model_dump(mode="json")
+        for path in lines:
+            added = index.add(_read_chunks(path)).model_dump()
+            report = {**report, **{name: report[name] + number for name, number in added.items()}}
+    for kind in ("failed", "skipped"):
+        for place, reason in report[kind].items():
+            complain(f"{kind}: {place}: {reason}")
+    if report["missing"] and not arguments.delete_missing:
+        number = counted(len(report["missing"]), "document")
+        complain(f"{number} of files that are gone; --delete-missing deletes them")
+    totals = (f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted"))
+    line = (
+        f"{counted(len(report['documents']), 'document')} read, "
+        f"{report['unchanged_documents']:,} unchanged; chunks: {', '.join(totals)}"
+    )
+    show(report, [line], as_json=arguments.json)
+    return 1 if report["failed"] else 0
 
 
-def _added(opened: HebbianIndex, files: Iterable[Path], progress: Any) -> Iterator[AddReport]:
-    """Add files, and yield a report for each batch."""
-    batch: list[Chunk] = []
-    for file in files:
-        if holds_chunks(file):
-            yield opened.add(read_chunks(file), show_progress=progress)
-            continue
-        chunks = split_file(file)
-        if not chunks:
-            yield AddReport(deleted=opened.delete(document_id=document_name(file)).deleted)
-        batch += chunks
-        if len(batch) >= _BATCH:
-            yield opened.refresh(batch)
-            batch = []
-    if batch:
-        yield opened.refresh(batch)
+def _read_chunks(file: Path) -> Iterator[Chunk]:
+    """Yield the chunks of a file of JSON lines; an error gives the number of the first bad line."""
+    number = 1
+    try:
+        with sys.stdin if str(file) == "-" else file.open(encoding="utf-8-sig") as lines:
+            for line in lines:
+                if line.strip():
+                    yield Chunk.of(json.loads(line))
+                number += 1
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{file}, line {number}: {error}") from error
 
 
-@app.command()
-def delete(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Ids of chunks.")] = None,
-    document: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A document, or FOLDER/ for all below it; repeatable."),
-    ] = None,
-    where: _Where = None,
-    everything: Annotated[
-        bool, typer.Option("--everything", help="All chunks; allows a folder or filter to be all.")
-    ] = False,
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-    as_json: _Json = False,
-) -> None:
-    """Delete chunks, documents, or what passes a filter. If one is missing, exit with 1."""
-    condition = _filter(where)
-    kinds = bool(ids) + bool(document) + (condition is not None)
-    if kinds > 1 or not (kinds or everything):
-        raise typer.BadParameter("give ids, or --document, or --where, or --everything")
-    missing: list[str] = []
-    with _opened(index, namespace) as opened:
-        every = dict.fromkeys(opened.ids())
-        chosen = list(ids or every) if condition is None else opened.ids(condition)
-        if ids:
-            missing = [f"chunk {id_}" for id_ in ids if id_ not in every]
-        if document:
-            found = {name: _ids_below(opened, name) for name in document}
-            chosen = [id_ for below in found.values() for id_ in below]
-            missing = [f"document {name}" for name, below in found.items() if not below]
-        broad = condition is not None or any(name.endswith("/") for name in document or ())
-        if broad and every and not everything and every.keys() <= set(chosen):
+def _delete(arguments: argparse.Namespace) -> int:
+    """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
+    kinds = {"--document": arguments.document, "--where": arguments.where, "ids": arguments.ids}
+    if sum(value not in (None, []) for value in kinds.values()) > 1:
+        raise ParameterError("give ids, or --document, or --where")
+    with _opened(arguments) as index:
+        every = set(index.ids())
+        chosen = every & set(arguments.ids)
+        if arguments.where is not None:
+            chosen = set(index.ids(arguments.where))
+        for name in arguments.document or ():
+            below = name.endswith("/")
+            places = [place for place in index.documents() if below and place.startswith(name)]
+            chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
+        if arguments.everything:
+            chosen = every
+        elif every and chosen == every:
             raise ParameterError("this would delete all chunks; add --everything if it should")
-        report = opened.delete(chosen)
+        report = index.delete(sorted(chosen))
     line = f"{counted(report.deleted, 'chunk')} deleted"
-    show({**report.model_dump(), "missing": missing}, [line], as_json=as_json)
-    for name in missing:
-        complain(f"error: there is no {name}")
-    if missing:
-        raise typer.Exit(1)
-
-
-def _ids_below(opened: HebbianIndex, name: str) -> list[str]:
-    """Return the ids of a document, or of all documents below a folder."""
-    if not name.endswith("/"):
-        return opened.ids({"$document_id": name})
-    below = [document for document in opened.documents() if document.startswith(name)]
-    return opened.ids({"$document_id": {"$in": below}}) if below else []
+    show(report.model_dump(), [line], as_json=arguments.json)
+    return 0 if report.deleted else 1
 
 
 # -- asking -----------------------------------------------------------------------------------
 
 
-@app.command()
-def recall(
-    words: Annotated[
-        list[str], typer.Argument(metavar="QUESTION", help="In plain language; - reads it.")
-    ],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many chunks.")] = 5,
-    where: _Where = None,
-    embedder: _Embedder = None,
-    path: Annotated[bool, typer.Option("--path", help="Show how each chunk was reached.")] = False,
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-    as_json: _Json = False,
-) -> None:
-    """Find the chunks that answer a question."""
-    question = sys.stdin.read() if words == ["-"] else " ".join(words)
-    condition = _filter(where)
-    with _opened(index, namespace, embedder, read_only=True) as opened:
-        found = opened.recall(question, k, where=condition)
-    show(found.model_dump(mode="json"), hit_lines(found, path), as_json=as_json)
-    for note in () if as_json else found.notes:
-        complain(f"note: {note}")
+def _add_asking(commands: Any) -> None:
+    command = _command(commands, _recall, "recall", embedder=True)
+    command.add_argument(
+        "words", nargs="+", metavar="QUESTION", help="in plain language; - reads it"
+    )
+    command.add_argument("-k", type=int, default=5, help="how many chunks [5]")
+    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
+    command.add_argument("--path", action="store_true", help="how each chunk was reached")
+    _command(commands, _documents, "documents")
 
 
-@app.command()
-def documents(
-    index: _Index = _INDEX, namespace: _Namespace = _NAMESPACE, as_json: _Json = False
-) -> None:
+def _recall(arguments: argparse.Namespace) -> int:
+    """Find the chunks that answer a question; exit with 1 if there is none."""
+    question = " ".join(arguments.words)
+    if question == "-":
+        question = sys.stdin.read()
+    with _opened(arguments, read_only=True) as index:
+        recall_id = secrets.token_hex(4)
+        found = index.recall(question, arguments.k, where=arguments.where, recall_id=recall_id)
+    show(found.model_dump(mode="json"), hit_lines(found, arguments.path), as_json=arguments.json)
+    try:
+        with _opened(arguments) as index:
+            index.keep(found)
+    except StorageError:
+        recall_id = ""  # the index is read only, and is not taught
+    if not arguments.json:
+        for note in found.notes:
+            complain(f"note: {note}")
+        if recall_id and found:
+            complain(f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it")
+    return 0 if found else 1
+
+
+def _documents(arguments: argparse.Namespace) -> None:
     """List the documents, with their numbers of chunks."""
-    with _opened(index, namespace, read_only=True) as opened:
-        counts = opened.documents()
-        others = opened.stats()["chunks"] - sum(counts.values())
+    with _opened(arguments, read_only=True) as index:
+        counts = index.documents()
+        others = index.stats()["chunks"] - sum(counts.values())
     named = [*([(None, others)] if others else []), *counts.items()]
     records = [{"document_id": name, "chunks": n} for name, n in named]
-    show(records, count_lines((n, name or "(no document)") for name, n in named), as_json=as_json)
+    rows = ((n, name or "(no document)") for name, n in named)
+    show(records, count_lines(rows), as_json=arguments.json)
+
+
+# -- teaching ---------------------------------------------------------------------------------
+
+
+def _add_teaching(commands: Any) -> None:
+    command = _command(commands, _reinforce, "reinforce")
+    command.add_argument("recall", metavar="RECALL", help="the id that recall has printed")
+    command.add_argument("ranks", nargs="*", type=int, metavar="RANK", help="chunks that answer it")
+    command.add_argument(
+        "--wrong", nargs="+", type=int, default=[], metavar="RANK", help="chunks that are wrong"
+    )
+    command.add_argument("--actor", help="who says it")
+    command.add_argument("--reason", help="kept and listed")
+    command.add_argument("--trusted", action="store_true", help="it counts at once")
+    command = _command(commands, _lessons, "lessons")
+    command.add_argument("--actor", help="lessons of an actor")
+    command = _command(commands, _forget, "forget")
+    command.add_argument("lesson", nargs="?", metavar="LESSON", help="its id")
+    command.add_argument("--actor", help="lessons of an actor")
+    command.add_argument("--chunk", metavar="ID", help="lessons about a chunk")
+    command.add_argument("--everything", action="store_true", help="all lessons")
+    command.add_argument("--dry-run", action="store_true", help="only count")
+
+
+def _reinforce(arguments: argparse.Namespace) -> int:
+    """Teach which chunks of a recall answer its question, by their ranks."""
+    if not (arguments.ranks or arguments.wrong):
+        raise ParameterError("give the ranks of chunks that answer it, or --wrong with others")
+    with _opened(arguments) as index:
+        kept = index.kept(arguments.recall)
+        if not kept:
+            raise NotFoundError(
+                f"there is no recall {arguments.recall}; hebbgraph recall prints ids"
+            )
+        by_rank = {hit.rank: hit.id for hit in kept[0].hits}
+        if unknown := [rank for rank in arguments.ranks + arguments.wrong if rank not in by_rank]:
+            raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
+        lesson = index.reinforce(
+            kept[0],
+            cited=[by_rank[rank] for rank in arguments.ranks],
+            rejected=[by_rank[rank] for rank in arguments.wrong],
+            actor=arguments.actor,
+            reason=arguments.reason,
+            trusted=arguments.trusted,
+        )
+    line = lesson.note or f"lesson {lesson.id}; hebbgraph forget {lesson.id} takes it back"
+    show(lesson.model_dump(mode="json"), [visible(line)], as_json=arguments.json)
+    return 1 if lesson.note else 0
+
+
+def _lessons(arguments: argparse.Namespace) -> None:
+    """List the lessons, from the first to the last."""
+    with _opened(arguments, read_only=True) as index:
+        lessons = index.lessons(actor=arguments.actor)
+    records = [lesson.model_dump(mode="json") for lesson in lessons]
+    show(records, map(lesson_line, lessons), as_json=arguments.json)
+
+
+def _forget(arguments: argparse.Namespace) -> int:
+    """Forget lessons; the index is as if they had never been."""
+    chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
+    if not arguments.everything and not any(chosen.values()):
+        raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
+    with _opened(arguments) as index:
+        number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
+    would = "would be " if arguments.dry_run else ""
+    line = f"{counted(number, 'lesson')} {would}forgotten"
+    show({"forgotten": number}, [line], as_json=arguments.json)
+    return 0 if number else 1
 
 
 # -- upkeep -----------------------------------------------------------------------------------
 
 
-@app.command()
-def stats(
-    index: _Index = _INDEX, namespace: _Namespace = _NAMESPACE, as_json: _Json = False
-) -> None:
+def _add_upkeep(commands: Any) -> None:
+    _command(commands, _stats, "stats")
+    command = _command(commands, _doctor, "doctor")
+    command.add_argument(
+        "--rebuild", action="store_true", help="first make all but texts and lessons anew"
+    )
+    command = _command(commands, _export, "export")
+    command.add_argument("file", type=Path, metavar="FILE", help="- for standard output")
+    add_demo(commands)
+
+
+def _stats(arguments: argparse.Namespace) -> None:
     """Show what the index holds, in numbers."""
-    with _opened(index, namespace, read_only=True) as opened:
-        numbers = opened.stats()
+    with _opened(arguments, read_only=True) as index:
+        numbers = index.stats()
     lines = (
         f"{name.replace('_', ' '):<16}  {f'{value:,}' if isinstance(value, int) else value}"
         for name, value in numbers.items()
         if value is not None
     )
-    show(numbers, lines, as_json=as_json)
+    show(numbers, lines, as_json=arguments.json)
 
 
-@app.command()
-def doctor(
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="First make all but texts and lessons anew.")
-    ] = False,
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-    as_json: _Json = False,
-) -> None:
+def _doctor(arguments: argparse.Namespace) -> int:
     """Check that everything stored follows from the texts; exit with 1 if something does not."""
-    with _opened(index, namespace, read_only=not rebuild) as opened:
-        if rebuild:
-            opened.rebuild()
-        problems = opened.doctor()
-    show(problems, map(visible, problems or ["all is well"]), as_json=as_json)
-    if problems:
-        raise typer.Exit(1)
+    with _opened(arguments, read_only=not arguments.rebuild) as index:
+        if arguments.rebuild:
+            index.rebuild()
+        problems = index.doctor()
+    show(problems, map(visible, problems or ["all is well"]), as_json=arguments.json)
+    return 1 if problems else 0
 
 
-@app.command()
-def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="- for standard output.")],
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-) -> None:
-    """Write all chunks to a file of JSON lines, which `hebbgraph add` reads."""
-    with _opened(index, namespace, read_only=True) as opened:
-        chunks = _all_chunks(opened)
+def _export(arguments: argparse.Namespace) -> None:
+    """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
+    with _opened(arguments, read_only=True) as index:
+        chunks = _all_chunks(index)
         lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
-        if file == STDIN:
+        if str(arguments.file) == "-":
             sys.stdout.writelines(lines)
             return
-        partial = file.with_name(f"{file.name}.part")
+        partial = arguments.file.with_name(f"{arguments.file.name}.part")
         with partial.open("w", encoding="utf-8", newline="\n") as out:
             out.writelines(lines)
-        partial.replace(file)
+        partial.replace(arguments.file)
 
 
-@app.command()
-def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
-    index: _Index = _INDEX,
-    namespace: _Namespace = _NAMESPACE,
-) -> None:
-    """Write a copy of the namespace to a new file."""
-    with _opened(index, namespace, read_only=True) as opened:
-        opened.backup(file)
-
-
-@app.command()
-def namespaces(index: _Index = _INDEX, as_json: _Json = False) -> None:
-    """List the namespaces of the index."""
-    found = namespaces_at(index)
-    show(found, map(visible, found), as_json=as_json)
+def _all_chunks(index: HebbianIndex) -> Iterator[Chunk]:
+    ids = index.ids()
+    for start in range(0, len(ids), _PAGE):
+        yield from index.get(ids[start : start + _PAGE])
 
 
 # -- shared -----------------------------------------------------------------------------------
@@ -329,37 +374,32 @@ def namespaces(index: _Index = _INDEX, as_json: _Json = False) -> None:
 
 @contextmanager
 def _opened(
-    index: str,
-    namespace: str,
-    embedder: str | None = None,
-    *,
-    create: bool = False,
-    read_only: bool = False,
+    arguments: argparse.Namespace, *, create: bool = False, read_only: bool = False
 ) -> Iterator[HebbianIndex]:
-    """Open an index for one command; only adding makes a new one."""
+    """Open an index for one command; only indexing makes a new one."""
+    db, namespace = arguments.db, arguments.namespace
     if not create:
         try:
-            HebbianIndex.open(index, namespace=namespace, read_only=True).close()
+            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
         except NotFoundError as error:
             raise NotFoundError(
-                f"there is no namespace {namespace!r} at {index}; `hebbgraph add PATH --index "
-                f"{index}` makes one"
+                f"there is no namespace {namespace!r} at {db}; `hebbgraph index PATH --db {db}` "
+                "makes one"
             ) from error
-    model = None if embedder is None else SentenceTransformerEmbedder(embedder)
+    model = getattr(arguments, "embedder", None)
+    language = getattr(arguments, "language", None)
     with HebbianIndex.open(
-        index, namespace=namespace, embedder=model, read_only=read_only
-    ) as opened:
-        yield opened
+        db,
+        namespace=namespace,
+        embedder=None if model is None else SentenceTransformerEmbedder(model),
+        settings=None if language is None else Settings(language=language),
+        read_only=read_only,
+    ) as index:
+        yield index
 
 
-def _all_chunks(opened: HebbianIndex) -> Iterator[Chunk]:
-    ids = opened.ids()
-    for start in range(0, len(ids), _PAGE):
-        yield from opened.get(ids[start : start + _PAGE])
-
-
-def _filter(where: str | None) -> dict[str, Any] | None:
+def _filter(text: str) -> dict[str, Any]:
     try:
-        return None if where is None else cast(dict[str, Any], json.loads(where))
-    except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"--where takes a JSON object: {error}") from error
+        return dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
-import typer
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
+from hebbgraph.records import Hit, Lesson, Recall
 
-from hebbgraph.records import Hit, Recall
-
-__all__ = ["complain", "count_lines", "counted", "err", "hit_lines", "show", "visible"]
-
-#: Lines are not wrapped, so that paths and commands can be copied, and pipes get whole lines.
-out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-err = Console(soft_wrap=True, highlight=False, markup=False, emoji=False, stderr=True)
+__all__ = [
+    "Progress",
+    "complain",
+    "count_lines",
+    "counted",
+    "hit_lines",
+    "lesson_line",
+    "show",
+    "visible",
+]
 
 #: Controls, overrides of direction and line separators could move the cursor, show a name
 #: backwards, or forge a line of output.
@@ -26,6 +30,7 @@ _UNSAFE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _EXCERPT, _READ = 300, 100_000  # characters shown of a text, and looked at
+_INDENT = "   "
 
 
 def visible(text: str) -> str:
@@ -50,39 +55,55 @@ def counted(number: int, noun: str) -> str:
 
 def complain(message: str) -> None:
     """Print one line to standard error."""
-    err.print(visible(message))
+    print(visible(message), file=sys.stderr)
 
 
-def show(record: Any, lines: Iterable[str | Text | Padding], *, as_json: bool) -> None:
+def show(record: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print lines for people, or a record as JSON."""
     if as_json:
         text = json.dumps(record, ensure_ascii=False, indent=2)
-        typer.echo(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
-        return
+        lines = [_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)]
     for line in lines:
-        out.print(line, soft_wrap=not isinstance(line, Padding))
+        print(line)
 
 
-def indented(text: str | Text, style: str = "") -> Text | Padding:
-    """Return a paragraph below a heading: wrapped on a terminal, one line in a pipe."""
-    paragraph = Text(visible(text), style=style) if isinstance(text, str) else text
-    return Padding(paragraph, (0, 0, 0, 3)) if out.is_terminal else Text("   ") + paragraph
+def hit_lines(found: Recall, with_path: bool) -> Iterator[str]:
+    """Yield what people see of a recall.
 
-
-def hit_lines(found: Recall, with_path: bool) -> Iterator[Text | Padding]:
-    """Return what people see of a recall: its hits, with the path to each if asked for."""
+    On a terminal, words of the question are bold and texts are cut and wrapped. In a pipe each
+    text is one whole line.
+    """
     for hit in found:
-        yield Text.assemble(
-            f"{hit.rank}. ",
-            (visible(hit.label), "bold"),
-            (f"  {hit.score:.3f}", "cyan"),
-            (f"  {visible(hit.id)}", "dim"),
-        )
-        if hit.document_id:
-            yield indented(hit.document_id, "dim")
-        yield indented(_excerpt(hit))
+        words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
+        place = f"  {visible(hit.document_id)}" if hit.document_id else ""
+        yield f"{hit.rank}. {_bold(words, visible(hit.label))}  {hit.score:.3f}{place}"
+        yield f"{_INDENT}{visible(hit.why)}"
         if with_path:
-            yield indented(hit.path_text, "green")
+            yield f"{_INDENT}{visible(hit.path_text)}"
+        if not sys.stdout.isatty():
+            yield f"{_INDENT}{visible(hit.text)}"
+            continue
+        width = max(shutil.get_terminal_size().columns - 1, 40)
+        excerpt = _excerpt(hit, words)
+        wrapped = textwrap.fill(excerpt, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        yield _bold(words, wrapped)
+
+
+def _bold(words: re.Pattern[str], text: str) -> str:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return words.sub(lambda word: f"\x1b[1;31m{word[0]}\x1b[0m", text)
+
+
+def _excerpt(hit: Hit, words: re.Pattern[str]) -> str:
+    """Return the sentences that hold the most words of the question."""
+    text = visible(hit.text[:_READ])
+    best, most = 0, -1
+    for start in (0, *(end.end() for end in re.finditer(r"[.!?]\s", text))):
+        if (found := len(set(words.findall(text, start, start + _EXCERPT)))) > most:
+            best, most = start, found
+    stop = best + _EXCERPT
+    return ("… " if best else "") + text[best:stop] + ("…" if len(text) > stop else "")
 
 
 def count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
@@ -90,16 +111,27 @@ def count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
     return (f"{number:>8,}  {visible(name)}" for number, name in rows)
 
 
-def _excerpt(hit: Hit) -> Text:
-    """Return the sentences that hold the most words of the question, with these in bold."""
-    text = visible(hit.text[:_READ])
-    words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})")
-    lower = text.lower()
-    best, most = 0, -1
-    for start in (0, *(end.end() for end in re.finditer(r"[.!?]\s", text))):
-        if (found := len(set(words.findall(lower, start, start + _EXCERPT)))) > most:
-            best, most = start, found
-    stop = best + _EXCERPT
-    shown = Text(("… " if best else "") + text[best:stop] + ("…" if len(text) > stop else ""))
-    shown.highlight_regex(words, style="bold")
-    return shown
+def lesson_line(lesson: Lesson) -> str:
+    """Return what people see of a lesson."""
+    parts: list[str | None] = [lesson.id, lesson.question and f"“{lesson.question}”"]
+    parts += [f"answered by {id_}" for id_ in lesson.cited]
+    parts += [f"wrong: {id_}" for id_ in lesson.rejected]
+    parts += [lesson.actor and f"by {lesson.actor}", lesson.reason, lesson.note]
+    return visible("; ".join(filter(None, parts)))
+
+
+class Progress:
+    """Shows how many files are read: one line that changes on a terminal, else a line a tenth."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show a number of files, of all."""
+        if self._stream.isatty():
+            end = "\r\x1b[K" if done == total else ""
+            print(f"\rread {done:,} of {total:,} files{end}", end="", file=self._stream, flush=True)
+        elif total >= 20 and done * 10 // total > self._shown:
+            self._shown = done * 10 // total
+            print(f"read {done:,} of {total:,} files", file=self._stream, flush=True)

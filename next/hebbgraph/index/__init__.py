@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from hebbgraph.index.asking import AskingVerbs
 from hebbgraph.index.teaching import TeachingVerbs
 from hebbgraph.index.writing import WritingVerbs
 from hebbgraph.protocols import Embedder, Tagger
-from hebbgraph.records import AddReport, Chunk, DeleteReport, Hit, Lesson, Recall
+from hebbgraph.records import AddReport, Chunk, DeleteReport, Lesson, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
@@ -114,12 +114,15 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         """Open another namespace of the same index, with the same models and settings."""
         if self._path == MEMORY:
             raise ParameterError("an index in memory has one namespace; open a directory")
+        settings = self.settings
+        if namespace in self.namespaces():  # it keeps those that it was built with
+            settings = Settings(**settings.model_dump(exclude=set(Settings.BUILD)))
         return type(self).open(
             self._path,
             namespace=namespace,
             embedder=self.embedder,
             tagger=self.tagger,
-            settings=self.settings,
+            settings=settings,
             cache_dir=self._cache_dir,
             read_only=self.read_only,
         )
@@ -158,14 +161,6 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
     async def arecall(self, *args: Any, **options: Any) -> Recall:
         """Run :meth:`recall` in a thread."""
         return await asyncio.to_thread(self.recall, *args, **options)
-
-    async def aget(self, ids: str | Sequence[str]) -> list[Chunk]:
-        """Run :meth:`get` in a thread."""
-        return await asyncio.to_thread(self.get, ids)
-
-    async def aexplain(self, recall: Recall, chunk_id: str) -> Hit:
-        """Run :meth:`explain` in a thread."""
-        return await asyncio.to_thread(self.explain, recall, chunk_id)
 
     async def areinforce(self, *args: Any, **options: Any) -> Lesson:
         """Run :meth:`reinforce` in a thread."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, counted, listed
-from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors
+from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
 from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
@@ -149,6 +149,11 @@ class AskingVerbs(OpenNamespace):
             raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
         with self._database.read() as session:
             return neighbors(session, tag, counted(k, "k"))
+
+    def referring(self, ids: str | Sequence[str]) -> list[str]:
+        """Return the ids of the chunks that refer to these chunks, sorted."""
+        with self._database.read() as session:
+            return referring(session, listed(ids, "ids"))
 
     def to_networkx(self) -> nx.Graph[str]:
         """Return the graph of tags, with ``weight`` (chunks that hold both) and ``learned``."""

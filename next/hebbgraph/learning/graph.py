@@ -13,13 +13,14 @@ from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.folding import PATH
 from hebbgraph.learning.lessons import UNIT, Cues, cue_on_path
 from hebbgraph.records import Neighbor, Tag, storable
+from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session, pages
 from hebbgraph.store.postings import portions, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
-from hebbgraph.terms import TermKind
+from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import display, phrase_key
 
-__all__ = ["cooccurrence", "find_tags", "neighbors"]
+__all__ = ["cooccurrence", "find_tags", "neighbors", "referring"]
 
 _PAGE = 5000
 
@@ -39,13 +40,7 @@ def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
 
 
 def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
-    """Return the tags that most often occur in the chunks of a tag.
-
-    Raises
-    ------
-    NotFoundError
-        If no chunk holds the tag.
-    """
+    """Return the tags that most often occur in the chunks of a tag; raise if none holds it."""
     term = find_terms(session, TermKind.TAG, [phrase_key(tag)]).get(phrase_key(tag))
     if term is None or not term.df:
         raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
@@ -66,6 +61,22 @@ def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
         )
         for n, key, id_ in ranked[:k]
     ]
+
+
+def referring(session: Session, ids: list[str]) -> list[str]:
+    """Return the ids of the chunks that refer to an address of these chunks."""
+    rows = rows_of(session, ids).values()
+    held = session.rows("SELECT tags FROM $held WHERE row = ANY(?)", list(rows))
+    own: set[int] = set()
+    for (data,) in held:
+        tags, roles = unpack_tags(data)
+        own.update(tags[roles == Role.TITLE].tolist())
+    terms = [id_ for id_, term in terms_by_id(session, own).items() if term.kind > TermKind.TAG]
+    found: set[int] = set()
+    for postings in read_postings(session, terms).values():
+        found.update(postings.rows[postings.roles == Role.MENTION].tolist())
+    sql = "SELECT id FROM $chunk WHERE row = ANY(?) ORDER BY id"
+    return [id_ for (id_,) in session.rows(sql, sorted(found - set(rows)))]
 
 
 def cooccurrence(session: Session) -> nx.Graph[str]:

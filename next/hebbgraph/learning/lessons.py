@@ -186,6 +186,7 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     conditions = {
         "lesson": "id = ?",
         "actor": "actor = ?",
+        "chunk": "replace(body, ?, '') <> body",
         "recall": "recall = ANY(?)",
         "since": "created >= ?",
         "until": "created < ?",
@@ -193,4 +194,5 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     wanted = [name for name in conditions if chosen.get(name) is not None]
     where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
-    return [read_lesson(row) for row in session.rows(sql, *(chosen[name] for name in wanted))]
+    values = {**chosen, "chunk": f"{json.dumps(chosen.get('chunk'), ensure_ascii=False)}: "}
+    return [read_lesson(row) for row in session.rows(sql, *(values[name] for name in wanted))]

@@ -63,13 +63,7 @@ def prepare_lesson(
     trusted: bool,
     reason: str | None,
 ) -> Lesson:
-    """Check what is said of a recall, and return it as a lesson.
-
-    Raises
-    ------
-    LessonError
-        If a chunk is no hit, and the index does not hold it.
-    """
+    """Check what is said of a recall, and return it as a lesson."""
     if actor is not None and not (
         isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
     ):

@@ -242,15 +242,7 @@ def by_key(keys: Mapping[int, str], active: Mapping[int, float]) -> dict[str, fl
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:
-    """Return a strategy by name, or the caller's own.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such strategy.
-    MissingExtraError
-        If its distribution is not installed.
-    """
+    """Return a strategy by name, or the caller's own."""
     if isinstance(strategy, Strategy) and not isinstance(strategy, type):
         return strategy
     if strategy == Spreading.name:

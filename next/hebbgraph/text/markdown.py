@@ -53,7 +53,7 @@ _DEFINITION = re.compile(
     r"^ {0,3}\[([^\[\]^][^\[\]]{0,299})\]:[ \t]*+<?([^\s<>]++)>?", re.MULTILINE
 )
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
-_NO_PLACE = ("mailto:", "javascript:", "data:", "tel:")
+_NO_PLACE = ("mailto:", "javascript:", "data:", "tel:", "file:")
 
 
 class Block(NamedTuple):

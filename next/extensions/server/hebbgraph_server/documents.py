@@ -1,0 +1,153 @@
+"""Routes for documents and chunks: found, shown, uploaded, deleted."""
+
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+
+from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.documents import Document, IngestReport, ingest
+from hebbgraph.documents import preview as what_changes
+from hebbgraph.limits import MAX_ID
+from hebbgraph.records import AddReport, DeleteReport
+from hebbgraph_server import files, models
+from hebbgraph_server.errors import RESPONSES, ApiError
+from hebbgraph_server.visits import Reader, Writer
+from hebbgraph_server.why import passage_of
+
+router = APIRouter(prefix="/v1", responses=RESPONSES)
+_Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
+
+
+@router.get("/documents", tags=["read"])
+async def list_documents(
+    visit: Reader,
+    find: Annotated[str, Query(max_length=200, description="in place or title")] = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> models.Documents:
+    """List the documents whose place or title holds all words of ``find``."""
+
+    def work(index: HebbianIndex) -> models.Documents:
+        counts, where = index.documents(), visit.where()
+        if where is not None:
+            seen = Counter(chunk.document_id for chunk in index.get(index.ids(where)))
+            counts = {place: seen[place] for place in counts if place in seen}
+        first = index.get(index.ids(visit.where({"position": 0})))
+        titles = {chunk.document_id: _title(chunk) for chunk in first}
+        words = find.casefold().split()
+        listed = [
+            models.Document(place=place, title=title, passages=n)
+            for place, n in counts.items()
+            for title in [titles.get(place, place)]
+            if all(word in f"{place} {title}".casefold() for word in words)
+        ]
+        page = listed[offset : offset + limit]
+        return models.Documents(documents=page, total=len(listed))
+
+    return await visit.run(work)
+
+
+def _title(first: Chunk) -> str:
+    """Return the title of a document by its first passage."""
+    return (passage_of(first).headings or [first.title])[0] or str(first.document_id)
+
+
+def _passages(index: HebbianIndex, where: dict[str, Any] | None) -> list[Chunk]:
+    """Return passages in the order of their positions."""
+
+    def position(chunk: Chunk) -> tuple[float, str]:
+        at = chunk.metadata.get("position")
+        return (at if isinstance(at, int | float) else 0), chunk.id
+
+    return sorted(index.get(index.ids(where)), key=position)
+
+
+@router.get("/documents/passages", tags=["read"])
+async def passages(place: _Place, visit: Reader) -> dict[str, list[models.Passage]]:
+    """Return the passages of a document, in order."""
+
+    def work(index: HebbianIndex) -> list[models.Passage]:
+        found = _passages(index, visit.where({"$document_id": place}))
+        if not found:
+            raise _no_document(place)
+        return list(map(passage_of, found))
+
+    return {"passages": await visit.run(work)}
+
+
+def _no_document(place: str) -> ApiError:
+    return ApiError(404, "not_found", f"there is no document {place!r:.200}", "place")
+
+
+@router.post("/documents", tags=["write"])
+async def upload(
+    place: _Place,
+    visit: Writer,
+    content: Annotated[bytes, Body(media_type="application/octet-stream")] = b"",
+    preview: Annotated[bool, Query(description="change nothing")] = False,
+) -> models.Upload:
+    """Upload a file, which replaces the document of its place; preview it first."""
+    document = await visit.run(lambda _: files.read_file(content, place), "convert")
+
+    def work(index: HebbianIndex) -> models.Upload:
+        change = _change(index, document, preview)
+        if not preview:
+            index.refresh(document.chunks())
+        return change
+
+    return await visit.run(work, "write")
+
+
+def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Upload:
+    """Compare a file with the document that is at its place now."""
+    place, chunks = document.document_id, document.chunks()
+    former = _passages(index, {"$document_id": place})
+    replaced = {"place": place, "title": former and _title(former[0]), "passages": len(former)}
+    name = PurePosixPath(place).name.casefold()
+    others = [other for other in index.documents() if other != place]
+    changed = what_changes(document, index).model_dump(include={"added", "unchanged", "deleted"})
+    return models.Upload(
+        place=place,
+        title=document.title,
+        passages=len(chunks),
+        preview=preview,
+        **changed,
+        replaces=models.Document.model_validate(replaced) if former else None,
+        same_name=[other for other in others if PurePosixPath(other).name.casefold() == name][:20],
+        sample=list(map(passage_of, chunks[:3])),
+    )
+
+
+@router.delete("/documents", tags=["write"])
+async def delete_document(place: _Place, visit: Writer) -> DeleteReport:
+    """Delete a document; its texts are overwritten on the disk."""
+    report = await visit.run(lambda index: index.delete(document_id=place), "write")
+    if not report.deleted:
+        raise _no_document(place)
+    return report
+
+
+@router.post("/documents/folder", tags=["write"])
+async def read_folder(visit: Writer, delete_missing: bool = False) -> IngestReport:
+    """Read the folder again that the server was started with."""
+    folder = visit.service.folder_of(visit.namespace)
+    if folder is None:
+        text = "there is no folder to read again; see hebbgraph serve --folder"
+        raise ApiError(404, "not_found", text)
+    return await visit.run(
+        lambda index: ingest([folder], index, delete_missing=delete_missing), "convert"
+    )
+
+
+@router.post("/chunks", tags=["write"])
+async def add(body: models.ChunksBody, visit: Writer) -> AddReport:
+    """Add chunks; an id that exists is replaced, what is there already is skipped."""
+    return await visit.run(lambda index: index.add(body.chunks), "write")
+
+
+@router.post("/chunks/delete", tags=["write"])
+async def delete(body: models.DeleteBody, visit: Writer) -> DeleteReport:
+    """Delete chunks; their texts are overwritten on the disk."""
+    return await visit.run(lambda index: index.delete(body.ids), "write")

@@ -1,0 +1,1 @@
+document.getElementById("main").textContent = "The page is not here yet; see /docs.";

@@ -1,0 +1,209 @@
+"""Why a passage was found, for people: words, marks, parts of the score, hops."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise, zip_longest
+from typing import Any, Literal
+
+from hebbgraph import Chunk, HebbianIndex, Recall
+from hebbgraph import Hit as Found
+from hebbgraph.formulas.spreading_step import SpreadingParameters
+from hebbgraph.text.characters import is_unspaced
+from hebbgraph.text.query import function_words, query_terms
+from hebbgraph.text.tokens import lexical_terms, phrase_key, tokenize
+from hebbgraph_server.models import Hit, Hop, Mark, Passage, Quote, Word
+
+#: Characters of a passage's text that are sent and marked, and of a quotation.
+_MAX_SHOWN, _MAX_QUOTE = 20_000, 240
+#: What may be a word: parts joined by punctuation are tried one by one, then together.
+_PIECE = re.compile(r"[^\W_]+(?:[-._&+#'’/:]+[^\W_]+|[+#]+(?!\w))*")
+_PART = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
+#: A passage is close in meaning from here on.
+_CLOSE = 0.5
+#: Metadata that answers give in fields of their own, or that serve the splitter alone.
+_OWN_FIELDS = frozenset({"headings", "position", "start", "end", "source"})
+
+
+class Explainer:
+    """Explains the hits of one recall of an index."""
+
+    def __init__(self, recall: Recall, index: HebbianIndex) -> None:
+        self._recall = recall
+        self._settings = index.settings
+        self._n: int = index.stats()["chunks"]
+        known = {hit.id for hit in recall.hits}
+        passed = {step.value for hit in recall.hits for step in hit.path if step.kind == "chunk"}
+        self._passages: dict[str, Found | Chunk] = {hit.id: hit for hit in recall.hits}
+        self._passages |= {chunk.id: chunk for chunk in index.get(sorted(passed - known))}
+        most = max(recall.terms.values(), default=0.0) or 1.0
+        self._weights = {term: weight / most for term, weight in recall.terms.items()}
+        self._spelled: dict[str, str] = {}
+        for token in tokenize(recall.question):
+            for term in lexical_terms([token], self._settings.language):
+                self._spelled.setdefault(term, token)
+
+    def words(self) -> list[Word]:
+        """Return the words of the question that count, the rarest first."""
+        asked = query_terms(self._recall.question, self._settings.language)
+        found: dict[str, Word] = {}
+        for term, weight in sorted(self._recall.terms.items(), key=lambda item: (-item[1], item)):
+            word, share = self._spelled.get(term, term), round(self._weights[term], 3)
+            df = self._df(weight / asked[term]) if term in asked else None
+            if df == 1 and not any(word in hit.has for hit in self._recall):
+                df = 0  # which weighs as much
+            found.setdefault(word, Word(word=word, passages=df, weight=share))
+        return list(found.values())
+
+    def ignored(self) -> list[Word]:
+        """Return what the question holds that does not count, and why."""
+        counting = {self._spelled.get(term) for term in self._recall.terms}
+        everyday = function_words(self._settings.language) - counting
+        tokens = dict.fromkeys(tokenize(self._recall.question))
+        ignored = [Word(word=t, reason="an everyday word") for t in tokens if t in everyday]
+        cut = SpreadingParameters().hub_cut(self._n)
+        for cue in self._recall.cues:
+            if (df := self._df(cue.weight)) is not None and df > cut:
+                reason = f"too common a tag to lead anywhere: in {df:,} passages"
+                ignored.append(Word(word=cue.tag, passages=df, reason=reason))
+        return ignored
+
+    def _df(self, weight: float) -> int | None:
+        """Return how many passages hold a term of this weight, which is log(1 + N / df)."""
+        return round(self._n / math.expm1(weight)) if weight > 0 else None
+
+    def marks(self, text: str, terms: Mapping[str, float] | None = None) -> list[Mark]:
+        """Return where the shown part of a text holds words, by default those of the question."""
+        return list(self._marks(text[:_MAX_SHOWN], self._weights if terms is None else terms))
+
+    def _marks(self, text: str, weights: Mapping[str, float]) -> Iterator[Mark]:
+        def mark(start: int, end: int, term: str) -> Mark:
+            word, weight = self._spelled.get(term, term), round(weights[term], 3)
+            return Mark(start=start, end=end, word=word, weight=weight)
+
+        language = self._settings.language
+        unspaced = [re.escape(term) for term in weights if is_unspaced(term[0])]
+        for match in re.finditer("|".join(unspaced), text) if unspaced else ():
+            yield mark(*match.span(), match[0])
+        for piece in _PIECE.finditer(text):
+            if not (terms := _terms_of(piece[0], language) & weights.keys()):
+                continue
+            parts = [
+                (piece.start() + part.start(), piece.start() + part.end(), own)
+                for part in _PART.finditer(piece[0])
+                if (own := _terms_of(part[0], language) & weights.keys())
+            ]
+            for start, end, own in parts or [(*piece.span(), terms)]:
+                if not is_unspaced(text[start]):
+                    yield mark(start, end, max(own, key=lambda term: weights[term]))
+
+    # -- hits -------------------------------------------------------------------------
+
+    def hits(self) -> list[Hit]:
+        """Return the hits with their reasons."""
+        hits = [self._hit(hit) for hit in self._recall.hits]
+        for before, hit in pairwise(hits):
+            hit.adds = [word for word in hit.has if word not in before.has]
+        for found, hit, after in zip_longest(self._recall.hits, hits, hits[1:]):
+            hit.why = _sentence(hit, found, after)
+        return hits
+
+    def _hit(self, hit: Found) -> Hit:
+        return Hit(
+            **vars(passage_of(hit, self.marks(hit.text))),
+            rank=hit.rank,
+            score=hit.score,
+            untaught=hit.untaught,
+            has=list(hit.has),
+            lacks=list(hit.lacks),
+            title_marks=self.marks(hit.title),
+            parts=self._parts(hit),
+            hop=self._hop(hit),
+        )
+
+    def _parts(self, hit: Found) -> dict[str, float]:
+        """Share a score among what made it: searches first, then what arrived over links."""
+        share = 0.0 if hit.vectors is None else self._settings.vectors
+        parts = {"words": (1 - share) * (hit.words or 0.0), "meaning": share * (hit.vectors or 0.0)}
+        parts["links"] = (1 - min(sum(parts.values()), 1.0)) * (hit.graph or 0.0)
+        total = sum(parts.values()) or 1.0
+        parts = {name: round(part * hit.untaught / total, 6) for name, part in parts.items()}
+        return {**parts, "learned": round(hit.score - hit.untaught, 6) + 0.0}
+
+    def _hop(self, hit: Found) -> Hop | None:
+        """Return the two passages that the last step of a path joins, quoted."""
+        at = [n for n, step in enumerate(hit.path[:-1]) if step.kind == "chunk"]
+        source = self._passages.get(hit.path[at[-1]].value) if at else None
+        if source is None or source.id == hit.id:
+            return None
+        shared = [step.value for step in hit.path[at[-1] :] if step.kind == "tag"]
+        tag = shared[0] if shared else ""
+        ends = self._quote(source, tag), self._quote(hit, tag)
+        if tag and all(end.marks for end in ends):
+            kind: Literal["words", "tag", "link"] = "words"
+            text = f"both name {tag}"
+        elif tag and phrase_key(tag) == tag:
+            kind, text = "tag", f"both have the tag {tag}"
+        else:  # an address, which says nothing to people
+            kind, text, shared = "link", "one links to the other", []
+        said = f"reached from {ends[0].title}: {text}"
+        return Hop(kind=kind, shared=shared, source=ends[0], target=ends[1], text=said)
+
+    def _quote(self, passage: Found | Chunk, tag: str) -> Quote:
+        """Return a passage with the sentence that names a tag."""
+        key, language = f" {phrase_key(tag)} ", self._settings.language
+        title = passage.title or " ".join(passage.text[:_MAX_QUOTE].split())[:60]
+        quote = Quote(id=passage.id, title=title, place=passage.document_id)
+        quote.rank = passage.rank if isinstance(passage, Found) else None
+        sentences = _SENTENCE.split(f"{passage.text[:_MAX_SHOWN]}\n{passage.title}")
+        for sentence in sentences if key.strip() else ():
+            if key in f" {' '.join(tokenize(sentence))} ":
+                terms = dict.fromkeys(lexical_terms(tokenize(tag), language), 1.0)
+                first = min((mark.start for mark in self.marks(sentence, terms)), default=0)
+                start = max(first - _MAX_QUOTE // 2, 0)
+                quote.quote = sentence[start : start + _MAX_QUOTE]
+                quote.marks = self.marks(quote.quote, terms)
+                break
+        return quote
+
+
+def named(chunk: Found | Chunk) -> dict[str, Any]:
+    """Return what names a passage in answers."""
+    return {"id": chunk.id, "title": chunk.title, "place": chunk.document_id}
+
+
+def passage_of(chunk: Found | Chunk, marks: list[Mark] | None = None) -> Passage:
+    """Return a chunk or hit as answers show it."""
+    headings = chunk.metadata.get("headings")
+    return Passage(
+        **named(chunk),
+        headings=list(map(str, headings)) if isinstance(headings, list) else [],
+        text=chunk.text[:_MAX_SHOWN],
+        complete=len(chunk.text) <= _MAX_SHOWN,
+        metadata={name: v for name, v in chunk.metadata.items() if name not in _OWN_FIELDS},
+        marks=marks or [],
+    )
+
+
+def _sentence(hit: Hit, found: Found, after: Hit | None) -> str:
+    """Say why a hit is where it is."""
+    parts = [f"has {', '.join(hit.has)}"] if hit.has else []
+    if found.vectors is not None and found.vectors >= _CLOSE:
+        parts.append("close in meaning")
+    if hit.hop is not None:
+        parts.append(hit.hop.text)
+    if not parts:
+        learned = hit.parts["learned"] > 0
+        parts = ["found by what was learned" if learned else "fills up the list"]
+    if hit.lacks:
+        parts.append(f"lacks {', '.join(hit.lacks)}")
+    if after is not None and after.adds:
+        parts.append(f"the next one adds {', '.join(after.adds)}")
+    return "; ".join(parts)
+
+
+@lru_cache(maxsize=1 << 15)
+def _terms_of(piece: str, language: str) -> frozenset[str]:
+    return frozenset(lexical_terms(tokenize(piece), language))

@@ -1,0 +1,177 @@
+"""Read files and folders into an index."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field
+
+from hebbgraph.documents.document import Converter, Limits, digest_of, place_of
+from hebbgraph.documents.kinds import can_convert
+from hebbgraph.errors import HebbgraphError, ParameterError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import Chunk, Record
+
+__all__ = ["IngestReport", "find_files", "ingest"]
+
+_BATCH = 512  # chunks that are written at once
+_PAGE = 1000
+_NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
+#: Folders and files that programs make, beside what they are made from.
+_MADE = frozenset({
+    "node_modules", "__pycache__", "site-packages", "_static", "_sources", "_images", "_modules",
+    "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "package-lock.json",
+})  # fmt: skip
+
+
+class IngestReport(Record):
+    """What reading files did.
+
+    ``added``, ``replaced``, ``unchanged`` and ``deleted`` count chunks as :class:`AddReport` does.
+    ``documents`` were written, ``skipped`` and ``failed`` give the reason by place, and the files
+    of ``missing`` documents are gone.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    documents: tuple[str, ...] = ()
+    unchanged_documents: int = 0
+    skipped: dict[str, str] = Field(default_factory=dict)
+    failed: dict[str, str] = Field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+class Found(NamedTuple):
+    """Files by their places, reasons by places that are not read, and places of folders."""
+
+    files: dict[str, Path]
+    skipped: dict[str, str]
+    folders: list[str]
+
+
+def find_files(
+    paths: Iterable[str | os.PathLike[str]], base: str | os.PathLike[str] | None
+) -> Found:
+    """Find the files at and below paths; what is hidden, a link or made by a program is skipped."""
+    found = Found({}, {}, [])
+    for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
+        if not os.path.lexists(path):
+            raise ParameterError(f"there is no file or folder {path}")
+        place = place_of(path, base)
+        if path.is_dir():
+            place = "" if place == "." else f"{place}/"
+            found.folders.append(place)
+        for file, reason in _below(path) if path.is_dir() else [(path, "")]:
+            name = place + (place_of(file, path) if path.is_dir() else "")
+            if not reason and found.files.setdefault(name, file).resolve() != file.resolve():
+                reason = "another file has this place; give a base above both"
+            if reason:
+                found.skipped[name] = reason
+    return found
+
+
+def _below(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files below a folder, with the reason for those that are not read."""
+    failed: list[OSError] = []
+    for folder, folders, names in os.walk(root, onerror=failed.append):
+        inner, folders[:] = sorted(folders), []
+        for name in [*inner, *sorted(names)]:
+            path = Path(folder, name)
+            if name.startswith("."):
+                continue
+            if path.is_symlink():
+                yield path, "is a link"
+            elif name in _MADE:
+                yield path, "is made by a program"
+            elif name in inner:
+                folders.append(name)
+            else:
+                yield path, "" if can_convert(name) else "is of a kind that is not read"
+    for error in failed:
+        yield Path(error.filename), f"cannot be listed: {(error.strerror or '').lower()}"
+
+
+def ingest(
+    paths: Iterable[str | os.PathLike[str]],
+    index: HebbianIndex,
+    *,
+    base: str | os.PathLike[str] | None = None,
+    delete_missing: bool = False,
+    limits: Limits | None = None,
+    show_progress: Callable[[int, int], object] | None = None,
+) -> IngestReport:
+    """Read files and folders into an index; a changed file replaces its document.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+    index : HebbianIndex
+    base : path, optional
+        The folder from which places are counted; by default as :func:`~.document.place_of` says.
+    delete_missing : bool
+        Delete documents of these folders whose files are gone.
+    limits : Limits, optional
+    show_progress : callable, optional
+        Called with the number of files that are done, and of all.
+
+    Raises
+    ------
+    ParameterError
+        If there is no file or folder at a path. Whatever is wrong with a file is reported.
+    """
+    found, known = find_files(paths, base), _digests(index)
+    skipped, failed, done = dict(found.skipped), dict[str, str](), list[str]()
+    counts, batch, same = Counter[str](), list[Chunk](), 0
+    with Converter(limits) as converter:
+        for number, (place, file) in enumerate(found.files.items(), 1):
+            try:
+                data = converter.data(file, place)
+                same += (is_known := known.get(place) == digest_of(data))
+                chunks = [] if is_known else converter.convert(data, place).chunks()
+            except (HebbgraphError, ImportError) as error:
+                reason = str(error).removeprefix(f"{place}: ")
+                (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
+                continue
+            if chunks:
+                batch += chunks
+                done.append(place)
+            elif not is_known:
+                counts["deleted"] += index.delete(document_id=place).deleted
+                skipped[place] = "holds no passage"
+            if len(batch) >= _BATCH:
+                counts.update(index.refresh(batch).model_dump())
+                batch = []
+            if show_progress is not None:
+                show_progress(number, len(found.files))
+        if batch:
+            counts.update(index.refresh(batch).model_dump())
+    folders = tuple(found.folders)
+    gone = known.keys() - found.files.keys() - found.skipped.keys()
+    missing = sorted(name for name in gone if name.startswith(folders))
+    if delete_missing and missing:
+        counts["deleted"] += index.delete(document_id=missing).deleted
+    return IngestReport(
+        **counts,
+        documents=tuple(done),
+        unchanged_documents=same,
+        skipped=skipped,
+        failed=failed,
+        missing=tuple(missing),
+    )
+
+
+def _digests(index: HebbianIndex) -> dict[str, str]:
+    """Return the digest of each document that was read from a file."""
+    ids = index.ids({"digest": {"$exists": True}})
+    return {
+        chunk.document_id: str(chunk.metadata["digest"])
+        for start in range(0, len(ids), _PAGE)
+        for chunk in index.get(ids[start : start + _PAGE])
+        if chunk.document_id is not None
+    }

@@ -1,0 +1,237 @@
+"""Convert the bytes of one file to marked Markdown. This runs in the process of a Converter.
+
+Markdown, tables, notebooks, JSON, source code and plain text need nothing installed; the others
+are read by pandoc, HTML without its menus and PDF by `pages`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hebbgraph.documents.markup import clean_markdown, mark_directives
+from hebbgraph.errors import ConversionError, MissingExtraError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["can_convert", "serve"]
+
+#: Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title.
+Converted = tuple[str, str]
+
+_PANDOC = {".tex": "latex", ".typ": "typst", ".wiki": "mediawiki"}
+for _name in ("docx", "epub", "fb2", "ipynb", "odt", "org", "pptx", "rst", "rtf", "xlsx"):
+    _PANDOC[f".{_name}"] = _name
+_PACKED = {".docx", ".epub", ".odt", ".pptx", ".xlsx"}
+_MARKDOWN = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd"}
+_TEXT = {"", ".txt", ".text", ".log", ".adoc", ".srt", ".vtt"}
+#: Source code and configuration, where a line that begins with # is no heading.
+CODE = frozenset({
+    ".bash", ".c", ".cc", ".cfg", ".clj", ".conf", ".cpp", ".cs", ".cmake", ".ex", ".exs", ".f90",
+    ".fish", ".go", ".gradle", ".h", ".hpp", ".hs", ".ini", ".java", ".jl", ".js", ".jsx", ".kt",
+    ".lua", ".m", ".mjs", ".ml", ".php", ".pl", ".pm", ".proto", ".ps1", ".py", ".pyi", ".pyx",
+    ".r", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift", ".tcl", ".tf", ".toml", ".ts", ".tsx",
+    ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
+})  # fmt: skip
+_MOST_LINE = 5_000  # characters of a line of text, on average
+_ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
+_DEFINITION = re.compile(
+    r"(?m)^(?:(?:export|default|public|private|static|final|abstract|async|pub(?:\(\w+\))?|unsafe)"
+    r"[ \t]+){0,4}(?:def|class|func|function|fn|struct|enum|interface|trait|impl|module|type)\b"
+    r"[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
+)
+#: Anchors on a line of their own go before the text that they belong to.
+_LONE_MARKS = re.compile("(?m)^([ \t]*(?:\ue000[^\ue000-\ue002\n]*\ue002)+)\n+[ \t]*(?=\\S)")
+
+
+def can_convert(name: str) -> bool:
+    """Return whether the suffix of a file's name is one that is read."""
+    return PurePosixPath(name).suffix.lower() in _READERS
+
+
+def _decode(data: bytes, declared: str = "") -> str:
+    r"""Decode a text: by its mark or declared encoding, as UTF-8, or else as Windows-1252.
+
+    >>> _decode("\ufeffcafé".encode()), _decode("café".encode("cp1252"))
+    ('café', 'café')
+    >>> _decode("é".encode("utf-16")), _decode("é".encode("latin-1"), "iso-8859-1")
+    ('é', 'é')
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:8192]:
+        raise ConversionError("is binary, no text")
+    for encoding in ("utf-8-sig", declared):
+        try:
+            return data.decode(encoding or "cp1252")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return data.decode("cp1252", "replace")
+
+
+def _plain(data: bytes, suffix: str = "") -> Converted:
+    """Return a text as it is, unless a program has written it for programs."""
+    text = _decode(data)
+    lines = text.count("\n") + 1
+    if len(text) > lines * _MOST_LINE and text.count(" ") * 10 < len(text):
+        raise ConversionError("has long lines without spaces, such as minified code")
+    return text, ""
+
+
+def _markdown(data: bytes, suffix: str) -> Converted:
+    return clean_markdown(_decode(data), jsx=suffix == ".mdx")
+
+
+def _code(data: bytes, suffix: str) -> Converted:
+    """Return source code as fenced parts, each below the name of what it defines."""
+    text, _ = _plain(data)
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
+    found = list(_DEFINITION.finditer(text))
+    starts = [0, *(definition.start() for definition in found), len(text)]
+    headings = ["", *(f"## {match[1]}\n\n" for match in found)]
+    parts = []
+    for heading, (start, end) in zip(headings, pairwise(starts), strict=True):
+        if body := text[start:end].strip("\n").rstrip():
+            parts.append(f"{heading}{fence}{suffix[1:]}\n{body}\n{fence}")
+    return "\n\n".join(parts), ""
+
+
+def _table(data: bytes, suffix: str) -> Converted:
+    text = _decode(data)
+    head = text[: text.find("\n") + 1 or None]
+    delimiter = "\t" if suffix == ".tsv" else max(",;\t|", key=head.count)
+    lines = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            if any(row):
+                cells = (" ".join(cell.split()).replace("|", r"\|") for cell in row)
+                lines.append(f"| {' | '.join(cells)} |")
+                lines += [f"|{'---|' * len(row)}"] if len(lines) == 1 else []
+    except csv.Error as error:
+        raise ConversionError(f"is no table that can be read: {error}") from error
+    return "\n".join(lines), ""
+
+
+def _json(data: bytes, suffix: str) -> Converted:
+    try:
+        return "\n".join(_outline(json.loads(_decode(data)), 0)), ""
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(f"is no JSON: {error}") from error
+
+
+def _outline(value: Any, depth: int) -> Iterator[str]:
+    """Yield JSON as lines ``name: value``, indented below the name that they belong to."""
+    if not isinstance(value, dict | list):
+        yield "  " * depth + (value if isinstance(value, str) else json.dumps(value))
+        return
+    pairs = value.items() if isinstance(value, dict) else (("-", item) for item in value)
+    for name, inner in pairs:
+        label = "  " * depth + (name if name == "-" else f"{name}:")
+        lines = _outline(inner, depth + 1)
+        yield label if isinstance(inner, dict | list) else f"{label} {next(lines).lstrip()}"
+        yield from lines
+
+
+def _html(data: bytes, suffix: str) -> Converted:
+    declared = _ENCODING.search(data[:4096])
+    text = _decode(data, declared[1].decode() if declared else "")
+    page, title = _extra("hebbgraph.documents.pages").read_html(text)
+    return _pandoc(page.encode("utf-8", "replace"), "html"), title
+
+
+def _by_pandoc(data: bytes, suffix: str) -> Converted:
+    if suffix not in _PACKED:
+        text = _decode(data)
+        data = (mark_directives(text) if suffix == ".rst" else text).encode("utf-8", "replace")
+    text = _pandoc(data, _PANDOC[suffix])
+    if suffix == ".rst":  # a label is known in all documents
+        text = re.sub("\ue000([^\ue002:]+)\ue002", _with_label, text)
+    return text, ""
+
+
+def _with_label(mark: re.Match[str]) -> str:
+    return f"{mark[0]}\ue000label:{re.sub(r'[_ ]+', '-', mark[1].lower())}\ue002"
+
+
+def _pandoc(data: bytes, kind: str) -> str:
+    """Run pandoc, which may read no other file and reach no network."""
+    filter_file = Path(__file__).with_name("plain.lua")
+    command = [_extra("pypandoc").get_pandoc_path(), "+RTS", "-M1g", "-RTS", "--sandbox"]
+    command += ["-f", kind, "-t", "gfm", "--wrap=none", "-L", str(filter_file)]
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
+    text = _LONE_MARKS.sub(r"\1", done.stdout.decode("utf-8", "replace"))
+    return re.sub(r"(?m)^\|.*\|$", _narrow, text)
+
+
+def _narrow(row: re.Match[str]) -> str:
+    """Return a row of a table without the spaces that align it."""
+    return re.sub(r" {2,}", " ", re.sub(r"-{4,}", "---", row[0]))
+
+
+def _pdf(data: bytes, suffix: str) -> Converted:
+    text, title = _extra("hebbgraph.documents.pages").read_pdf(data)
+    return text, title
+
+
+def _extra(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            'this kind of file needs: pip install "hebbgraph[documents]"'
+        ) from error
+
+
+_READERS: dict[str, Callable[[bytes, str], Converted]] = {
+    **dict.fromkeys(_TEXT, _plain),
+    **dict.fromkeys(CODE, _code),
+    **dict.fromkeys(_MARKDOWN, _markdown),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys((".csv", ".tsv"), _table),
+    **dict.fromkeys(_PANDOC, _by_pandoc),
+    ".json": _json,
+    ".pdf": _pdf,
+}
+
+
+def serve() -> None:
+    """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`, a line each."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # what a library prints is no answer
+    for request in sys.stdin.buffer:
+        print(json.dumps(_answer(json.loads(request))), file=answers, flush=True)
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
+    try:
+        suffix = PurePosixPath(request["name"]).suffix.lower()
+        text, title = _READERS.get(suffix, _plain)(b64decode(request["data"]), suffix)
+    except (ConversionError, MissingExtraError) as error:
+        return {"error": str(error), "extra": isinstance(error, MissingExtraError)}
+    except (MemoryError, RecursionError):
+        return {"error": "takes more memory than allowed"}
+    except Exception as error:
+        return {"error": f"cannot be read: {type(error).__name__}: {error}"}
+    if len(text) > request["output"]:
+        return {"error": f"holds more than {request['output']:,} characters of text"}
+    return {"text": text, "title": title}

@@ -1,0 +1,286 @@
+"""Files and folders go into an index, and what is wrong with a file is reported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hebbgraph import HebbianIndex
+from hebbgraph.documents import Limits, convert, ingest, preview, read
+from hebbgraph.documents.document import Converter, place_of
+from hebbgraph.errors import ConversionError, ParameterError
+
+
+@pytest.fixture
+def index() -> Iterator[HebbianIndex]:
+    with HebbianIndex.open(":memory:") as opened:
+        yield opened
+
+
+def write(folder: Path, name: str, text: str | bytes = "It floats.") -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+# -- places -------------------------------------------------------------------------------
+
+
+def test_a_place_is_as_people_know_it(folder: Path) -> None:
+    write(folder, "work/docs/a.md")
+    write(folder, "other/docs/b.md")
+    os.chdir(folder / "work")
+    assert place_of("docs/a.md") == "docs/a.md"
+    assert place_of(folder / "work/docs/a.md") == "docs/a.md"
+    assert place_of("../other/docs") == "docs"
+    assert place_of("../other/docs/b.md") == "docs/b.md"
+    assert place_of("docs/a.md", base="docs") == "a.md"
+    with pytest.raises(ConversionError, match="below the base"):
+        place_of("../other", base="docs")
+
+
+def test_no_absolute_path_is_stored(folder: Path, index: HebbianIndex) -> None:
+    write(folder, "docs/a.md", f"# A\n\n[b](b.md#x) [c]({folder}/c.md) [d](file://{folder}/d.md)")
+    write(folder, "docs/b.md", "# B\n\n[up](../../up.md)")
+    ingest([folder / "docs"], index)
+    for chunk in index.get(index.ids()):
+        assert str(folder) not in f"{chunk.document_id}{chunk.addresses}{chunk.metadata}"
+        assert not any(reference.startswith("/") for reference in chunk.references)
+    assert sorted(index.documents()) == ["docs/a.md", "docs/b.md"]
+
+
+def test_two_files_of_one_place_are_not_mixed(folder: Path, index: HebbianIndex) -> None:
+    write(folder, "x/docs/a.md", "One.")
+    write(folder, "y/docs/a.md", "Two.")
+    here = folder / "elsewhere"
+    here.mkdir()
+    os.chdir(here)
+    report = ingest([folder / "x/docs", folder / "y/docs"], index)
+    assert "base" in report.skipped["docs/a.md"]
+    report = ingest([folder / "x/docs", folder / "y/docs"], index, base=folder)
+    assert report.documents == ("x/docs/a.md", "y/docs/a.md")
+
+
+# -- again --------------------------------------------------------------------------------
+
+
+def test_an_unchanged_file_is_skipped_and_a_changed_one_replaced(
+    folder: Path, index: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "docs/a.md", "# A\n\nOne.")
+    write(folder, "docs/b.md", "# B\n\nTwo.")
+    assert ingest(["docs"], index).documents == ("docs/a.md", "docs/b.md")
+    write(folder, "docs/b.md", "# B\n\nThree.")
+    report = ingest(["docs"], index)
+    assert (report.documents, report.unchanged_documents) == (("docs/b.md",), 1)
+    assert (report.added, report.deleted) == (1, 1)
+
+    def fail(*_: object) -> None:
+        raise AssertionError("an unchanged file is not converted")
+
+    monkeypatch.setattr(Converter, "convert", fail)
+    assert ingest(["docs"], index).unchanged_documents == 2
+
+
+def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) -> None:
+    for name in ("docs/a.md", "docs/b.md", "more/c.md"):
+        write(folder, name)
+    ingest(["docs", "more"], index)
+    (folder / "docs/a.md").unlink()
+    (folder / "more/c.md").unlink()
+    index.add([{"text": "Not from a file.", "document_id": "docs/mail"}])
+    report = ingest(["docs"], index)
+    assert report.missing == ("docs/a.md",)
+    assert "docs/a.md" in index.documents()
+    assert ingest(["docs"], index, delete_missing=True).deleted == 1
+    assert list(index.documents()) == ["docs/b.md", "docs/mail", "more/c.md"]
+
+
+def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: HebbianIndex) -> None:
+    write(folder, "docs/a.csv", "name,cargo\nPetrel,ice\n")
+    ingest(["docs"], index)
+    write(folder, "docs/a.csv", '"name')
+    report = ingest(["docs"], index, delete_missing=True)
+    assert "no table" in report.failed["docs/a.csv"]
+    assert index.documents() == {"docs/a.csv": 1}
+    write(folder, "docs/a.csv", "---\n")
+    ingest(["docs"], index)
+    assert index.documents() == {}
+
+
+def test_an_upload_replaces_the_document_of_its_place(folder: Path, index: HebbianIndex) -> None:
+    write(folder, "docs/ping.md", "# Ping\n\nOne.")
+    ingest(["docs"], index)
+    document = convert(b"# Ping\n\nTwo.", "docs/ping.md")
+    change = preview(document, index)
+    assert change.model_dump() == {
+        "document_id": "docs/ping.md",
+        "title": "Ping",
+        "replaces": 1,
+        "added": 1,
+        "unchanged": 0,
+        "deleted": 1,
+        "is_unchanged": False,
+    }
+    assert index.documents() == {"docs/ping.md": 1}
+    index.refresh(document.chunks())
+    assert preview(document, index).is_unchanged
+    assert index.documents() == {"docs/ping.md": 1}
+    assert index.get(index.ids())[0].text == "# Ping\n\nTwo."
+    assert preview(convert(b"x", "ping.md"), index).replaces == 0
+
+
+# -- what is skipped ----------------------------------------------------------------------
+
+
+def test_whatever_lies_in_a_folder_is_read_or_skipped_with_a_reason(
+    folder: Path, index: HebbianIndex
+) -> None:
+    write(folder, "docs/a.md")
+    write(folder, "docs/.secret.md")
+    write(folder, "docs/.git/x.md")
+    write(folder, "docs/node_modules/x.md")
+    write(folder, "docs/empty.md", "")
+    write(folder, "docs/binary.txt", b"\0\1\2")
+    write(folder, "docs/huge.md", "x" * 5000)
+    write(folder, "docs/picture.png", b"\x89PNG")
+    write(folder, "docs/locked.md").chmod(0)
+    write(folder, "docs/closed/x.md")
+    (folder / "docs/loop").symlink_to(folder / "docs")
+    (folder / "docs/gone.md").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "docs/pipe.md")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("docs/s.md")
+    report = ingest(["docs"], index, limits=Limits(size=4000))
+    skipped = {
+        "docs/node_modules": "is made by a program",
+        "docs/empty.md": "is empty",
+        "docs/binary.txt": "is binary, no text",
+        "docs/picture.png": "is of a kind that is not read",
+        "docs/loop": "is a link",
+        "docs/gone.md": "is a link",
+    }
+    assert report.skipped == skipped
+    assert report.failed.pop("docs/huge.md") == "is larger than 4,000 bytes"
+    assert report.failed.pop("docs/pipe.md") == "is no regular file"
+    assert report.failed.pop("docs/s.md") == "is no regular file"
+    if os.geteuid():
+        assert report.failed.pop("docs/locked.md") == "cannot be read: permission denied"
+    assert not report.failed
+    assert {"docs/a.md", "docs/closed/x.md"} <= set(report.documents)
+
+
+def test_a_mistyped_path_is_an_error(folder: Path, index: HebbianIndex) -> None:
+    with pytest.raises(ParameterError, match="no file or folder typo"):
+        ingest(["typo"], index)
+    with pytest.raises(ConversionError, match=r"typo\.md: cannot be read: no such file"):
+        read("typo.md")
+
+
+def test_names_that_are_no_utf8_are_read(folder: Path, index: HebbianIndex) -> None:
+    (folder / "docs").mkdir()
+    try:
+        Path(os.fsdecode(b"docs/caf\xe9.md")).write_text("It floats.")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    assert ingest(["docs"], index).documents == ("docs/caf\ufffd.md",)
+
+
+# -- limits -------------------------------------------------------------------------------
+
+
+def test_what_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(tmp_path, monkeypatch, "import time\n    time.sleep(600)")
+    with Converter(Limits(seconds=1.0)) as converter:
+        with pytest.raises(ConversionError, match=r"slow\.md: took longer than 1 seconds"):
+            converter.convert(b"x", "slow.md")
+        assert converter.convert(b"It floats.", "a.txt").text == "It floats."
+
+
+def test_what_takes_too_much_memory_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(tmp_path, monkeypatch, "return [bytearray(1 << 20) for _ in range(4000)]")
+    with (
+        Converter(Limits(memory=500 << 20)) as converter,
+        pytest.raises(ConversionError, match="memory"),
+    ):
+        converter.convert(b"x", "slow.md")
+
+
+def test_a_converter_that_dies_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _break(tmp_path, monkeypatch, "import os\n    os._exit(9)")
+    with Converter() as converter:
+        with pytest.raises(ConversionError, match="broke the converter"):
+            converter.convert(b"x", "slow.md")
+        assert converter.convert(b"It floats.", "a.txt").text == "It floats."
+
+
+def test_too_much_output_is_refused() -> None:
+    with pytest.raises(ConversionError, match="more than 100 characters of text"):
+        convert(b"It floats. " * 50, "a.txt", limits=Limits(output=100))
+
+
+def _break(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Make the converting process run a body when it reads Markdown."""
+    (folder / "sitecustomize.py").write_text(
+        "import hebbgraph.documents.kinds as kinds\n"
+        f"def slow(data, suffix):\n    {body}\n"
+        "kinds._READERS['.md'] = slow\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+
+
+def test_control_c_ends_the_converting_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = "import os, time\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(600)"
+    _break(tmp_path, monkeypatch, wait)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "from hebbgraph.documents import convert; convert(b'x', 'a.md')"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    note = tmp_path / "pid"
+    while not (note.exists() and note.read_text()):
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGINT)
+    parent.wait(30)
+    assert not _runs(int(note.read_text()))
+
+
+def _runs(pid: int) -> bool:
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_threads_may_read_at_once() -> None:
+    texts: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: texts.append(convert(b"It floats.", "a.txt").text))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == ["It floats."] * 3

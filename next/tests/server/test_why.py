@@ -1,0 +1,220 @@
+"""What the page says of a hit: words, marks, parts of the score, hops, lessons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from manuals import QUESTION, TAUGHT
+from served import ask
+from ships import CORPUS
+
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+from hebbgraph_server.suggesting import suggested
+
+
+def marked(passage: dict[str, Any]) -> list[str]:
+    return [passage["text"][mark["start"] : mark["end"]] for mark in passage["marks"]]
+
+
+def by_id(answer: dict[str, Any]) -> dict[str, Any]:
+    return {hit["id"]: hit for hit in answer["hits"]}
+
+
+def teach(api: Any, question: str, *cited: str, **more: Any) -> Any:
+    body = {"recall": ask(api, question)["id"], "cited": list(cited), "actor": "ann", **more}
+    answer = api.post("/v1/lessons", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def add(api: Any, *chunks: Any) -> None:
+    body = {"chunks": [c if isinstance(c, dict) else c.model_dump(mode="json") for c in chunks]}
+    assert api.post("/v1/chunks", json=body).status_code == 200
+
+
+def test_why_is_a_sentence(api: Any) -> None:
+    first, second, *_ = ask(api, QUESTION)["hits"]
+    assert (first["id"], second["id"]) == ("files", "bin")
+    assert first["why"] == (
+        "has file, publish, package; lacks make, executable; the next one adds executable"
+    )
+    assert second["adds"] == ["executable"]
+
+
+def test_every_word_that_a_passage_holds_is_marked(api: Any) -> None:
+    answer = ask(api, QUESTION)
+    for hit in answer["hits"]:
+        words = {mark["word"] for mark in hit["marks"] + hit["title_marks"]}
+        assert words == set(hit["has"]), hit["id"]
+    assert marked(by_id(answer)["bin"]) == ["packages", "executable", "files", "package", "file"]
+    weights = {word["word"]: word["weight"] for word in answer["words"]}
+    assert weights["package"] < weights["publish"] == weights["file"] < weights["make"] == 1.0
+    assert {word["word"]: word["passages"] for word in answer["words"]} == {
+        "make": 0,
+        "executable": 2,
+        "file": 2,
+        "publish": 2,
+        "package": 3,
+    }
+
+
+def test_words_are_marked_in_any_script_and_spelling(api: Any) -> None:
+    texts = {
+        "code": "Set `npm_config_prefix` in C++, see ERR-1234 and Café-culture’s menu 🦉 ERR-1234.",
+        "cjk": "🦉 東京大学は本郷にあります。",
+    }
+    add(api, *({"id": id_, "text": text} for id_, text in texts.items()))
+    code = by_id(ask(api, "What is ERR-1234 of the cafe?"))["code"]
+    assert marked(code) == ["ERR", "1234", "Café", "ERR", "1234"]
+    assert "東京" in "".join(marked(by_id(ask(api, "東京大学はどこですか"))["cjk"]))
+
+
+def test_what_is_ignored_says_why(api: Any) -> None:
+    add(api, *({"id": f"npm{n}", "text": f"npm part {n}.", "tags": ["npm"]} for n in range(60)))
+    ignored = {word["word"]: word for word in ask(api, "How does npm work?")["ignored"]}
+    assert ignored["how"]["reason"] == "an everyday word"
+    assert ignored["npm"]["passages"] >= 60
+    assert "in 6" in ignored["npm"]["reason"]
+
+
+def test_two_hops_are_quoted(api: Any) -> None:
+    add(api, *CORPUS)
+    answer = ask(api, "Where did the builder of the barque Petrel live?")
+    hop = by_id(answer)["moss"]["hop"]
+    assert (hop["kind"], hop["shared"]) == ("words", ["ida moss"])
+    assert (hop["source"]["id"], hop["source"]["rank"]) == ("petrel", 1)
+    for end in (hop["source"], hop["target"]):
+        words = [end["quote"][mark["start"] : mark["end"]] for mark in end["marks"]]
+        assert words == ["Ida", "Moss"]
+    assert "both name ida moss" in by_id(answer)["moss"]["why"]
+
+
+def test_no_address_is_ever_shown(api: Any) -> None:
+    pages = [
+        {"id": "a", "title": "Races", "text": "Data races are found by a tool. See below.",
+         "addresses": ["/home/me/secret/hg-manual.html#races"],
+         "references": ["/home/me/secret/authors.html#top"]},
+        {"id": "b", "title": "Authors", "text": "Jo Doe wrote it.",
+         "addresses": ["/home/me/secret/authors.html#top"]},
+    ]  # fmt: skip
+    add(api, *pages)
+    answer = ask(api, "Who made the tool that finds data races?")
+    hop = by_id(answer)["b"]["hop"]
+    assert (hop["kind"], hop["shared"]) == ("link", [])
+    assert "secret" not in str(answer)
+
+
+def test_parts_add_up_to_the_score(api: Any) -> None:
+    add(api, *CORPUS)
+    teach(api, *TAUGHT)
+    for question in (QUESTION, TAUGHT[0], "Where did the builder of the Petrel live?"):
+        for hit in ask(api, question)["hits"]:
+            assert sum(hit["parts"].values()) == pytest.approx(hit["score"], abs=1e-5)
+
+
+def test_a_lesson_is_seen_and_taken_back(api: Any) -> None:
+    plain = [hit["id"] for hit in ask(api, QUESTION)["hits"]]
+    lesson = teach(api, QUESTION, "folders")
+    assert lesson["cited"] == [
+        {"id": "folders", "title": "folders: Where executables go", "place": "docs/folders.md"}
+    ]
+    answer = ask(api, QUESTION, compare=True)
+    first = answer["hits"][0]
+    assert (first["id"], first["untaught_rank"]) == ("folders", plain.index("folders") + 1)
+    assert first["lesson"]["text"] == f"first because ann marked it for “{QUESTION}”"
+    assert [hit["id"] for hit in answer["without_lessons"]] == plain
+    assert api.delete(f"/v1/lessons/{first['lesson']['id']}").json() == {"forgotten": 1}
+    assert [hit["id"] for hit in ask(api, QUESTION)["hits"]] == plain
+
+
+def test_a_passage_that_was_not_found_can_be_taught(api: Any) -> None:
+    answer = ask(api, QUESTION, k=1)
+    body = {"recall": answer["id"], "cited": ["ping"]}
+    assert api.post("/v1/lessons", json=body).status_code == 200
+    assert ask(api, QUESTION)["hits"][0]["id"] == "ping"
+
+
+def test_questions_are_kept_unless_a_setting_says_no(serve: Any) -> None:
+    for keeps in (True, False):
+        api = serve(keep_questions=keeps)
+        assert teach(api, *TAUGHT)["id"]
+        newest = api.get("/v1/lessons").json()["lessons"][0]
+        assert newest["question"] == (TAUGHT[0] if keeps else "")
+    raised = ask(api, TAUGHT[0])["hits"][0]["lesson"]
+    assert raised["text"].startswith("first because ann marked it for ")
+
+
+def test_a_thumb_comes_later_by_the_name_of_an_answer(api: Any) -> None:
+    answer = ask(api, QUESTION, answer="answer-1")
+    said = {"recall": answer["id"], "cited": ["folders"], "actor": "model", "trusted": False}
+    api.post("/v1/lessons", json=said)
+    thumb = api.post("/v1/lessons", json={"answer": "answer-1", "rating": 1, "actor": "ann"})
+    assert thumb.status_code == 200, thumb.text
+    assert [chunk["id"] for chunk in thumb.json()["cited"]] == ["folders"]
+    assert ask(api, QUESTION)["hits"][0]["id"] == "folders"
+    for wrong in ({"rating": 0}, {}, {"rating": 1, "rejected": ["bin"]}):
+        assert api.post("/v1/lessons", json={"answer": "answer-1", **wrong}).status_code == 422
+
+
+def test_lessons_are_listed_the_newest_first(api: Any) -> None:
+    first, second = teach(api, QUESTION, "bin"), teach(api, TAUGHT[0], "folders")
+    listed = api.get("/v1/lessons").json()
+    assert [lesson["id"] for lesson in listed["lessons"]] == [second["id"], first["id"]]
+    only = api.get("/v1/lessons", params={"chunk": "bin"}).json()
+    assert ([lesson["id"] for lesson in only["lessons"]], only["total"]) == ([first["id"]], 1)
+    assert api.get("/v1/lessons/evaluation").json()["questions"] == 2
+
+
+def test_a_tag_has_passages_by_relevance_neighbors_and_links(api: Any) -> None:
+    add(api, *CORPUS)
+    add(api, {"id": "letter", "text": "See there.", "references": ["moss.md"]})
+    moss = CORPUS[2].model_copy(update={"addresses": ("moss.md",)})
+    add(api, moss)
+    panel = api.get("/v1/tags/Ida Moss").json()
+    assert (panel["tag"], panel["chunks"], panel["titles"]) == ("ida moss", 3, 1)
+    assert panel["hits"][0]["id"] == "moss"
+    assert len(panel["hits"]) == 3
+    assert {"tag": "corin vale", "weight": 2, "learned": 0.0} in panel["neighbors"]
+    assert [chunk["id"] for chunk in panel["linked_from"]] == ["letter"]
+    assert api.get("/v1/tags/nothing such").status_code == 404
+    assert api.get("/v1/tags?prefix=ida").json()["tags"][0]["tag"] == "ida moss"
+
+
+def test_suggestions_are_real_headings(api: Any) -> None:
+    questions = api.get("/v1/suggestions").json()["questions"]
+    assert questions[0] == "How do I ping the registry?"
+    assert len(questions) == 3
+
+
+@pytest.mark.parametrize(
+    ("heading", "question"),
+    [
+        ("How to install Node.js", "How do I install Node.js?"),
+        ("Why is it slow?", "Why is it slow?"),
+        ("Installing packages globally", "How does installing packages globally work?"),
+        ("The lock file", "What is said about the lock file?"),
+        ("NPM registry", "What is said about NPM registry?"),
+        ("2 NEWS", None),
+        ("README first", None),
+        ("1.2.3", None),
+        ("index.html | Home", None),
+        ("Release 2024", None),
+        ("AUTHORS", None),
+    ],
+)
+def test_a_heading_becomes_a_question_or_none(heading: str, question: str | None) -> None:
+    assert suggested([("a", heading)]) == ([] if question is None else [question])
+
+
+def test_a_recall_is_that_of_the_index(api: Any, location: Path) -> None:
+    from hebbgraph import HebbianIndex
+
+    with HebbianIndex.open(location, read_only=True) as index:
+        found = index.recall(QUESTION, where={"product": "npm"})
+    answer = ask(api, QUESTION, where={"product": "npm"})
+    assert [(hit["id"], hit["score"]) for hit in answer["hits"]] == [
+        (hit.id, hit.score) for hit in found
+    ]
