@@ -76,7 +76,7 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
         exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum, shares)
     if not len(exams.cited):
         return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
-    plain, taught = scores_of(exams, np.array(trust.gains), trust.handicap)
+    plain, taught = scores_of(exams, trust)
     error = float((taught - plain).std() / math.sqrt(len(plain)))
     return Evaluation(
         questions=len(plain),

@@ -300,7 +300,7 @@ def add_memory(
     trust: Trust,
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
-    gain = _beside_answer(memory) @ np.array(trust.gains)
+    gain = _beside_answer(memory) @ trust.gains
     near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
     found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
