@@ -19,7 +19,6 @@ from hebbgraph.formulas.association import (
     lead,
     likeness,
     scale_by_confidence,
-    share_beside_answer,
     squeeze,
 )
 from hebbgraph.formulas.fitting import Trust
@@ -300,7 +299,7 @@ def add_memory(
     trust: Trust,
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
-    gain = _beside_answer(memory) @ trust.gains
+    gain = memory.evidence @ trust.gains
     near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
     found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
@@ -335,13 +334,3 @@ def add_memory(
         arrived=np.concatenate((plain.arrived, zeros))[order],
     )
     return taught, float(most)
-
-
-def _beside_answer(memory: Memory) -> FloatArray:
-    """Return the evidence beside an answer to the very question, if there is one."""
-    answered = float(memory.answer.max(initial=0.0))
-    if answered <= 0.0:
-        return memory.evidence
-    share = share_beside_answer(memory.evidence[:, [0, 0, 2, 2, 4, 4]].clip(0.0, 1.0), answered)
-    beside: FloatArray = np.where(memory.evidence > 0, memory.evidence * share, memory.evidence)
-    return beside
