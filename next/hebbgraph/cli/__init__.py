@@ -139,8 +139,10 @@ def add(
             complain(f"interrupted: {index} holds {stored}; run the command again to go on")
             raise typer.Exit(130) from None
     skipped = [str(path) for path in others]
-    line = ", ".join(f"{number:,} {what}" for what, number in totals.items())
-    show({**totals, "skipped": skipped}, [f"{line} chunks in {index}"], as_json=as_json)
+    *chunks, resting = (f"{number:,} {what}" for what, number in totals.items())
+    line = f"{', '.join(chunks)} chunks in {index}"
+    lines = [line, f"{resting} lessons"] if totals["resting"] else [line]
+    show({**totals, "skipped": skipped}, lines, as_json=as_json)
 
 
 def _added(opened: HebbianIndex, files: Iterable[Path], progress: Any) -> Iterator[AddReport]:

@@ -138,7 +138,7 @@ class AskingVerbs(OpenNamespace):
             return find_tags(session, prefix, counted(limit, "limit"))
 
     def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
-        """Return the tags that most often occur together with a tag.
+        """Return the tags that most often occur together with a tag; ties by the tag.
 
         Raises
         ------

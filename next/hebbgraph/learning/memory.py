@@ -187,9 +187,7 @@ def _dots(session: Session, cues: Cues, path: Cues) -> list[tuple[IntArray, Floa
 
 
 def _live(
-    session: Session,
-    digests: Iterable[str],
-    allowed: Callable[[IntArray], BoolArray] | None,
+    session: Session, digests: Iterable[str], allowed: Callable[[IntArray], BoolArray] | None
 ) -> dict[str, int]:
     """Return the chunk of each text that takes part; of two copies the one with the smaller id."""
     sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id DESC"
@@ -221,10 +219,7 @@ def share_taught(values: FloatArray) -> NDArray[np.float64]:
 
 
 def add_memory(
-    plain: Activation,
-    memory: Memory,
-    confidence: float,
-    trust: Trust,
+    plain: Activation, memory: Memory, confidence: float, trust: Trust
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
     gain = _beside_answer(memory) @ np.array(trust.gains)

@@ -279,12 +279,17 @@ class Evaluation(Record):
 
 
 class AddReport(Record):
-    """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost."""
+    """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost.
+
+    ``resting`` lessons were about texts that were edited or deleted, and no other: they move
+    nothing until the same text is back.
+    """
 
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
     deleted: int = 0
+    resting: int = 0
 
 
 class DeleteReport(Record):
@@ -292,11 +297,12 @@ class DeleteReport(Record):
 
     ``erased`` is False while a reader holds an older state of a file open: the texts are gone for
     everybody who asks, and the next change overwrites their bytes once that reader ends. It is
-    False on PostgreSQL, where VACUUM overwrites them.
+    False on PostgreSQL, where VACUUM overwrites them. ``resting`` lessons were about these alone.
     """
 
     deleted: int = 0
     erased: bool = True
+    resting: int = 0
 
 
 class Tag(Record):

@@ -27,7 +27,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianRetriever,
     HebbianVectorStore,
 )
-from llama_index.retrievers.hebbgraph.pipelines import _MarkBare
+from llama_index.retrievers.hebbgraph.store import _MarkBare
 from llama_models import QUESTION, WordEmbedding
 
 from hebbgraph.errors import HebbgraphError, ParameterError
@@ -164,7 +164,7 @@ async def test_async_twins() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda store: store.delete(None), "delete takes the id of a document, got None; clear()"),
+        (lambda store: store.delete(None), "delete takes ids, document_id= or where="),
         (lambda store: store.delete_nodes(), "delete_nodes takes node_ids or filters; clear()"),
         (lambda store: store.query(VectorStoreQuery()), "set query_str"),
         (lambda store: asked(store, mode=VectorStoreQueryMode.SVM), "no query mode"),

@@ -15,7 +15,6 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
 from hebbgraph.errors import InvalidChunkError, ParameterError
-from langchain_hebbgraph.calling import Question
 from langchain_hebbgraph.documents import chunks_of, to_chunk, to_document
 
 __all__ = ["MARGIN", "Found", "StoreBeneath", "renewed"]
@@ -123,7 +122,7 @@ class StoreBeneath:
         return report.model_copy(update={"deleted": deleted})
 
 
-def renewed(recall: Recall, held: Mapping[str, Document], question: Question) -> Recall:
+def renewed(recall: Recall, held: Mapping[str, Document], k: int, *, is_filtered: bool) -> Recall:
     """Return a recall's hits as the store holds them: what is gone is left out.
 
     Where a filter is in force, so are hits whose metadata changed: they may not pass any more.
@@ -133,12 +132,12 @@ def renewed(recall: Recall, held: Mapping[str, Document], question: Question) ->
     for hit in recall:
         now = _now(hit, held.get(hit.id))
         n_stale += now is not hit
-        if now is not None and not (question.filters and now.metadata != hit.metadata):
+        if now is not None and not (is_filtered and now.metadata != hit.metadata):
             hits.append(now.model_copy(update={"rank": len(hits) + 1}))
     if n_stale:
         text = "%d hits are gone or changed in the vector store; refresh() updates the index"
         logger.warning(text, n_stale)
-    return recall.model_copy(update={"hits": tuple(hits[: question.k])})
+    return recall.model_copy(update={"hits": tuple(hits[:k])})
 
 
 def _now(hit: Hit, document: Document | None) -> Hit | None:

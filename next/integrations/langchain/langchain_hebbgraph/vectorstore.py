@@ -13,9 +13,9 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import SkipValidation
 
 from hebbgraph import HebbianIndex
-from hebbgraph.access import Fields
+from hebbgraph.access import Fields, OpenOptions
 from hebbgraph.errors import ParameterError
-from langchain_hebbgraph.calling import DEFAULT_K, OpenOptions, Question, check_names
+from langchain_hebbgraph.calling import DEFAULT_K, Question, check_names
 from langchain_hebbgraph.documents import (
     Filter,
     Ids,

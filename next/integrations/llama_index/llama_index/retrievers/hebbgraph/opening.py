@@ -6,14 +6,15 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, TypedDict
+from typing import Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from hebbgraph import HebbianIndex, Settings, Tagger
+from hebbgraph import HebbianIndex
+from hebbgraph.access import OpenOptions
 from hebbgraph.errors import ParameterError
 
-__all__ = ["OPENING", "Closing", "NodeEmbedder", "OpenOptions", "check_names", "open_index"]
+__all__ = ["OPENING", "Closing", "NodeEmbedder", "check_names", "open_index"]
 
 _HINTS = {
     **dict.fromkeys(("top_k", "k"), "write similarity_top_k=3, for example"),
@@ -54,16 +55,6 @@ class NodeEmbedder:
         unknown = [text for text in texts if not known.get(text)]
         made = iter(self.embed_model.get_text_embedding_batch(unknown) if unknown else ())
         return [known[text].pop(0) if known.get(text) else next(made) for text in texts]
-
-
-class OpenOptions(TypedDict, total=False):
-    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
-
-    namespace: str
-    tagger: Tagger | None
-    settings: Settings | None
-    cache_dir: str | Path | None
-    read_only: bool
 
 
 OPENING = frozenset(OpenOptions.__annotations__)
