@@ -242,6 +242,14 @@ def test_nodes_without_an_embedding_are_stored(is_async: bool) -> None:
         assert len(store.get_nodes()) == len(nodes) > 3
 
 
+def test_a_pipeline_with_workers() -> None:
+    documents = [Document(id_=f"{at}.md", text=paragraphs()) for at in range(3)]
+    with HebbianVectorStore() as store:
+        nodes = pipeline(store).run(documents=documents, num_workers=2)
+        assert len(store.get_nodes()) == len(nodes) > 9
+        assert {node.embedding for node in nodes} == {None}
+
+
 def test_a_pipeline_that_embeds(store: HebbianVectorStore) -> None:
     model = MockEmbedding(embed_dim=2)
     pipeline(store, SentenceSplitter(), model).run(documents=[Document(id_="d", text="Ice.")])

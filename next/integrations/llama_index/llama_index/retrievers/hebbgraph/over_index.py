@@ -9,6 +9,7 @@ from typing import Any
 
 from llama_index.core import QueryBundle, VectorStoreIndex
 from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
@@ -47,7 +48,9 @@ class IndexBeneath:
         """Return the nodes of these ids that it holds now, or all, if it can list them."""
         store: Any = self.vector_index.vector_store
         if not store.stores_text:  # a docstore keeps what was deleted
-            current = set(self.vector_index.index_struct.nodes_dict.values())
+            listed_there = self.vector_index.index_struct.nodes_dict.values()
+            is_simple = isinstance(store, SimpleVectorStore)
+            current = set(store.data.embedding_dict if is_simple else listed_there)
             wanted = sorted(current if ids is None else current.intersection(ids))
             nodes = self.vector_index.docstore.get_nodes(wanted, raise_error=False)
             return {node.node_id: node for node in nodes}
@@ -56,8 +59,7 @@ class IndexBeneath:
         except Exception as error:
             if ids is not None:
                 raise
-            name = type(store).__name__
-            raise ParameterError(f"{name} lists no nodes; call refresh(nodes) with all") from error
+            raise ParameterError("its nodes cannot be listed; call refresh(nodes)") from error
 
     def refresh(self, index: HebbianIndex, nodes: Sequence[BaseNode] | None = None) -> AddReport:
         """Update an index to what the vector index holds now."""

@@ -1,8 +1,7 @@
 """HebbianVectorStore: an index where LlamaIndex expects a vector store.
 
-LlamaIndex's ``IngestionPipeline`` hands only embedded nodes to its vector store, and forgets the
-others in silence. So one over a :class:`HebbianVectorStore` gets one more transformation when it
-runs, which gives bare nodes an empty embedding.
+LlamaIndex's ``IngestionPipeline`` hands only embedded nodes to its store. So one over a
+:class:`HebbianVectorStore` runs one more step, which gives bare nodes an empty embedding.
 """
 
 from __future__ import annotations
