@@ -245,8 +245,10 @@ def test_nodes_without_an_embedding_are_stored(is_async: bool) -> None:
 def test_a_pipeline_with_workers() -> None:
     documents = [Document(id_=f"{at}.md", text=paragraphs()) for at in range(3)]
     with HebbianVectorStore() as store:
-        nodes = pipeline(store).run(documents=documents, num_workers=2)
-        assert len(store.get_nodes()) == len(nodes) > 9
+        # Unpickling LlamaIndex's own splitters looks for a tokenizer on the network.
+        pipe = pipeline(store, HebbianNodeParser())
+        nodes = pipe.run(documents=documents, num_workers=2)
+        assert len(store.get_nodes()) == len(nodes) == 3
         assert {node.embedding for node in nodes} == {None}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import fsspec
 from llama_index.core import QueryBundle
@@ -85,7 +85,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         """The index."""
         return self._index
 
-    client = index
+    client: ClassVar = index
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Add nodes, which are not modified, and return their ids; the same node replaces."""
@@ -142,12 +142,12 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
             ids=[node_id_of(hit) for hit in recall],
         )
 
-    async_add = in_thread(add)
-    adelete = in_thread(delete)
-    adelete_nodes = in_thread(delete_nodes)
-    aclear = in_thread(clear)
-    aget_nodes = in_thread(get_nodes)
-    aquery = in_thread(query)
+    async_add: ClassVar = in_thread(add)
+    adelete: ClassVar = in_thread(delete)
+    adelete_nodes: ClassVar = in_thread(delete_nodes)
+    aclear: ClassVar = in_thread(clear)
+    aget_nodes: ClassVar = in_thread(get_nodes)
+    aquery: ClassVar = in_thread(query)
 
     def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
         """Do nothing: what is written is stored at ``path``; an index in memory is an error."""
