@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_community.retrievers import BM25Retriever
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -33,7 +34,7 @@ from llama_index.core.schema import TextNode
 from llama_index.retrievers import hebbgraph as llama
 from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 
-from hebbgraph import HebbianIndex, SentenceTransformerEmbedder
+from hebbgraph import HebbianIndex, Recall, SentenceTransformerEmbedder
 
 DATA = Path(__file__).parent / "data"
 K = 10
@@ -101,7 +102,7 @@ class LlamaModel(BaseEmbedding):
 
 
 def langchain(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[str, Ask, Any]]:
-    """Yield names, functions from a question to ids, and the index that learns, if one does."""
+    """Yield names, functions from a question to ids, and the retriever, if it learns."""
     made = [Document(text, id=name, metadata={"title": name}) for name, text in passages().items()]
     # BM25Retriever and vector stores read no title.
     titled = [Document(f"{d.id}\n{d.page_content}", id=d.id) for d in made]
@@ -119,11 +120,11 @@ def langchain(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[st
             None,
         )
         own = HebbianRetriever.from_documents(made, model, k=K)
-        yield "HebbianRetriever with vectors", asking(own), own.index
+        yield "HebbianRetriever with vectors", asking(own), own
         over = HebbianRetriever(path=":memory:", vectorstore=store, k=K)
-        yield "HebbianRetriever over the store", asking(over), over.index
+        yield "HebbianRetriever over the store", asking(over), over
     bare = HebbianRetriever.from_documents(made, k=K)
-    yield "HebbianRetriever", asking(bare), bare.index
+    yield "HebbianRetriever", asking(bare), bare
 
 
 def words(text: str) -> list[str]:
@@ -155,11 +156,11 @@ def llama_index(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[
         own = llama.HebbianRetriever.from_nodes(
             made, path=":memory:", embed_model=model, similarity_top_k=K
         )
-        yield "HebbianRetriever with vectors", retrieving(own), own.index
+        yield "HebbianRetriever with vectors", retrieving(own), own
         over = llama.HebbianRetriever(path=":memory:", vector_index=index, similarity_top_k=K)
-        yield "HebbianRetriever over the index", retrieving(over), over.index
+        yield "HebbianRetriever over the index", retrieving(over), over
     bare = llama.HebbianRetriever.from_nodes(made, path=":memory:", similarity_top_k=K)
-    yield "HebbianRetriever", retrieving(bare), bare.index
+    yield "HebbianRetriever", retrieving(bare), bare
 
 
 def retrieving(retriever: Any) -> Ask:
@@ -184,15 +185,38 @@ def row(name: str, ask: Ask, made: list[Question]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def after_learning(ask: Ask, index: HebbianIndex, made: list[Question]) -> Ask:
+class Hearing(BaseCallbackHandler):
+    """Hears the recall behind a retrieval of LangChain."""
+
+    def on_hebbian_recall(self, recalled: Any, **run: Any) -> None:
+        self.recall: Recall = recalled.recall
+
+
+def recalling(retriever: Any) -> Callable[[str], Recall]:
+    """Return a function from a question to its recall."""
+    if isinstance(retriever, llama.HebbianRetriever):
+        return retriever.recall
+
+    def recall(question: str) -> Recall:
+        hearing = Hearing()
+        retriever.invoke(question, {"callbacks": [hearing]})
+        return hearing.recall
+
+    return recall
+
+
+def after_learning(
+    ask: Ask, index: HebbianIndex, recall: Callable[[str], Recall], made: list[Question]
+) -> Ask:
     """Return answers to each wording, after lessons on the other wording of each question."""
     answers: dict[str, list[str]] = {}
     for is_taught in (lambda q: q.kind == "reworded"), (lambda q: q.kind != "reworded"):
         index.forget(everything=True)
         for actor, question in product(ACTORS, filter(is_taught, made)):
-            recall = index.recall(question.text, SHOWN)
-            if cited := [hit.id for hit in recall if hit.id in question.gold]:
-                index.reinforce(recall, cited=cited, actor=actor)
+            made_for = recall(question.text)
+            shown = [hit.id for hit in made_for[:SHOWN]]
+            if cited := [id_ for id_ in shown if id_ in question.gold]:
+                index.reinforce(made_for, cited=cited, shown=shown, actor=actor)
         answers |= {q.text: ask(q.text) for q in made if not is_taught(q)}
     return answers.__getitem__
 
@@ -203,10 +227,11 @@ def main(folder: str | None) -> None:
     for framework, rivals in (("LangChain", langchain), ("LlamaIndex", llama_index)):
         print(f"\n| {framework}, R@5 / MRR | lookup | two passages | reworded | all |")
         print("|---|---|---|---|---|")
-        for name, ask, index in rivals(embedder):
+        for name, ask, own in rivals(embedder):
             print(row(name, ask, made), flush=True)
-            if index is not None:
-                print(row(f"{name}, learned", after_learning(ask, index, made), made), flush=True)
+            if own is not None:
+                learned = after_learning(ask, own.index, recalling(own), made)
+                print(row(f"{name}, learned", learned, made), flush=True)
 
 
 if __name__ == "__main__":

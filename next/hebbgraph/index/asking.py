@@ -123,10 +123,8 @@ class AskingVerbs(OpenNamespace):
 
     def documents(self) -> dict[str, int]:
         """Return the documents of the index, sorted, and how many chunks each has."""
-        sql = (
-            "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
-            "GROUP BY document_id ORDER BY document_id"
-        )
+        sql = "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
+        sql += "GROUP BY document_id ORDER BY document_id"
         with self._database.read() as session:
             return dict(session.rows(sql))
 

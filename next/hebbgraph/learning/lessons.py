@@ -11,6 +11,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,11 +171,8 @@ def count_resting(session: Session, digests: Collection[str]) -> int:
     """Return how many lessons rest because no chunk has one of these texts any more."""
     sql = "SELECT DISTINCT question_key FROM $answered WHERE digest = ANY(?)"
     keys = [key for (key,) in session.rows(sql, sorted(digests))] if digests else []
-    named = [
-        {*lesson.body["cited"].values(), *lesson.body["rejected"].values()}
-        for lessons in lessons_on(session, keys).values()
-        for lesson in lessons
-    ]
+    lessons = chain.from_iterable(lessons_on(session, keys).values())
+    named = [{*one.body["cited"].values(), *one.body["rejected"].values()} for one in lessons]
     sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
     live = {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
     return sum(not texts.isdisjoint(digests) and texts.isdisjoint(live) for texts in named)

@@ -281,8 +281,7 @@ class Evaluation(Record):
 class AddReport(Record):
     """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost.
 
-    ``resting`` lessons were about texts that were edited or deleted, and no other: they move
-    nothing until the same text is back.
+    ``resting`` lessons were about former texts alone, and move nothing until these are back.
     """
 
     added: int = 0

@@ -186,6 +186,20 @@ def test_a_store_without_model_reads_no_embedding(caplog: pytest.LogCaptureFixtu
             asked(store)
 
 
+def test_what_is_longer_than_a_model_reads_is_embedded_in_parts() -> None:
+    class Narrow(WordEmbedding):
+        max_length: int = 16
+
+    model = Narrow()
+    with HebbianVectorStore(embed_model=model) as store:
+        store.add([TextNode(id_="a", text="An owl hunts. " * 30), TextNode(id_="b", text="A bee.")])
+        assert len(model.embedded) > 4
+        long = TextNode(id_="c", text="A bee stings. " * 30, embedding=[1.0] * 64)
+        n_before = len(model.embedded)
+        store.add([long])
+        assert len(model.embedded) == n_before  # an embedding that it carries is whole
+
+
 def test_nothing_is_embedded_twice(tmp_path: Path, nodes: list[TextNode]) -> None:
     model = WordEmbedding()
     carried = [node.model_copy(update={"embedding": [0.5] * 64}) for node in nodes[1:]]

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 #: Hits beyond k, in place of those whose original is gone.
 MARGIN = 10
 _PAGE = 500
+_BY_VECTOR = "similarity_search_with_score_by_vector"
 
 Found = list[tuple[Document, float]]
 
@@ -38,9 +39,17 @@ class StoreBeneath:
     store: VectorStore
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
-    def search(self, query: str) -> Found:
+    def embedded(self, query: str) -> list[float] | None:
+        """Return the question's embedding where the store can search by it, and tell scores."""
+        model = self.store.embeddings
+        return model.embed_query(query) if model and hasattr(self.store, _BY_VECTOR) else None
+
+    def search(self, query: str, vector: list[float] | None = None) -> Found:
         """Return what the store finds, best first."""
         options, kind = {"k": 50, **self.kwargs}, type(self.store)
+        if vector is not None:
+            found: Found = getattr(self.store, _BY_VECTOR)(vector, **options)
+            return found
         if kind.similarity_search_with_score is not VectorStore.similarity_search_with_score:
             return self.store.similarity_search_with_score(query, **options)
         return [(document, math.nan) for document in self.store.similarity_search(query, **options)]

@@ -225,8 +225,10 @@ class HebbianRetriever(RequestRetriever):
         if (beneath := self.beneath) is None:
             recall = question.recall()
         else:
-            seeds = beneath.seeds(self.index, beneath.search(query))
-            recall = question.recall(seeds, margin=MARGIN if beneath.is_readable else 0)
+            vector = beneath.embedded(query)  # lessons carry over to other words by it
+            seeds = beneath.seeds(self.index, beneath.search(query, vector))
+            margin = MARGIN if beneath.is_readable else 0
+            recall = question.recall(seeds, vector=vector, margin=margin)
             if beneath.is_readable:
                 held = beneath.read(hit.id for hit in recall)
                 recall = renewed(recall, held, question.k, is_filtered=bool(question.filters))

@@ -12,6 +12,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from hebbgraph import HebbianIndex
 from hebbgraph.access import OpenOptions
+from hebbgraph.embedders import in_parts
 from hebbgraph.errors import ParameterError
 
 __all__ = ["OPENING", "Closing", "NodeEmbedder", "check_names", "open_index"]
@@ -53,7 +54,7 @@ class NodeEmbedder:
         """Embed passages; those that are known are not embedded again."""
         known: Mapping[str, list[list[float]]] = getattr(self._local, "vectors", {})
         unknown = [text for text in texts if not known.get(text)]
-        made = iter(self.embed_model.get_text_embedding_batch(unknown) if unknown else ())
+        made = iter(in_parts(self.embed_model, self.embed_model.get_text_embedding_batch, unknown))
         return [known[text].pop(0) if known.get(text) else next(made) for text in texts]
 
 
@@ -71,7 +72,7 @@ def open_index(
     if not isinstance(index, HebbianIndex | None):
         raise ParameterError(f"index is a hebbgraph.HebbianIndex, got {type(index).__name__}")
     if index is None:
-        embedder = None if embed_model is None else NodeEmbedder(embed_model)
+        embedder = NodeEmbedder(embed_model) if embed_model is not None else None
         place = ":memory:" if path is None else path
         return HebbianIndex.open(place, embedder=embedder, **options), True
     if path is not None or embed_model is not None or options:

@@ -21,8 +21,7 @@ __all__ = ["MARGIN", "IndexBeneath", "renewed"]
 
 logger = logging.getLogger(__name__)
 
-#: Hits beyond k, in place of those whose original is gone.
-MARGIN = 10
+MARGIN = 10  # hits beyond k, in place of those whose original is gone
 _FIELDS = ("title", "text", "metadata", "document_id")
 
 

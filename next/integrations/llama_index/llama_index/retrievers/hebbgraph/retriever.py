@@ -212,8 +212,8 @@ class HebbianRetriever(Closing, BaseRetriever):
             question,
             k + MARGIN if is_checked else k,
             where=where,
-            vector=query.embedding,
             seeds=seeds if beneath is None else beneath.search(query),
+            vector=query.embedding,  # which that search may have made
             strategy=bound["strategy"],
             steps=bound["steps"],
             min_score=bound.get("similarity_cutoff"),
