@@ -124,8 +124,7 @@ def test_an_engine_above_it_learns(vectors: VectorStoreIndex) -> None:
         shown = prompt.split("Passages:")[1]
         return f"So much [{keys[0] if shown.index(PAY) < shown.index(MENU) else keys[1]}]."
 
-    with HebbianRetriever(path=":memory:", vector_index=vectors) as over:
-        index = HebbianGraphIndex(index=over.index)
+    with HebbianGraphIndex() as index:
         engine = index.as_query_engine(RuleLLM(rule=cite), cite=True, vector_index=vectors)
         with CitationLearner(index, on_sigterm=False) as learner:
             engine.query("Who is paid what?")
@@ -174,5 +173,8 @@ def test_a_store_with_search_alone_takes_nodes() -> None:
 def test_misuse_is_named(vectors: VectorStoreIndex, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="would mix tenants"):
         HebbianRetriever(path=tmp_path, vector_index=vectors, namespace_by=lambda said: "a")
+    wrong: Any = "vectors"
+    with pytest.raises(ParameterError, match="vector_index is a VectorStoreIndex, got str"):
+        HebbianRetriever(path=tmp_path, vector_index=wrong)
     with HebbianRetriever(path=tmp_path) as plain, pytest.raises(ParameterError, match="no vector"):
         plain.refresh()

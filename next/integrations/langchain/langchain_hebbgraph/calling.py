@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hebbgraph import HebbianIndex, Ranking, RankStep, Recall, Request
+from hebbgraph import Embedder, HebbianIndex, Ranking, RankStep, Recall, Request
 from hebbgraph.access import Fields, Namespaces, joined, ruled
 from hebbgraph.errors import FilterError, ParameterError
 from hebbgraph.limits import MAX_K
@@ -16,7 +16,7 @@ from hebbgraph.text.query import usable_question
 from langchain_hebbgraph.documents import Filter, chunk_filter
 from langchain_hebbgraph.request import Recalled, announce, configured
 
-__all__ = ["AT_CALL", "DEFAULT_K", "Question", "Rules", "check_names"]
+__all__ = ["AT_CALL", "DEFAULT_K", "Question", "Rules", "check_index", "check_names"]
 
 #: LangChain's own.
 DEFAULT_K = 4
@@ -131,6 +131,15 @@ class Question:
     def _namespaces(self) -> Namespaces:
         assert self._rules.namespaces is not None
         return self._rules.namespaces
+
+
+def check_index(index: object, embedding: object) -> None:
+    """Raise ParameterError unless these are an index and an embedding, or None."""
+    if not isinstance(index, HebbianIndex | None):
+        raise ParameterError(f"index is a HebbianIndex, got {type(index).__name__}; or write path=")
+    if not isinstance(embedding, Embedder | None):
+        kind = type(embedding).__name__
+        raise ParameterError(f"embedding has embed_query and embed_documents, got {kind}")
 
 
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:

@@ -15,6 +15,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
 from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.records import text_digest
 from langchain_hebbgraph.documents import chunks_of, to_chunk, to_document
 
 __all__ = ["MARGIN", "Found", "StoreBeneath", "renewed"]
@@ -126,9 +127,9 @@ class StoreBeneath:
                 )
             chunks = chunks_of(held.values(), list(held))
         report = index.add(chunks)
-        gone = sorted(set(index.ids()) - {chunk.id for chunk in chunks})
-        deleted = index.delete(gone).deleted if gone else 0
-        return report.model_copy(update={"deleted": deleted})
+        gone = index.delete(sorted(set(index.ids()) - {chunk.id for chunk in chunks}))
+        resting = report.resting + gone.resting
+        return report.model_copy(update={"deleted": gone.deleted, "resting": resting})
 
 
 def renewed(recall: Recall, held: Mapping[str, Document], k: int, *, is_filtered: bool) -> Recall:
@@ -159,6 +160,8 @@ def _now(hit: Hit, document: Document | None) -> Hit | None:
         return None
     names = ("title", "text", "metadata", "document_id")
     changed = {n: getattr(chunk, n) for n in names if getattr(chunk, n) != getattr(hit, n)}
+    if changed:  # what is taught now is about the text that was shown
+        changed["digest"] = text_digest(chunk.title, chunk.text)
     return hit.model_copy(update=changed) if changed else hit
 
 

@@ -15,7 +15,7 @@ from hebbgraph import AddReport, DeleteReport, Embedder, HebbianIndex, Strategy
 from hebbgraph.access import Fields, Namespaces, OpenOptions, is_empty
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.strategies import RankStep
-from langchain_hebbgraph.calling import AT_CALL, DEFAULT_K, Question, check_names
+from langchain_hebbgraph.calling import AT_CALL, DEFAULT_K, Question, check_index, check_names
 from langchain_hebbgraph.documents import (
     Filter,
     Ids,
@@ -125,6 +125,7 @@ class HebbianRetriever(RequestRetriever):
     ) -> None:
         fields: dict[str, Any] = {**options}
         check_names(fields, {*type(self).model_fields, *_OPENING, "search_kwargs"}, "a retriever")
+        check_index(index, embedding)
         nested = fields.pop("search_kwargs", None) or {}
         check_names(nested, AT_CALL, "search_kwargs")
         fields = {**nested, **fields}
@@ -158,7 +159,7 @@ class HebbianRetriever(RequestRetriever):
             return
         if self.namespace_by is not None:
             raise ParameterError("one store would mix tenants; make a retriever for each of them")
-        if is_owner and not self.index.read_only and is_empty(self.index) and beneath.listed():
+        if not self.index.read_only and is_empty(self.index) and beneath.listed():
             beneath.refresh(self.index, None)
 
     @property

@@ -70,7 +70,7 @@ def open_index(
     """Return an index, by default one in memory, and whether it was opened here."""
     check_names(options, OPENING, "opening an index")
     if not isinstance(index, HebbianIndex | None):
-        raise ParameterError(f"index is a hebbgraph.HebbianIndex, got {type(index).__name__}")
+        raise ParameterError(f"index is a HebbianIndex, got {type(index).__name__}; or write path=")
     if index is None:
         embedder = NodeEmbedder(embed_model) if embed_model is not None else None
         place = ":memory:" if path is None else path

@@ -35,13 +35,7 @@ from hebbgraph.index.session import in_thread
 from hebbgraph.recall.strategies import RankStep
 from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.nodes import NODE_KEY, listed, to_node, write_nodes
-from llama_index.retrievers.hebbgraph.opening import (
-    OPENING,
-    Closing,
-    NodeEmbedder,
-    check_names,
-    open_index,
-)
+from llama_index.retrievers.hebbgraph.opening import OPENING, Closing, check_names, open_index
 from llama_index.retrievers.hebbgraph.over_index import MARGIN, IndexBeneath, renewed
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
 
@@ -105,9 +99,8 @@ class HebbianRetriever(Closing, BaseRetriever):
     similarity_cutoff : float, in [0, 1], optional
         Leave out nodes of a lower score.
     vector_index : VectorStoreIndex, optional
-        Yours, searched for seeds in place of the index's own vectors (``seed_kwargs`` go to its
-        retriever). Its nodes are copied; :meth:`refresh` follows what changed there. Where nodes
-        can be read by id, what is gone never comes back, and what has changed comes back new.
+        Yours, searched for seeds (``seed_kwargs`` go to its retriever) in place of own vectors. Its
+        nodes are copied. What is gone there never comes back, and what has changed comes back new.
     **options
         ``strategy``, ``steps``, and those of opening: as for :class:`hebbgraph.HebbianIndex`;
         ``callback_manager``, ``object_map``, ``verbose``: as for every retriever.
@@ -135,7 +128,9 @@ class HebbianRetriever(Closing, BaseRetriever):
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
         opening: Any = {name: given.pop(name) for name in OPENING if name in given}
         of_base = {name: given.pop(name) for name in _OF_BASE if name in given}
-        if given.get("vector_index") is not None and given.get("namespace_by") is not None:
+        if not isinstance(mine := given.get("vector_index"), VectorStoreIndex | None):
+            raise ParameterError(f"vector_index is a VectorStoreIndex, got {type(mine).__name__}")
+        if mine is not None and given.get("namespace_by") is not None:
             raise ParameterError("one index would mix tenants; make a retriever for each of them")
         self.similarity_top_k: int = given["similarity_top_k"]
         self._bound: RetrieverOptions = given
@@ -144,9 +139,9 @@ class HebbianRetriever(Closing, BaseRetriever):
         self._namespaces = Namespaces(self.index)
         super().__init__(**of_base)
         self._beneath: IndexBeneath | None = None
-        if (vector_index := given.get("vector_index")) is not None:
-            self._beneath = IndexBeneath(vector_index, given.get("seed_kwargs") or {})
-            is_new = self._is_owner and not self.index.read_only and is_empty(self.index)
+        if mine is not None:
+            self._beneath = IndexBeneath(mine, given.get("seed_kwargs") or {})
+            is_new = not self.index.read_only and is_empty(self.index)
             with self.closed_on_error(), suppress(ParameterError):
                 if is_new:
                     self.refresh()
@@ -176,10 +171,10 @@ class HebbianRetriever(Closing, BaseRetriever):
         bundle = query if isinstance(query, QueryBundle) else QueryBundle(query)
         bound, some = self._bound, of_nodes(self._bound.get("node_ids"), self._bound.get("doc_ids"))
         wheres = [to_where(bound.get("filters")), *some]
-        vector, embedder = bundle.embedding, self.index.embedder
-        if vector is None and bundle.custom_embedding_strs and isinstance(embedder, NodeEmbedder):
-            vector = embedder.embed_model.get_agg_embedding_from_queries(bundle.embedding_strs)
-        bundle = QueryBundle(bundle.query_str, embedding=vector)
+        model = getattr(self.index.embedder, "embed_model", None)
+        if bundle.embedding is None and bundle.custom_embedding_strs and model is not None:
+            vector = model.get_agg_embedding_from_queries(bundle.embedding_strs)
+            bundle = QueryBundle(bundle.query_str, embedding=vector)
         return self.ask(bundle, self.similarity_top_k, wheres)
 
     def ask(
