@@ -17,13 +17,7 @@ from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
 from hebbgraph.store.database import Session, pages
-from hebbgraph.store.meta import (
-    read_counts,
-    read_json,
-    vector_units,
-    write_counts,
-    write_meta,
-)
+from hebbgraph.store.meta import read_counts, read_json, vector_units, write_counts, write_meta
 from hebbgraph.store.postings import RECORD, Postings, unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.store.terms import terms_by_id

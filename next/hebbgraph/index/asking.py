@@ -123,10 +123,8 @@ class AskingVerbs(OpenNamespace):
 
     def documents(self) -> dict[str, int]:
         """Return the documents of the index, sorted, and how many chunks each has."""
-        sql = (
-            "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
-            "GROUP BY document_id ORDER BY document_id"
-        )
+        sql = "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
+        sql += "GROUP BY document_id ORDER BY document_id"
         with self._database.read() as session:
             return dict(session.rows(sql))
 
@@ -138,7 +136,7 @@ class AskingVerbs(OpenNamespace):
             return find_tags(session, prefix, counted(limit, "limit"))
 
     def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
-        """Return the tags that most often occur together with a tag.
+        """Return the tags that most often occur together with a tag; ties by the tag.
 
         Raises
         ------

@@ -269,10 +269,7 @@ def share_taught(values: FloatArray) -> NDArray[np.float64]:
 
 
 def add_memory(
-    plain: Activation,
-    memory: Memory,
-    confidence: float,
-    trust: Trust,
+    plain: Activation, memory: Memory, confidence: float, trust: Trust
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
     gain = memory.evidence @ trust.gains

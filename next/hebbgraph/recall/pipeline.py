@@ -22,14 +22,7 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.strategies import (
-    Ranking,
-    RankStep,
-    Request,
-    Strategy,
-    by_key,
-    named_strategy,
-)
+from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, by_key, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import rows_of

@@ -254,9 +254,7 @@ def dominant_language(tokens: list[str]) -> str:
 
 
 def _end_lines(text: str) -> str:
-    r"""Return a text with a full stop, as a word of its own, after each short line.
-
-    Headings and list items end like sentences.
+    r"""Return a text with a full stop after each short line, as headings and list items end.
 
     >>> _end_lines("Owls\nhunt")
     'Owls .\nhunt .'
