@@ -86,7 +86,7 @@ def test_files_and_folders_are_indexed(folder: Path) -> None:
     assert result.stdout == (
         "2 documents read, 0 unchanged; chunks: 4 added, 0 replaced, 0 unchanged, 0 deleted\n"
     )
-    assert result.stderr == "skipped: notes/picture.png: is of a kind that is not read\n"
+    assert result.stderr == "skipped 1 file: is of a kind that is not read: notes/picture.png\n"
     assert answer("documents") == [
         {"document_id": None, "chunks": 2},
         {"document_id": "notes/bay.txt", "chunks": 1},

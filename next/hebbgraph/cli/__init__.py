@@ -37,7 +37,6 @@ from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, Stor
 
 __all__ = ["main"]
 
-_PAGE = 1000  # chunks that are read at once
 _ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
 
 
@@ -72,7 +71,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_upkeep(commands)
     for plugin in entry_points(group="hebbgraph.commands"):
         if plugin.name in given[:1] and plugin.name not in commands.choices:
-            plugin.load()(commands)  # the others are not even imported
+            plugin.load()(commands)  # the others are not imported
     for name, extra in _ELSEWHERE.items():
         if name not in commands.choices:
             text = f'of pip install "hebbgraph[{extra}]"'
@@ -144,17 +143,18 @@ def _index(arguments: argparse.Namespace) -> int:
         for path in lines:
             added = index.add(_read_chunks(path)).model_dump()
             report = {**report, **{name: report[name] + number for name, number in added.items()}}
-    for kind in ("failed", "skipped"):
-        for place, reason in report[kind].items():
-            complain(f"{kind}: {place}: {reason}")
+    for place, reason in report["failed"].items():
+        complain(f"failed: {place}: {reason}")
+    for reason in dict.fromkeys(report["skipped"].values()):
+        places = [place for place, why in report["skipped"].items() if why == reason]
+        names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
+        complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
     if report["missing"] and not arguments.delete_missing:
         number = counted(len(report["missing"]), "document")
         complain(f"{number} of files that are gone; --delete-missing deletes them")
-    totals = (f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted"))
-    line = (
-        f"{counted(len(report['documents']), 'document')} read, "
-        f"{report['unchanged_documents']:,} unchanged; chunks: {', '.join(totals)}"
-    )
+    totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
+    read = counted(len(report["documents"]), "document")
+    line = f"{read} read, {report['unchanged_documents']:,} unchanged; chunks: {', '.join(totals)}"
     show(report, [line], as_json=arguments.json)
     return 1 if report["failed"] else 0
 
@@ -352,8 +352,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> None:
     """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
     with _opened(arguments, read_only=True) as index:
-        chunks = _all_chunks(index)
-        lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
+        ids = index.ids()
+        pages = (index.get(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE))
+        lines = (
+            f"{chunk.model_dump_json(exclude_defaults=True)}\n" for page in pages for chunk in page
+        )
         if str(arguments.file) == "-":
             sys.stdout.writelines(lines)
             return
@@ -361,12 +364,6 @@ def _export(arguments: argparse.Namespace) -> None:
         with partial.open("w", encoding="utf-8", newline="\n") as out:
             out.writelines(lines)
         partial.replace(arguments.file)
-
-
-def _all_chunks(index: HebbianIndex) -> Iterator[Chunk]:
-    ids = index.ids()
-    for start in range(0, len(ids), _PAGE):
-        yield from index.get(ids[start : start + _PAGE])
 
 
 # -- shared -----------------------------------------------------------------------------------
@@ -382,10 +379,8 @@ def _opened(
         try:
             HebbianIndex.open(db, namespace=namespace, read_only=True).close()
         except NotFoundError as error:
-            raise NotFoundError(
-                f"there is no namespace {namespace!r} at {db}; `hebbgraph index PATH --db {db}` "
-                "makes one"
-            ) from error
+            hint = f"`hebbgraph index PATH --db {db}` makes one"
+            raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
     model = getattr(arguments, "embedder", None)
     language = getattr(arguments, "language", None)
     with HebbianIndex.open(

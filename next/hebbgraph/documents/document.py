@@ -8,13 +8,14 @@ import json
 import os
 import posixpath
 import re
+import signal
 import stat
 import subprocess
 import sys
 import threading
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -174,13 +175,9 @@ class Converter:
     def close(self) -> None:
         """End the process, and what it runs."""
         child, self._child = self._child, None
-        if child is None:
-            return
-        if os.name == "posix":
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, 9)
-        child.kill()
-        child.communicate()
+        if child is not None:
+            _kill(child)
+            child.communicate()
 
     def data(self, path: Path, place: str) -> bytes:
         """Return the bytes of a regular file that is not too large."""
@@ -224,16 +221,11 @@ class Converter:
         child, late = self._child, threading.Event()
         assert child.stdin
         assert child.stdout
-        request = {
-            "name": name,
-            "data": b64encode(data).decode(),
-            "memory": self.limits.memory,
-            "output": self.limits.output,
-        }
+        request = {"name": name, "data": b64encode(data).decode(), **asdict(self.limits)}
 
         def end() -> None:
             late.set()
-            self.close()
+            _kill(child)
 
         timer = threading.Timer(self.limits.seconds, end)
         timer.start()
@@ -251,6 +243,13 @@ class Converter:
             raise
         finally:
             timer.cancel()
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
 
 
 def digest_of(data: bytes) -> str:

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from base64 import b64decode
@@ -178,12 +179,8 @@ def _pandoc(data: bytes, kind: str) -> str:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
         raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
     text = _LONE_MARKS.sub(r"\1", done.stdout.decode("utf-8", "replace"))
-    return re.sub(r"(?m)^\|.*\|$", _narrow, text)
-
-
-def _narrow(row: re.Match[str]) -> str:
-    """Return a row of a table without the spaces that align it."""
-    return re.sub(r" {2,}", " ", re.sub(r"-{4,}", "---", row[0]))
+    # Rows of tables lose the spaces and dashes that align them.
+    return re.sub(r"(?m)^\|.*\|$", lambda row: re.sub(r"( ) +|(---)-+", r"\1\2", row[0]), text)
 
 
 def _pdf(data: bytes, suffix: str) -> Converted:
@@ -216,13 +213,17 @@ def serve() -> None:
     """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`, a line each."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what a library prints is no answer
-    for request in sys.stdin.buffer:
-        print(json.dumps(_answer(json.loads(request))), file=answers, flush=True)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        if resource is not None:  # the alarm ends a process whose parent was killed
+            signal.alarm(int(request["seconds"]) + 5)
+            resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
+        print(json.dumps(_answer(request)), file=answers, flush=True)
+        if resource is not None:
+            signal.alarm(0)
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    if resource is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
     try:
         suffix = PurePosixPath(request["name"]).suffix.lower()
         text, title = _READERS.get(suffix, _plain)(b64decode(request["data"]), suffix)

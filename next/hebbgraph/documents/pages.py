@@ -47,7 +47,7 @@ def read_html(text: str) -> tuple[str, str]:
         page = lxml.html.document_fromstring(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise ConversionError(f"is no HTML: {error}") from error
-    title = page.findtext(".//title") or ""
+    title = " ".join((page.findtext(".//title") or "").split())
     body = page.find(".//body")
     body = page if body is None else body
     mains = body.xpath(".//main | .//*[@role='main']") or body.xpath(".//article")

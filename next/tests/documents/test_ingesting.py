@@ -228,6 +228,18 @@ def test_a_converter_that_dies_is_started_again(
         assert converter.convert(b"It floats.", "a.txt").text == "It floats."
 
 
+def test_what_needs_the_extra_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, index: HebbianIndex
+) -> None:
+    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['pypandoc'] = None")
+    monkeypatch.syspath_prepend(folder)
+    write(folder, "docs/a.rst", "It floats.")
+    write(folder, "docs/b.md", "It floats.")
+    report = ingest(["docs"], index)
+    assert report.documents == ("docs/b.md",)
+    assert 'pip install "hebbgraph[documents]"' in report.failed["docs/a.rst"]
+
+
 def test_too_much_output_is_refused() -> None:
     with pytest.raises(ConversionError, match="more than 100 characters of text"):
         convert(b"It floats. " * 50, "a.txt", limits=Limits(output=100))
