@@ -352,11 +352,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> None:
     """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
     with _opened(arguments, read_only=True) as index:
-        ids = index.ids()
-        pages = (index.get(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE))
-        lines = (
-            f"{chunk.model_dump_json(exclude_defaults=True)}\n" for page in pages for chunk in page
-        )
+        chunks = (chunk for id_ in index.ids() for chunk in index.get(id_))
+        lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
         if str(arguments.file) == "-":
             sys.stdout.writelines(lines)
             return
