@@ -16,7 +16,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import Chunk, storable
 from hebbgraph.text.cutting import Span, count_tokens, cut
-from hebbgraph.text.markdown import Section, find_links, read_sections, resolved_link, sole_title
+from hebbgraph.text.markdown import Page, Section, resolved_link
 
 __all__ = ["Splitter"]
 
@@ -124,16 +124,16 @@ class Splitter:
         """
         text = storable(text)  # of the same length
         seen, blobs = _blanked(text)
-        sections = read_sections(seen)
-        links = sorted([*find_links(seen, sections), *links])
-        anchors = sorted(anchors)
-        title = " ".join(title.split()) or sole_title(sections)
+        page = Page(seen)
+        links, anchors = sorted(links), sorted(anchors)
+        title = " ".join(title.split()) or page.title
         chunks, occurrences = list[Chunk](), Counter[str]()
-        for group in self._groups(seen, sections):
+        for group in self._groups(seen, page.sections):
             for start, end, header in _without(blobs, text, self._spans(seen, group)):
                 inner = _overlapping(group.sections, start, end)
                 path = _common_path(inner, title)
                 content = header + text[start:end]
+                targets = [*page.links(start, end), *_within(links, start, end)]
                 place = {"position": len(chunks), "start": start, "end": end}
                 chunk = {
                     "id": _chunk_id([document_id or "", *path, content], occurrences),
@@ -142,9 +142,7 @@ class Splitter:
                     "document_id": document_id,
                     "metadata": {**(metadata or {}), "headings": list(path), **place},
                     "addresses": _addresses(address, inner, _within(anchors, start, end)),
-                    "references": _first(
-                        _resolved(_within(links, start, end), address), MAX_REFERENCES
-                    ),
+                    "references": _first(_resolved(targets, address), MAX_REFERENCES),
                 }
                 chunks.append(Chunk.of(chunk))
         return chunks

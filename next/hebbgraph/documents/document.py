@@ -25,7 +25,7 @@ from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
-from hebbgraph.text.markdown import read_sections, sole_title
+from hebbgraph.text.markdown import Page
 
 __all__ = ["Change", "Converter", "Document", "Limits", "convert", "place_of", "preview", "read"]
 
@@ -263,13 +263,13 @@ def _title(name: str, declared: str, text: str) -> str:
     >>> _title("guide/index.md", "", "# README"), _title("ice_trade.txt", "", "It floats.")
     ('guide', 'ice trade')
     """
-    sections = read_sections(text)
+    page = Page(text)
     path = PurePosixPath(name.replace("\\", "/"))
-    headings = [section.blocks[0] for section in sections if section.path]
+    headings = [section.blocks[0] for section in page.sections if section.path]
     first = headings[0].title if headings else ""
     main = first if headings and headings[0].level == 1 else ""
     stem = re.sub(r"[_-]+", " ", path.stem)
-    for title in (sole_title(sections), declared, main, stem, first, path.parent.name):
+    for title in (page.title, declared, main, stem, first, path.parent.name):
         title = " ".join(title.split())[:300]
         if len(re.findall(r"[^\W\d_]", title)) > 1 and not _VAGUE.fullmatch(title):
             return title

@@ -1,63 +1,47 @@
-r"""Markdown as far as splitting needs it: blocks, the anchors of headings, and links.
+r"""Markdown as splitting needs it: blocks with their offsets, sections, and links.
 
-Everything takes linear time. Plain text is Markdown with fewer marks.
+markdown-it parses. Plain text is Markdown with fewer marks.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from posixpath import dirname, join, normpath
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urljoin
 
 import regex
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
-from hebbgraph.limits import MAX_ADDRESS
+__all__ = ["Block", "Page", "Section", "resolved_link"]
 
-__all__ = [
-    "Block",
-    "Section",
-    "find_links",
-    "read_blocks",
-    "read_sections",
-    "resolved_link",
-    "sole_title",
-]
+_PARSER = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"])
+_PARSER.disable("inline")  # of whole texts; headings and pieces with links are parsed alone
+_PARSER.normalizeLink = str  # type: ignore[method-assign] # else umlauts become escapes
 
 _MOST_HEADING = 200  # characters; a longer line is no heading
-
-_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*+", re.MULTILINE)
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S[^\n]*)")
-_UNDERLINE = re.compile(r" {0,3}(?:={2,}|-{2,})\s*")
-_FENCE = re.compile(r"[\s>]*+(?:[-*+]\s++|\d{1,9}[.)]\s++)?+(`{3,}+(?=[^`]*$)|~{3,}+)")
-_ITEM = re.compile(r"\s*+(?:[-*+•]|\d{1,9}[.)])\s")
+_LINE_END = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:[^\n]*\n(?:[^\n]*\n){0,200}?---[ \t]*\r?$", re.M)
-_DELIMITERS = frozenset("|-: \t\r")
-
-_HEADING_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_MARKUP = re.compile(r"(?<!\w)(_{1,3})(?=\S)(.*?)(?<=\S)\1(?!\w)|</?[a-zA-Z][^<>]*>|\*+")
+_KINDS: dict[str, Literal["heading", "text", "fence", "table"]] = {
+    "heading_open": "heading",
+    "paragraph_open": "text",
+    "hr": "text",
+    "fence": "fence",
+    "table_open": "table",
+}
 _NOT_IN_SLUG = regex.compile(r"[^\p{L}\p{M}\p{N}\p{Pc}\- ]")
-
-_TARGET = r"(?:<([^<>\n]*+)>|((?:[^\s()<>]|\([^\s()<>]*+\))*+))"
-_TITLE = r"""(?:\s++(?:"[^"\n]*+"|'[^'\n]*+'))?+\s*+"""
-_LINK = re.compile(
-    r"(?=[`!\[\]<])(?:`++[^`\n]++`++"  # code
-    r"|!\[[^\[\]\n]*+\](?:\([^()\n]*+\)|\[[^\[\]\n]*+\])?+"  # an image
-    r"|\[\[(?P<wiki>[^\[\]\n]{1,300})\]\]"
-    rf"|\]\(\s*+{_TARGET}{_TITLE}\)"
-    r"|<(?P<url>[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]++)>"
-    r"|(?P<label>\[(?P<text>[^\[\]]{1,300})\](?:\[(?P<named>[^\[\]]{1,300})\]|\[\])?+)(?![(:]))"
-)
-_DEFINITION = re.compile(
-    r"^ {0,3}\[([^\[\]^][^\[\]]{0,299})\]:[ \t]*+<?([^\s<>]++)>?", re.MULTILINE
-)
+_DEFINITION = re.compile(r"(?m)^ {0,3}\[[^\[\]\n]++\]:.*$")
+_WIKI = re.compile(r"\[\[[^\[\]\n]{1,300}\]\]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 _NO_PLACE = ("mailto:", "javascript:", "data:", "tel:", "file:")
 
 
 class Block(NamedTuple):
-    """A block of a text, ``text[start:end]``.
+    """A block of a text, ``text[start:end]``; a list has one for each item.
 
     ``level`` and ``title`` are a heading's; ``head`` is the offset at which the two header lines
     of a table end.
@@ -81,148 +65,107 @@ class Section(NamedTuple):
     anchor: str
 
 
-def read_blocks(text: str) -> list[Block]:
-    r"""Return the blocks of a text, in order; only blank lines lie between them.
+class Page:
+    r"""A parsed text: its sections, in order, of which the first may have no heading.
 
-    A list has one block for each item. Front matter counts as a fence.
+    ``title`` is the first heading if no other has its level, else an empty string.
 
-    >>> text = "# The *brain*\n\nIt learns.\n- fast\n- well\n\n```\n# no heading\n\n```\n"
-    >>> [(block.kind, block.title or text[block.start : block.end]) for block in read_blocks(text)]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    [('heading', 'The brain'), ('text', 'It learns.'), ('item', '- fast'), ('item', '- well'),
-     ('fence', '```\n# no heading\n\n```')]
+    >>> page = Page("Hi.\n# The *ice*\n## Trade\n- a\n- b\n# Salt")
+    >>> [(section.path, section.anchor) for section in page.sections]
+    [((), ''), (('The ice',), 'the-ice'), (('The ice', 'Trade'), 'trade'), (('Salt',), 'salt')]
+    >>> [block.kind for block in page.sections[2].blocks], page.title
+    (['heading', 'item', 'item'], '')
     """
-    reader = _Reader(text)
-    for line in _LINE.finditer(text):
-        reader.read(line)
-    reader.close()
-    return reader.blocks
-
-
-class _Reader:
-    """Adds line by line to the block under way; ``blocks`` are those that have ended."""
 
     def __init__(self, text: str) -> None:
-        self.blocks: list[Block] = []
         self._text = text
-        self._open: Block | None = None
-        self._last = self._before_last = 0  # start of the last line, end of the one before
-        front_matter = _FRONT_MATTER.match(text)
-        self._fence = "---" if front_matter else ""
+        self._definitions: dict[str, Any] = {}
+        self._blocks = blocks = list(self._read_blocks())
+        starts = [at for at, block in enumerate(blocks) if block.kind == "heading"]
+        anchors = ["", *_heading_anchors(blocks[at].title for at in starts)]
+        path: list[Block] = []
+        self.sections: list[Section] = []
+        for first, last, anchor in zip([0, *starts], [*starts, len(blocks)], anchors, strict=True):
+            if first < last:
+                if (heading := blocks[first]).kind == "heading":
+                    path = [*(above for above in path if above.level < heading.level), heading]
+                titles = tuple(above.title for above in path)
+                inside = blocks[first:last]
+                section = Section(inside[0].start, inside[-1].end, inside, titles, anchor)
+                self.sections.append(section)
+        headings = [blocks[at] for at in starts]
+        is_sole = not any(later.level <= headings[0].level for later in headings[1:])
+        self.title = headings[0].title if headings and is_sole else ""
 
-    def close(self) -> None:
-        if self._open is not None:
-            self.blocks.append(self._open)
-            self._open = None
+    def _read_blocks(self) -> Iterator[Block]:
+        """Yield the blocks; each goes on to the next one, so that nothing is between them."""
+        text = self._text
+        front = _FRONT_MATTER.match(text)
+        blank = "\n" * len(_LINE_END.findall(front[0])) if front else ""
+        parsed = blank + text[front.end() :] if front else text
+        leaves = list(self._leaves(_PARSER.parse(parsed, self._definitions)))
+        offsets = [0, *(end.end() for end in _LINE_END.finditer(text)), len(text)]
+        if text[: offsets[leaves[0].start] if leaves else None].strip():
+            leaves.insert(0, Block("text", 0, 0))
+        ends = [offsets[leaf.start] for leaf in leaves[1:]] + [len(text)]
+        for leaf, end in zip(leaves, ends, strict=False):
+            start = offsets[leaf.start]
+            head = offsets[leaf.start + 2] if leaf.kind == "table" else start
+            yield leaf._replace(
+                start=start,
+                end=start + len(text[start:end].rstrip()),
+                head=start + len(text[start:head].rstrip()),
+            )
 
-    def read(self, line: re.Match[str]) -> None:
-        start, end, content = line.start(), line.end(), line[0]
-        if self._fence:
-            self._read_fence(start, end, content.strip(" \t\r>"))
-            return
-        block = self._open
-        follows = block is not None and self._text.count("\n", block.end, start) < 2
-        if fence := _FENCE.match(content):
-            self._begin("fence", start, end)
-            self._fence = fence[1]
-        elif (heading := _HEADING.fullmatch(content)) and self._is_heading(heading[2]):
-            self.close()
-            title = _plain(heading[2].rstrip().rstrip("#"))
-            self.blocks.append(Block("heading", start, end, len(heading[1]), title))
-        elif follows and block is not None and self._underlines(block, content):
-            title = _plain(self._text[block.start : block.end])
-            level = 1 if "=" in content else 2
-            self.blocks.append(Block("heading", block.start, end, level, title))
-            self._open = None
-        elif follows and block is not None and self._delimits(block, content):
-            if block.start < self._last:
-                self.blocks.append(block._replace(end=self._before_last))
-            self._open = Block("table", self._last, end, head=end)
-        elif _ITEM.match(content) or not follows or block is None:
-            is_item = _ITEM.match(content) or (content[:2].isspace() and self._after_item())
-            self._begin("item" if is_item else "text", start, end)
-        elif block.kind == "table" and "|" not in content:
-            self._begin("text", start, end)
-        else:
-            self._before_last = block.end
-            self._open = block._replace(end=end)
-        self._last = start
+    def _leaves(self, tokens: list[Token]) -> Iterator[Block]:
+        """Yield the blocks that hold no others, with numbers of lines."""
+        lists = 0
+        for at, token in enumerate(tokens):
+            lists += token.nesting if token.type.startswith("list_item") else 0
+            if token.type not in _KINDS or token.map is None:
+                continue
+            kind, level, title = _KINDS[token.type], 0, ""
+            if kind == "heading":
+                level, title = int(token.tag[1]), self._plain(tokens[at + 1].content)
+                is_long = "\n" in tokens[at + 1].content or len(title) > _MOST_HEADING
+                if token.level or is_long or not title:
+                    kind, level, title = "text", 0, ""
+            yield Block(
+                "item" if lists and kind == "text" else kind, *token.map, level=level, title=title
+            )
 
-    def _begin(self, kind: Literal["text", "item", "fence"], start: int, end: int) -> None:
-        self.close()
-        self._open = Block(kind, start, end)
+    def _inline(self, text: str) -> list[Token]:
+        tokens: list[Token] = []
+        _PARSER.inline.parse(text, _PARSER, self._definitions, tokens)
+        return tokens
 
-    def _read_fence(self, start: int, end: int, content: str) -> None:
-        if self._open is None:  # the first line of front matter
-            self._begin("fence", start, end)
-            return
-        self._open = self._open._replace(end=end)
-        if len(content) >= len(self._fence) and not content.strip(self._fence[0]):
-            self.close()
-            self._fence = ""
+    def _plain(self, heading: str) -> str:
+        """Return the text of a heading without its markup."""
+        tokens = self._inline(heading)
+        return " ".join("".join(t.content for t in tokens if t.type != "html_inline").split())
 
-    def _is_heading(self, title: str) -> bool:
-        return len(title) <= _MOST_HEADING and bool(title.strip("# \t\r"))
+    def links(self, start: int, end: int) -> Iterator[str]:
+        r"""Yield the targets of links between two offsets, outside of code.
 
-    def _underlines(self, block: Block, content: str) -> bool:
-        if block.kind != "text" or not _UNDERLINE.fullmatch(content):
-            return False
-        is_one_line = self._text.find("\n", block.start, block.end) < 0
-        return is_one_line and self._is_heading(self._text[block.start : block.end])
+        Images are no links; a wiki name is one.
 
-    def _delimits(self, block: Block, content: str) -> bool:
-        """Return whether a line follows the header of a table, as in ``|---|:--:|``."""
-        return (
-            block.kind == "text"
-            and "|" in content
-            and "-" in content
-            and _DELIMITERS.issuperset(content)
-            and "|" in self._text[self._last : block.end]
-        )
-
-    def _after_item(self) -> bool:
-        block = self._open or (self.blocks[-1] if self.blocks else None)
-        return block is not None and block.kind == "item"
-
-
-def _plain(heading: str) -> str:
-    """Return the text of a heading without its markup.
-
-    >>> _plain("The `_x_<T>` of [*Ada*](a.md), a_b_c and _so_ on")
-    'The _x_<T> of Ada, a_b_c and so on'
-    """
-    parts = _HEADING_LINK.sub(r"\1", heading).split("`")
-    parts[::2] = (_MARKUP.sub(r"\2", part) for part in parts[::2])  # outside of code
-    return " ".join("".join(parts).split())
-
-
-def read_sections(text: str) -> list[Section]:
-    r"""Return the sections of a text, in order; the first may have no heading.
-
-    >>> [(part.path, part.anchor) for part in read_sections("Hi.\n# Ice\n## Trade\n# Salt")]
-    [((), ''), (('Ice',), 'ice'), (('Ice', 'Trade'), 'trade'), (('Salt',), 'salt')]
-    """
-    blocks = read_blocks(text)
-    starts = [at for at, block in enumerate(blocks) if block.kind == "heading"]
-    anchors = ["", *_heading_anchors(blocks[at].title for at in starts)]
-    path: list[Block] = []
-    sections = []
-    for first, last, anchor in zip([0, *starts], [*starts, len(blocks)], anchors, strict=True):
-        if first < last:
-            if (heading := blocks[first]).kind == "heading":
-                path = [*(above for above in path if above.level < heading.level), heading]
-            titles = tuple(above.title for above in path)
-            inside = blocks[first:last]
-            sections.append(Section(inside[0].start, inside[-1].end, inside, titles, anchor))
-    return sections
-
-
-def sole_title(sections: Iterable[Section]) -> str:
-    """Return the first heading if no other has its level, else an empty string."""
-    headings = [section.blocks[0] for section in sections if section.path]
-    if any(heading.level <= headings[0].level for heading in headings[1:]):
-        return ""
-    return headings[0].title if headings else ""
+        >>> text = "See [this](a.md#x), [[Ice trade]], `[no](b.md)` and [that].\n\n[That]: c.md"
+        >>> page = Page(text)
+        >>> list(page.links(0, len(text)))
+        ['a.md#x', '[[Ice trade]]', 'c.md']
+        """
+        by_start = attrgetter("start")
+        first = max(bisect_right(self._blocks, start, key=by_start) - 1, 0)
+        for block in self._blocks[first : bisect_left(self._blocks, end, key=by_start)]:
+            part = self._text[max(start, block.start) : min(end, block.end)]
+            part = _DEFINITION.sub("", part)
+            if block.kind == "fence" or not ("[" in part or "<" in part):
+                continue
+            for token in self._inline(part):
+                if token.type == "text":
+                    yield from _WIKI.findall(token.content)
+                elif token.type == "link_open":
+                    yield str(token.attrs["href"])
 
 
 def _heading_anchors(titles: Iterable[str]) -> list[str]:
@@ -241,36 +184,6 @@ def _heading_anchors(titles: Iterable[str]) -> list[str]:
         used[anchor] = 0
         anchors.append(anchor)
     return anchors
-
-
-def find_links(text: str, sections: Iterable[Section]) -> Iterator[tuple[int, str]]:
-    r"""Yield the offset and target of each link outside of code.
-
-    Links are ``[text](target)``, ``[[wiki name]]``, ``<https://…>``, and ``[text][label]`` or
-    ``[label]`` where the text defines the label. Images are no links.
-
-    >>> text = "See [this](a.md#x), [[Ice trade]], `[no](b.md)` and [that].\n\n[That]: c.md"
-    >>> list(find_links(text, read_sections(text)))
-    [(9, 'a.md#x'), (20, '[[Ice trade]]'), (52, 'c.md')]
-    """
-    targets: dict[str, str] = {}
-    for label, target in _DEFINITION.findall(text):
-        targets.setdefault(_label(label), target)
-    for block in (block for section in sections for block in section.blocks):
-        if block.kind == "fence":
-            continue
-        for link in _LINK.finditer(text, block.start, block.end):
-            target = link[2] or link[3] or link["url"] or ""
-            if link["wiki"]:
-                target = link[0]
-            elif link["label"]:
-                target = targets.get(_label(link["named"] or link["text"]), "")
-            if 0 < len(target) <= MAX_ADDRESS:
-                yield link.start(), target
-
-
-def _label(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def resolved_link(target: str, address: str | None) -> str:
