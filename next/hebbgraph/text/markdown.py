@@ -21,7 +21,7 @@ __all__ = ["Block", "Page", "Section", "resolved_link"]
 
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"])
 _PARSER.disable("inline")  # of whole texts; headings and pieces with links are parsed alone
-_PARSER.normalizeLink = str  # type: ignore[method-assign] # else umlauts become escapes
+_PARSER.normalizeLink = str  # type: ignore[assignment]  # else umlauts become escapes
 
 _MOST_HEADING = 200  # characters; a longer line is no heading
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -130,9 +130,9 @@ class Page:
                 is_long = "\n" in tokens[at + 1].content or len(title) > _MOST_HEADING
                 if token.level or is_long or not title:
                     kind, level, title = "text", 0, ""
-            yield Block(
-                "item" if lists and kind == "text" else kind, *token.map, level=level, title=title
-            )
+            is_item = lists and kind == "text"
+            first, last = token.map
+            yield Block("item" if is_item else kind, first, last, level, title)
 
     def _inline(self, text: str) -> list[Token]:
         tokens: list[Token] = []
