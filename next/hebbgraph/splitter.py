@@ -47,14 +47,14 @@ class Splitter:
     of its chapter; one with more than the most is cut where it can be cut best: before a
     paragraph, a list item, a code block or table, a sentence, and at last before a word. Code
     blocks and tables are cut only if they alone are too long; each part of a table then begins
-    with its header. Images as data URIs and other long base64 are left out, and end a chunk.
+    with its header. Images as data URIs and other long base64 are left out.
 
     Parameters
     ----------
     chunk_tokens : (int, int)
         Least and most tokens of a chunk. A token is up to six characters of a word with its
         punctuation, or one character of a script without spaces. No chunk has more; one has fewer
-        if nothing else of its chapter fits, or beside what is left out.
+        if nothing else of its chapter fits.
 
     Raises
     ------
@@ -102,8 +102,8 @@ class Splitter:
         document_id : str, optional
         metadata : mapping, optional
             Of each chunk, beside ``headings`` (those above, outermost first), ``position`` (from
-            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for a repeated
-            header of a table.
+            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for what is left
+            out and a repeated header of a table.
         address : str, optional
             The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
             relative links start from it.
@@ -123,16 +123,19 @@ class Splitter:
             If an argument cannot be stored.
         """
         text = storable(text)  # of the same length
-        seen, blobs = _blanked(text)
+        seen = _BLOB.sub(lambda blob: " " * len(blob[0]), text)
         page = Page(seen)
         links, anchors = sorted(links), sorted(anchors)
         title = " ".join(title.split()) or page.title
         chunks, occurrences = list[Chunk](), Counter[str]()
         for group in self._groups(seen, page.sections):
-            for start, end, header in _without(blobs, text, self._spans(seen, group)):
+            for start, end, header in self._spans(seen, group):
+                start, end = _stripped(seen, start, end)
+                if start == end:
+                    continue
                 inner = _overlapping(group.sections, start, end)
                 path = _common_path(inner, title)
-                content = header + text[start:end]
+                content = header + _BLOB.sub("", text[start:end])
                 targets = [*page.links(start, end), *_within(links, start, end)]
                 place = {"position": len(chunks), "start": start, "end": end}
                 chunk = {
@@ -183,25 +186,9 @@ class Splitter:
         return True
 
 
-def _blanked(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text with spaces in place of blobs, and where these are."""
-    blobs = [blob.span() for blob in _BLOB.finditer(text)]
-    return _BLOB.sub(lambda blob: " " * len(blob[0]), text), blobs
-
-
-def _without(blobs: Sequence[tuple[int, int]], text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans without blobs and outer space."""
-    at = 0
-    for start, end, header in spans:
-        edges = [start]
-        while at < len(blobs) and blobs[at][0] < end:
-            edges += (max(edge, start) for edge in blobs[at])  # it may lie between spans
-            at += 1
-        for first, last in zip(edges[::2], [*edges[1::2], end], strict=True):
-            part = text[first:last]
-            if visible := part.strip():
-                first += len(part) - len(part.lstrip())
-                yield Span(first, first + len(visible), header)
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end].rstrip()
+    return start + len(part) - len(part.lstrip()), start + len(part)
 
 
 def _overlapping(sections: Sequence[Section], start: int, end: int) -> Sequence[Section]:

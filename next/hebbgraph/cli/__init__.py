@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,19 +23,22 @@ from typing import Any
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
 from hebbgraph.cli.demo import add_demo
 from hebbgraph.cli.printing import (
-    Progress,
     complain,
-    count_lines,
     counted,
     hit_lines,
     lesson_line,
     show,
+    show_progress,
     visible,
 )
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
 
 __all__ = ["main"]
+
+_Run = Callable[[argparse.Namespace], int | None]
+_Option = tuple[tuple[str, ...], dict[str, Any]]
+_COMMANDS: list[tuple[_Run, tuple[_Option, ...]]] = []
 
 _ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
 
@@ -65,10 +68,19 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hebbgraph {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_writing(commands)
-    _add_asking(commands)
-    _add_teaching(commands)
-    _add_upkeep(commands)
+    env = os.environ.get
+    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
+    for run, options in _COMMANDS:
+        text = run.__doc__ or ""
+        name = run.__name__.strip("_")
+        command = commands.add_parser(name, help=text.splitlines()[0], description=text)
+        command.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
+        command.add_argument("--namespace", default=namespace, help="a tenant of the index")
+        command.add_argument("--json", action="store_true", help="print JSON")
+        for names, settings in options:
+            command.add_argument(*names, **settings)
+        command.set_defaults(run=run)
+    add_demo(commands)
     for plugin in entry_points(group="hebbgraph.commands"):
         if plugin.name in given[:1] and plugin.name not in commands.choices:
             plugin.load()(commands)  # the others are not imported
@@ -81,46 +93,45 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, run: Any, name: str, *, embedder: bool = False) -> Any:
-    """Add a command with the options that all have."""
-    text = run.__doc__
-    command = commands.add_parser(name, help=text.splitlines()[0], description=text)
-    env = os.environ.get
-    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
-    command.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
-    command.add_argument("--namespace", default=namespace, help="a tenant of the index")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    if embedder:
-        command.add_argument(
-            "--embedder",
-            metavar="MODEL",
-            default=env("HEBBGRAPH_EMBEDDER"),
-            help="a sentence-transformers model, by name or path",
-        )
-    command.set_defaults(run=run)
-    return command
+def _option(*names: str, **settings: Any) -> _Option:
+    return names, settings
+
+
+def _command(*options: _Option) -> Callable[[_Run], _Run]:
+    """Make a function the command of its name, with options besides those that all have."""
+
+    def add(run: _Run) -> _Run:
+        _COMMANDS.append((run, options))
+        return run
+
+    return add
+
+
+def _filter(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
+
+
+_EMBEDDER = _option(
+    "--embedder", metavar="MODEL", help="a sentence-transformers model, by name or path"
+)
+_WHERE = _option("--where", type=_filter, metavar="JSON", help="a filter")
 
 
 # -- writing ----------------------------------------------------------------------------------
 
 
-def _add_writing(commands: Any) -> None:
-    command = _command(commands, _index, "index", embedder=True)
-    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file, folder, or -")
-    command.add_argument("--base", metavar="DIR", help="folder from which places are counted")
-    command.add_argument("--language", help="of the texts, for stemming; when the index is made")
-    command.add_argument(
-        "--delete-missing", action="store_true", help="delete documents whose files are gone"
-    )
-    command = _command(commands, _delete, "delete")
-    command.add_argument("ids", nargs="*", metavar="ID", help="ids of chunks")
-    command.add_argument(
-        "--document", action="append", metavar="PLACE", help="a document, or FOLDER/ for all below"
-    )
-    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
-    command.add_argument("--everything", action="store_true", help="all chunks")
-
-
+@_command(
+    _option("paths", nargs="+", type=Path, metavar="PATH", help="file, folder, or -"),
+    _option("--base", metavar="DIR", help="folder from which places are counted"),
+    _option("--language", help="of the texts, for stemming; when the index is made"),
+    _option(
+        "--delete-missing", action="store_true", help="delete documents of files that are gone"
+    ),
+    _EMBEDDER,
+)
 def _index(arguments: argparse.Namespace) -> int:
     """Read files and folders; what has not changed is skipped.
 
@@ -138,7 +149,7 @@ def _index(arguments: argparse.Namespace) -> int:
             index,
             base=arguments.base,
             delete_missing=arguments.delete_missing,
-            show_progress=Progress(sys.stderr),
+            show_progress=show_progress,
         ).model_dump(mode="json")
         for path in lines:
             added = index.add(_read_chunks(path)).model_dump()
@@ -172,23 +183,34 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
         raise ParameterError(f"{file}, line {number}: {error}") from error
 
 
+@_command(
+    _option("ids", nargs="*", metavar="ID", help="ids of chunks"),
+    _option(
+        "--document",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="a document, or FOLDER/ for all below",
+    ),
+    _WHERE,
+    _option("--everything", action="store_true", help="all chunks"),
+)
 def _delete(arguments: argparse.Namespace) -> int:
     """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
-    kinds = {"--document": arguments.document, "--where": arguments.where, "ids": arguments.ids}
-    if sum(value not in (None, []) for value in kinds.values()) > 1:
+    if sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None))) > 1:
         raise ParameterError("give ids, or --document, or --where")
     with _opened(arguments) as index:
         every = set(index.ids())
         chosen = every & set(arguments.ids)
-        if arguments.where is not None:
+        if arguments.everything:
+            chosen = every
+        elif arguments.where is not None:
             chosen = set(index.ids(arguments.where))
-        for name in arguments.document or ():
+        for name in arguments.document:
             below = name.endswith("/")
             places = [place for place in index.documents() if below and place.startswith(name)]
             chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
-        if arguments.everything:
-            chosen = every
-        elif every and chosen == every:
+        if every and chosen == every and not arguments.everything:
             raise ParameterError("this would delete all chunks; add --everything if it should")
         report = index.delete(sorted(chosen))
     line = f"{counted(report.deleted, 'chunk')} deleted"
@@ -199,17 +221,13 @@ def _delete(arguments: argparse.Namespace) -> int:
 # -- asking -----------------------------------------------------------------------------------
 
 
-def _add_asking(commands: Any) -> None:
-    command = _command(commands, _recall, "recall", embedder=True)
-    command.add_argument(
-        "words", nargs="+", metavar="QUESTION", help="in plain language; - reads it"
-    )
-    command.add_argument("-k", type=int, default=5, help="how many chunks [5]")
-    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
-    command.add_argument("--path", action="store_true", help="how each chunk was reached")
-    _command(commands, _documents, "documents")
-
-
+@_command(
+    _option("words", nargs="+", metavar="QUESTION", help="in plain language; - reads it"),
+    _option("-k", type=int, default=5, help="how many chunks [5]"),
+    _WHERE,
+    _option("--path", action="store_true", help="how each chunk was reached"),
+    _EMBEDDER,
+)
 def _recall(arguments: argparse.Namespace) -> int:
     """Find the chunks that answer a question; exit with 1 if there is none."""
     question = " ".join(arguments.words)
@@ -232,40 +250,26 @@ def _recall(arguments: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
+@_command()
 def _documents(arguments: argparse.Namespace) -> None:
     """List the documents, with their numbers of chunks."""
     with _opened(arguments, read_only=True) as index:
         counts = index.documents()
-        others = index.stats()["chunks"] - sum(counts.values())
-    named = [*([(None, others)] if others else []), *counts.items()]
-    records = [{"document_id": name, "chunks": n} for name, n in named]
-    rows = ((n, name or "(no document)") for name, n in named)
-    show(records, count_lines(rows), as_json=arguments.json)
+    lines = (f"{number:>8,}  {visible(name)}" for name, number in counts.items())
+    show(counts, lines, as_json=arguments.json)
 
 
 # -- teaching ---------------------------------------------------------------------------------
 
 
-def _add_teaching(commands: Any) -> None:
-    command = _command(commands, _reinforce, "reinforce")
-    command.add_argument("recall", metavar="RECALL", help="the id that recall has printed")
-    command.add_argument("ranks", nargs="*", type=int, metavar="RANK", help="chunks that answer it")
-    command.add_argument(
-        "--wrong", nargs="+", type=int, default=[], metavar="RANK", help="chunks that are wrong"
-    )
-    command.add_argument("--actor", help="who says it")
-    command.add_argument("--reason", help="kept and listed")
-    command.add_argument("--trusted", action="store_true", help="it counts at once")
-    command = _command(commands, _lessons, "lessons")
-    command.add_argument("--actor", help="lessons of an actor")
-    command = _command(commands, _forget, "forget")
-    command.add_argument("lesson", nargs="?", metavar="LESSON", help="its id")
-    command.add_argument("--actor", help="lessons of an actor")
-    command.add_argument("--chunk", metavar="ID", help="lessons about a chunk")
-    command.add_argument("--everything", action="store_true", help="all lessons")
-    command.add_argument("--dry-run", action="store_true", help="only count")
-
-
+@_command(
+    _option("recall", metavar="RECALL", help="the id that recall has printed"),
+    _option("ranks", nargs="*", type=int, metavar="RANK", help="chunks that answer it"),
+    _option("--wrong", nargs="+", type=int, default=[], metavar="RANK", help="chunks that do not"),
+    _option("--actor", help="who says it"),
+    _option("--reason", help="kept and listed"),
+    _option("--trusted", action="store_true", help="it counts at once"),
+)
 def _reinforce(arguments: argparse.Namespace) -> int:
     """Teach which chunks of a recall answer its question, by their ranks."""
     if not (arguments.ranks or arguments.wrong):
@@ -292,6 +296,7 @@ def _reinforce(arguments: argparse.Namespace) -> int:
     return 1 if lesson.note else 0
 
 
+@_command(_option("--actor", help="lessons of an actor"))
 def _lessons(arguments: argparse.Namespace) -> None:
     """List the lessons, from the first to the last."""
     with _opened(arguments, read_only=True) as index:
@@ -300,6 +305,13 @@ def _lessons(arguments: argparse.Namespace) -> None:
     show(records, map(lesson_line, lessons), as_json=arguments.json)
 
 
+@_command(
+    _option("lesson", nargs="?", metavar="LESSON", help="its id"),
+    _option("--actor", help="lessons of an actor"),
+    _option("--chunk", metavar="ID", help="lessons about a chunk"),
+    _option("--everything", action="store_true", help="all lessons"),
+    _option("--dry-run", action="store_true", help="only count"),
+)
 def _forget(arguments: argparse.Namespace) -> int:
     """Forget lessons; the index is as if they had never been."""
     chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
@@ -316,17 +328,7 @@ def _forget(arguments: argparse.Namespace) -> int:
 # -- upkeep -----------------------------------------------------------------------------------
 
 
-def _add_upkeep(commands: Any) -> None:
-    _command(commands, _stats, "stats")
-    command = _command(commands, _doctor, "doctor")
-    command.add_argument(
-        "--rebuild", action="store_true", help="first make all but texts and lessons anew"
-    )
-    command = _command(commands, _export, "export")
-    command.add_argument("file", type=Path, metavar="FILE", help="- for standard output")
-    add_demo(commands)
-
-
+@_command()
 def _stats(arguments: argparse.Namespace) -> None:
     """Show what the index holds, in numbers."""
     with _opened(arguments, read_only=True) as index:
@@ -339,6 +341,7 @@ def _stats(arguments: argparse.Namespace) -> None:
     show(numbers, lines, as_json=arguments.json)
 
 
+@_command(_option("--rebuild", action="store_true", help="first make anew what follows from texts"))
 def _doctor(arguments: argparse.Namespace) -> int:
     """Check that everything stored follows from the texts; exit with 1 if something does not."""
     with _opened(arguments, read_only=not arguments.rebuild) as index:
@@ -349,6 +352,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
+@_command(_option("file", type=Path, metavar="FILE", help="- for standard output"))
 def _export(arguments: argparse.Namespace) -> None:
     """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
     with _opened(arguments, read_only=True) as index:
@@ -378,7 +382,9 @@ def _opened(
         except NotFoundError as error:
             hint = f"`hebbgraph index PATH --db {db}` makes one"
             raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
-    model = getattr(arguments, "embedder", None)
+    model = None
+    if hasattr(arguments, "embedder"):
+        model = arguments.embedder or os.environ.get("HEBBGRAPH_EMBEDDER")
     language = getattr(arguments, "language", None)
     with HebbianIndex.open(
         db,
@@ -388,10 +394,3 @@ def _opened(
         read_only=read_only,
     ) as index:
         yield index
-
-
-def _filter(text: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
