@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import attrgetter
+from posixpath import dirname, join, normpath
 from typing import Any
+from urllib.parse import urljoin
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import Chunk, storable
-from hebbgraph.text.cutting import Span, count_tokens, cut
-from hebbgraph.text.markdown import Page, Section, resolved_link
+from hebbgraph.text.blocks import Page, Section, Span, count_tokens, cut
 
 __all__ = ["Splitter"]
 
@@ -29,6 +30,8 @@ _BLOB = re.compile(
     r"(?:[A-Za-z0-9+/]{20,76}=*(?=\s|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
     re.MULTILINE,
 )
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
+_NO_PLACE = ("mailto:", "javascript:", "data:", "tel:", "file:")
 
 
 @dataclass
@@ -236,7 +239,35 @@ def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str
 
 
 def _resolved(targets: Iterable[str], address: str | None) -> Iterator[str]:
-    return (resolved_link(target, address) for target in targets)
+    return (_resolved_link(target, address) for target in targets)
+
+
+def _resolved_link(target: str, address: str | None) -> str:
+    """Return the address that a link of a document leads to; empty if it leads to none.
+
+    >>> _resolved_link("../api.md#open", "docs/guide/setup.md"), _resolved_link("#up", "setup.md")
+    ('docs/api.md#open', 'setup.md#up')
+    >>> _resolved_link("b", "https://example.org/a/"), _resolved_link("mailto:jo@a.org", "a.md")
+    ('https://example.org/a/b', '')
+    """
+    page = (address or "").partition("#")[0]
+    if target.lower().startswith(_NO_PLACE) or (target.startswith("#") and not page):
+        return ""
+    if target.startswith("[[") or _SCHEME.match(target):
+        return target
+    if "://" in page:
+        try:
+            return urljoin(page, target)
+        except ValueError:  # such as an unclosed bracket in the host
+            return ""
+    path, mark, fragment = target.partition("#")
+    if not path:
+        return page + target
+    if path.startswith("/") and not page.startswith("/"):
+        path = path.lstrip("/")  # from the root of the collection
+    else:
+        path = join(dirname(page), path)
+    return normpath(path) + mark + fragment
 
 
 def _first(addresses: Iterable[str], most: int) -> list[str]:

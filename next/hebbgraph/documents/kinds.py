@@ -18,13 +18,12 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hebbgraph.documents.markup import clean_markdown, mark_directives, take_marks
 from hebbgraph.errors import ConversionError, MissingExtraError
-from hebbgraph.text.markdown import Page
+from hebbgraph.text.blocks import Page
 
 try:
     import resource
@@ -53,11 +52,6 @@ CODE = frozenset({
 _PRIVATE = re.compile("[\ue000-\ue002]")  # marks are made of these
 _MOST_LINE = 5_000  # characters of a line of text, on average
 _ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
-_DEFINITION = re.compile(
-    r"(?m)^(?:(?:export|default|public|private|static|final|abstract|async|pub(?:\(\w+\))?|unsafe)"
-    r"[ \t]+){0,4}(?:def|class|func|function|fn|struct|enum|interface|trait|impl|module|type)\b"
-    r"[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
-)
 #: Titles that say nothing.
 _VAGUE = re.compile(
     r"(?i)(?:index|readme|default|home|main|__init__|untitled|document|contents?|table of contents"
@@ -106,17 +100,9 @@ def _markdown(data: bytes, suffix: str) -> Converted:
 
 
 def _code(data: bytes, suffix: str) -> Converted:
-    """Return source code as fenced parts, each below the name of what it defines."""
     text, _ = _plain(data)
     fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
-    found = list(_DEFINITION.finditer(text))
-    starts = [0, *(definition.start() for definition in found), len(text)]
-    headings = ["", *(f"## {match[1]}\n\n" for match in found)]
-    parts = []
-    for heading, (start, end) in zip(headings, pairwise(starts), strict=True):
-        if body := text[start:end].strip("\n").rstrip():
-            parts.append(f"{heading}{fence}{suffix[1:]}\n{body}\n{fence}")
-    return "\n\n".join(parts), ""
+    return f"{fence}{suffix[1:]}\n{text}\n{fence}", ""
 
 
 def _table(data: bytes, suffix: str) -> Converted:

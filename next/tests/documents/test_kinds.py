@@ -211,11 +211,14 @@ def test_json_is_read_line_by_line() -> None:
     ]
 
 
-def test_code_is_read_by_what_it_defines() -> None:
-    document = read("melt.py", "# not a heading\nimport os\n\ndef melt():\n    '''Warm it.'''\n")
-    assert "## melt" in document.text
-    assert "```py\n# not a heading" in document.text
+def test_code_is_cut_before_what_it_defines() -> None:
+    functions = [f"def melt_{n}():\n    warm()\n\n    drip({n})\n" for n in range(300)]
+    document = read("melt.py", "# no heading\n\n" + "\n".join(functions))
     assert document.title == "melt"
+    chunks = document.chunks()
+    assert len(chunks) > 1
+    assert chunks[0].text.startswith("```py\n# no heading\n\ndef melt_0")
+    assert all(chunk.text.startswith("def melt_") for chunk in chunks[1:])
 
 
 # -- HTML ---------------------------------------------------------------------------------
