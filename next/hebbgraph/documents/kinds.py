@@ -7,6 +7,7 @@ are read by pandoc, HTML without its menus and PDF by `pages`.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import importlib
 import io
@@ -74,16 +75,15 @@ def _decode(data: bytes, declared: str = "") -> str:
     >>> _decode("é".encode("utf-16")), _decode("é".encode("latin-1"), "iso-8859-1")
     ('é', 'é')
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data[:8192]:
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data[:8192] and not is_utf16:
         raise ConversionError("is binary, no text")
-    for encoding in ("utf-8-sig", declared or "cp1252"):
-        try:
-            return _PRIVATE.sub("", data.decode(encoding))
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return data.decode("cp1252", "replace")
+    text = data.decode("cp1252", "replace")
+    for encoding in ("utf-16" if is_utf16 else "utf-8-sig", declared or "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError, LookupError):
+            text = data.decode(encoding)
+            break
+    return _PRIVATE.sub("", text)
 
 
 def _plain(data: bytes, suffix: str = "") -> Converted:
