@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hebbgraph import HebbianIndex, Recall, cli
-from hebbgraph.cli.demo import QUESTION, REWORDED
+from hebbgraph.cli import QUESTION, REWORDED
 from hebbgraph.cli.printing import show_progress, visible
 
 PETREL = "# The Petrel\n\nShe was built by Ida Moss in 1871. See [the bay](bay.txt).\n"
@@ -114,7 +114,7 @@ def test_a_file_that_fails_is_named_and_the_others_are_read(folder: Path) -> Non
 
 
 def test_a_mistyped_path_makes_no_index(folder: Path) -> None:
-    assert "there is no file or folder typo" in run("index", "typo", "notes", code=1).stderr
+    assert "there is no file or folder typo" in run("index", "typo", "notes", code=2).stderr
     assert not (folder / "memory.hebb").exists()
 
 

@@ -65,7 +65,7 @@ def show(record: Any, lines: Iterable[str], *, as_json: bool) -> None:
         print(line)
 
 
-def hit_lines(found: Recall, with_path: bool) -> Iterator[str]:
+def hit_lines(found: Recall, with_path: bool = False) -> Iterator[str]:
     """Yield what people see of a recall.
 
     On a terminal, texts are cut and wrapped. In a pipe each text is one whole line.
