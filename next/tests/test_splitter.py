@@ -152,6 +152,11 @@ def test_what_cannot_be_stored_is_refused() -> None:
         Splitter().split("Text.", document_id="a\nb")
 
 
+def test_what_is_indented_or_quoted_is_no_heading() -> None:
+    text = "# Ice\n\nSo:\n\n    # no heading\n    melt()\n\n> # nor this\n\n- # nor that"
+    assert [chunk.title for chunk in split(text)] == ["Ice"]
+
+
 def test_a_crlf_text_reads_as_others() -> None:
     text = "# Ice\n\nIt floats.\n\n|a|b|\n|-|-|\n|c|d|\n\nTitle\n===\n\nIt melts."
     titles = [chunk.title for chunk in split(text.replace("\n", "\r\n"))]

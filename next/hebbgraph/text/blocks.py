@@ -19,7 +19,7 @@ from hebbgraph.text.characters import UNSPACED
 
 __all__ = ["Block", "Page", "Section", "Span", "count_tokens", "cut"]
 
-_PARSER = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"])
+_PARSER = MarkdownIt("commonmark").enable("table").disable("html_block")
 _PARSER.disable("inline")  # of whole texts; headings and pieces with links are parsed alone
 _PARSER.normalizeLink = str  # type: ignore[assignment]  # else umlauts become escapes
 
@@ -29,6 +29,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:[^\n]*\n(?:[^\n]*\n){0,200}?--
 _KINDS: dict[str, Literal["heading", "text", "fence", "table"]] = {
     "heading_open": "heading",
     "paragraph_open": "text",
+    "code_block": "text",  # whatever is indented, code or not
     "hr": "text",
     "fence": "fence",
     "table_open": "table",
