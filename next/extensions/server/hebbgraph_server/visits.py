@@ -78,8 +78,7 @@ class Visit:
 
     def where(self, *asked: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return the filter of a request, narrowed by that of the token."""
-        where = joined(part for part in (self.token.filter, *asked) if part)
-        return None if where is None else dict(where)
+        return dict(joined(part for part in (self.token.filter, *asked) if part) or {}) or None
 
     def actor(self, asked: str | None) -> str | None:
         """Return in whose name a request speaks."""
