@@ -1,0 +1,70 @@
+// Requests to the server. Errors are its own messages, which people can read.
+import { parameters } from "./address.js";
+
+const TOKEN = "hebbgraph-token";
+
+export class Problem extends Error {
+  constructor(message, status = 0) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Who asks, and what there is; as the server tells it. */
+export let session = null;
+
+// `--open` brings the token behind the address, which is never sent and leaves it at once.
+const brought = new URLSearchParams(location.hash.slice(1)).get("token");
+if (brought) {
+  sessionStorage.setItem(TOKEN, brought);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+/** Keep the token for this tab, or forget it. */
+export function useToken(token) {
+  if (token) sessionStorage.setItem(TOKEN, token);
+  else sessionStorage.removeItem(TOKEN);
+}
+
+async function sent(method, path, query = {}, body = undefined) {
+  const token = sessionStorage.getItem(TOKEN);
+  const isFile = body instanceof Blob;
+  const headers = {
+    ...(token && { Authorization: `Bearer ${token}` }),
+    ...(body !== undefined && {
+      "Content-Type": isFile ? "application/octet-stream" : "application/json",
+    }),
+  };
+  const given = { namespace: parameters().get("namespace"), ...query };
+  const asked = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+  let response;
+  try {
+    response = await fetch(`/v1/${path}?${new URLSearchParams(asked)}`, {
+      method, headers, body: body === undefined || isFile ? body : JSON.stringify(body),
+    });
+  } catch {
+    throw new Problem("The server does not answer. It may be stopped or restarting; try again.");
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const message = answer.message ?? `The server answered with status ${response.status}.`;
+  const problem = new Problem(message[0].toUpperCase() + message.slice(1), response.status);
+  if (response.status === 401) dispatchEvent(new CustomEvent("signin", { detail: problem }));
+  throw problem;
+}
+
+export const get = (path, query) => sent("GET", path, query);
+export const post = (path, body, query) => sent("POST", path, query, body);
+export const remove = (path, query) => sent("DELETE", path, query);
+
+/** Ask who this is; a namespace that the token does not see falls back to one that it sees. */
+export async function enter() {
+  try {
+    session = await get("session");
+  } catch (problem) {
+    if (problem.status !== 403 && problem.status !== 404) throw problem;
+    session = await get("session", { namespace: null });
+    history.replaceState(null, "", location.pathname);
+  }
+  return session;
+}

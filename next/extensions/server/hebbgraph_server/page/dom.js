@@ -1,0 +1,111 @@
+// Elements from values. Text is only ever set as text, so markup in data stays text.
+
+/** Make an element: h("button.quiet", { type: "button", onclick }, "Undo"). */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  return fill(element, rest);
+}
+
+function fill(element, rest) {
+  for (const child of rest.flat(Infinity)) {
+    if (isNothing(child)) continue;
+    if (typeof child === "object" && !(child instanceof Node)) set(element, child);
+    else element.append(child);
+  }
+  return element;
+}
+
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (isNothing(value)) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+const isNothing = (value) => value === null || value === undefined || value === false;
+
+/** Replace what an element holds. */
+export function put(element, ...children) {
+  element.replaceChildren();
+  return fill(element, children);
+}
+
+export const button = (label, onclick, more = {}) =>
+  h("button", { type: "button", onclick, ...more }, label);
+
+/** An error where it happened. */
+export const refused = (problem) => h("p.refused", { role: "alert" }, problem.message);
+
+/** Do something; if it fails, say why. */
+export async function attempt(work, fail = (problem) => tell(problem.message)) {
+  try {
+    await work();
+  } catch (problem) {
+    if (problem.status === undefined) throw problem; // a mistake of ours
+    if (problem.status !== 401) fail(problem); // else the page asks for a token
+  }
+}
+
+const NUMBER = new Intl.NumberFormat("en");
+export const count = (value) => NUMBER.format(value);
+export const some = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+export const moment = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", {
+  dateStyle: "medium", timeStyle: "short",
+});
+
+/** Items with a separator between them. */
+export const joined = (items, separator = ", ") =>
+  items.flatMap((item, at) => (at ? [separator, item] : [item]));
+
+/** Tell a screen reader, and everybody for some seconds. */
+export function tell(text) {
+  const status = document.getElementById("status");
+  put(status, text);
+  clearTimeout(tell.timer);
+  tell.timer = setTimeout(() => put(status), 8000);
+}
+
+/** Wait until nothing was called for a moment. */
+export function settled(work) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(work, 200);
+  };
+}
+
+/** Ask before something is lost; resolves to whether it shall be done. */
+export function confirmed(title, body, label) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-labelledby": "confirm" },
+      h("h2", { id: "confirm" }, title),
+      body,
+      h("div.row",
+        button("Cancel", () => dialog.close(), { autofocus: true }),
+        button(label, () => dialog.close("yes"), { class: "danger" })));
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** Redraw a list, look at one item, and let the others glide from where they were. */
+export function glide(list, draw, look = () => {}) {
+  const place = (item) => item.getBoundingClientRect().top;
+  const before = new Map([...list.children].map((item) => [item.dataset.id, place(item)]));
+  draw();
+  look();
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const item of list.children) {
+    const from = before.get(item.dataset.id);
+    const options = { duration: 700, easing: "cubic-bezier(.2, .8, .2, 1)" };
+    if (from === undefined) item.animate({ opacity: [0, 1] }, options);
+    else item.animate({ transform: [`translateY(${from - place(item)}px)`, "none"] }, options);
+  }
+}
