@@ -2,13 +2,10 @@
 
 export const parameters = () => new URLSearchParams(location.search);
 
-/** The address of a view; what is empty is left out. */
+/** An address in this namespace; what is empty is left out. */
 export function href(path, given = {}) {
-  const query = new URLSearchParams();
-  const namespace = parameters().get("namespace");
-  for (const [name, value] of Object.entries({ ...given, namespace: given.namespace ?? namespace })) {
-    if (value !== null && value !== undefined && value !== "") query.set(name, value);
-  }
+  const all = { namespace: parameters().get("namespace"), ...given };
+  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => (value ?? "") !== ""));
   return query.size ? `${path}?${query}` : path;
 }
 

@@ -1,5 +1,5 @@
 // Requests to the server. Errors are its own messages, which people can read.
-import { parameters } from "./address.js";
+import { href } from "./address.js";
 
 const TOKEN = "hebbgraph-token";
 
@@ -35,11 +35,9 @@ async function sent(method, path, query = {}, body = undefined) {
       "Content-Type": isFile ? "application/octet-stream" : "application/json",
     }),
   };
-  const given = { namespace: parameters().get("namespace"), ...query };
-  const asked = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
   let response;
   try {
-    response = await fetch(`/v1/${path}?${new URLSearchParams(asked)}`, {
+    response = await fetch(href(`/v1/${path}`, query), {
       method, headers, body: body === undefined || isFile ? body : JSON.stringify(body),
     });
   } catch {
@@ -48,7 +46,9 @@ async function sent(method, path, query = {}, body = undefined) {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const message = answer.message ?? `The server answered with status ${response.status}.`;
-  const problem = new Problem(message[0].toUpperCase() + message.slice(1), response.status);
+  // A sentence, unless it begins with a name.
+  const said = message.replace(/^[a-z]+ /, (word) => word[0].toUpperCase() + word.slice(1));
+  const problem = new Problem(said, response.status);
   if (response.status === 401) dispatchEvent(new CustomEvent("signin", { detail: problem }));
   throw problem;
 }

@@ -93,6 +93,7 @@ function answered(view, question, isPlain) {
     view.setAttribute("aria-busy", "true");
     await load();
     view.removeAttribute("aria-busy");
+    view.ariaLabel = `Answer to ${question}`;
     put(view, summary, list, below);
     draw(isPlain);
   }

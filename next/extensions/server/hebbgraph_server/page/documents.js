@@ -1,7 +1,7 @@
 // Documents: found by title and place, shown, replaced, deleted; the folder read again.
 import { changed, go, href } from "./address.js";
 import { get, post, remove, session } from "./api.js";
-import { attempt, button, confirmed, count, h, put, refused, settled, some, tell } from "./dom.js";
+import { attempt, button, confirmed, count, h, put, refused, some, tell } from "./dom.js";
 import { drawn } from "./text.js";
 import { choose, review } from "./upload.js";
 
@@ -15,7 +15,11 @@ export async function showDocuments(view, given) {
     placeholder: "Find by title or place", value: given.get("find") ?? "" });
   const list = h("ul.rows", { "aria-label": "Documents" });
   const [said, more, report] = [h("p.soft", { role: "status" }), h("div.row"), h("div")];
-  input.addEventListener("input", settled(() => go(changed({ find: input.value.trim() }), true)));
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => go(changed({ find: input.value.trim() }), true), 200);
+  });
   put(view, h("h1", "Documents"), mayWrite && review(() => find()),
     h("div.row", input, mayWrite && button("Add files", choose, { class: "primary" }),
       mayWrite && session.folder && button("Read the folder again", () => reread(report, find))),

@@ -1,4 +1,4 @@
-// Elements from values. Text is only ever set as text, so markup in data stays text.
+// Elements from values; text is only ever set as text.
 
 /** Make an element: h("button.quiet", { type: "button", onclick }, "Undo"). */
 export function h(name, ...rest) {
@@ -49,13 +49,8 @@ export async function attempt(work, fail = (problem) => tell(problem.message)) {
   }
 }
 
-const NUMBER = new Intl.NumberFormat("en");
-export const count = (value) => NUMBER.format(value);
+export const count = (value) => value.toLocaleString("en");
 export const some = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
-export const moment = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", {
-  dateStyle: "medium", timeStyle: "short",
-});
-
 /** Items with a separator between them. */
 export const joined = (items, separator = ", ") =>
   items.flatMap((item, at) => (at ? [separator, item] : [item]));
@@ -66,15 +61,6 @@ export function tell(text) {
   put(status, text);
   clearTimeout(tell.timer);
   tell.timer = setTimeout(() => put(status), 8000);
-}
-
-/** Wait until nothing was called for a moment. */
-export function settled(work) {
-  let timer = 0;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(work, 200);
-  };
 }
 
 /** Ask before something is lost; resolves to whether it shall be done. */

@@ -2,7 +2,7 @@
 import { changed, href } from "./address.js";
 import { get, remove, session } from "./api.js";
 import { named } from "./card.js";
-import { attempt, button, confirmed, count, h, joined, moment, put, refused, some, tell } from "./dom.js";
+import { attempt, button, confirmed, count, h, joined, put, refused, some, tell } from "./dom.js";
 
 const PAGE = 50;
 
@@ -51,7 +51,7 @@ function row(lesson, taken) {
     passages("Wrong:", rejected),
     reason && h("p", `“${reason}”`),
     h("p.soft", actor ? h("a", { href: changed({ actor }) }, actor) : "Somebody",
-      ` · ${moment(created)}`, note && ` · moves nothing: ${note}`));
+      " · ", new Date(created * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }), note && ` · moves nothing: ${note}`));
   return item;
 }
 

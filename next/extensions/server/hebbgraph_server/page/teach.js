@@ -22,6 +22,14 @@ export async function lessonsOn(answer, again) {
   const mine = () => lessons.filter((each) => each.may_undo && each.actor === me());
   const forget = (id) => remove(`lessons/${encodeURIComponent(id)}`);
 
+  let isBusy = false;
+  async function changing(work) {
+    if (isBusy) return; // what a second click means depends on the first
+    isBusy = true;
+    await attempt(work);
+    isBusy = false;
+  }
+
   /** What I said of which passage; the last word counts. */
   function verdicts() {
     const said = new Map();
@@ -32,7 +40,7 @@ export async function lessonsOn(answer, again) {
   }
 
   /** Say something of a passage; the same again takes it back. One lesson holds all that I say. */
-  const judge = (id, name) => attempt(async () => {
+  const judge = (id, name) => changing(async () => {
     const said = verdicts();
     if (said.get(id) === name) said.delete(id);
     else said.set(id, name);
@@ -49,7 +57,7 @@ export async function lessonsOn(answer, again) {
   /** Take back a lesson; if it is mine and on this question, what it says of a passage. */
   const undo = (lesson, id) => (mine().some((each) => each.id === lesson) && verdicts().has(id)
     ? judge(id, verdicts().get(id))
-    : attempt(async () => {
+    : changing(async () => {
       await forget(lesson);
       await again(id, "Taken back");
     }));
